@@ -224,9 +224,9 @@ class OtherHinges(Hinge):
 class OtherForm(RankingRisk):
     """Solvers that ask for pairs solve another problem."""
 
-    def written_as(self, kind):
+    def as_form(self, kind):
         """Twice the weights."""
-        pairs = super().written_as(kind)
+        pairs = super().as_form(kind)
         return PairwiseRisk(pairs.rankings, 2.0 * pairs.weights, pairs.margin) if kind is PairwiseRisk else pairs
 
 

@@ -18,7 +18,7 @@ import convexmetric as cm
 from campaign.exact import INFINITE, NEGATIVE, Interval, Statement, Unreadable, slope_of, worst_places
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import rounded
-from convexmetric.certificates.slopes import above, feasible
+from convexmetric.certificates.subgradients import above, feasible
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone, shared_points
 from convexmetric.errors import InputError
@@ -532,7 +532,7 @@ def _made_feasible(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> N
     document["dual"] |= {"share": "0", "regularizer": {}}
     with np.errstate(all="ignore"), contextlib.suppress(*_FAILED):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-        document["dual"]["regularizer"], proves = _of_nothing(stated.omega)
+        document["dual"]["regularizer"], proves = _of_nothing(stated.omega, stated.table["regularizer"])
         # Of a risk that may be negative no share counts, so that its slopes have to leave some room.
         for scale in (1.0,) if stated.risk.nonnegative else (1.0, 1.0 - 2.0**-40, 1.0 - 2.0**-20):
             with contextlib.suppress(*_FAILED):
@@ -573,15 +573,17 @@ def _of_norms(stated: Any, M: np.ndarray, S: np.ndarray) -> list[np.ndarray]:
 
     Of one feature: those of signs, and where the metric is the prior what the dual point asks for.
     """
-    parts = stated.omega.parts if stated.omega.kind == "sum" else [stated.omega]
-    last = [part for part in parts[-1:] if part.kind in _NORMS and (part.kind != "frobenius" or part.prior is not None)]
+    each = _each(stated.omega, stated.table["regularizer"])
+    last = [
+        (part, kind) for part, kind in each[-1:] if kind in _NORMS and (kind != "frobenius" or part.prior is not None)
+    ]
     left, found = S if stated.G is None else S - stated.G, []
-    for part in parts[:-1] + last:
+    for part, kind in each[:-1] + last:
         weight, X = float(part.weight.mid), M if part.prior is None else M - part.prior
         if M.size == 1:
             kink = abs(X.item()) <= 1e-9 * abs((M - X).item())
             found.append(np.clip(left, -weight, weight) if kink else np.sign(X) * weight)
-        elif part.kind == "entrywise":
+        elif kind == "entrywise":
             found.append(left * min(1.0, weight / max(float(np.abs(left).max()), 1e-300)))
         else:
             found.append(weight * (np.ones(M.shape) if stated.cone.diagonal else np.eye(len(M))))
@@ -589,20 +591,27 @@ def _of_norms(stated: Any, M: np.ndarray, S: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def _of_nothing(omega: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _each(omega: Any, table: dict[str, Any]) -> list[tuple[Any, str]]:
+    """Every summand of a regularizer, and its kind."""
+    tables = table.get("summands", [table])
+    return [(part, own["kind"]) for part, own in zip(getattr(omega, "parts", [omega]), tables, strict=True)]
+
+
+def _of_nothing(omega: Any, said: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """A slope of zero."""
-    if omega.kind == "sum":
-        found = [_of_nothing(part) for part in omega.parts]
+    kind = said["kind"]
+    if kind == "sum":
+        found = [_of_nothing(part, own) for part, own in zip(omega.parts, said["summands"], strict=True)]
         named = {f"term{k}_{name}": array for k, (_, own) in enumerate(found) for name, array in own.items()}
         return {"summands": [table for table, _ in found]}, named
     zeros, identity = np.zeros(omega.cone.shape), np.eye(omega.cone.d)
-    arrays: dict[str, dict[str, np.ndarray]] = {kind: {"slope": zeros} for kind in (*_NORMS, "squared frobenius")}
+    arrays: dict[str, dict[str, np.ndarray]] = {name: {"slope": zeros} for name in (*_NORMS, "squared frobenius")}
     if not omega.cone.diagonal:
         arrays["trace norm"] = {"slope": zeros, "above": identity}
-    if omega.kind == "log det":
+    if kind == "log det":
         arrays["log det"] = {"root": omega.prior_root * (1.0 - 2.0**-40)}
     arrays["quadratic form"] = {"z": np.zeros(omega.cone.d)}
-    return dict.fromkeys(omega.parameters.split(), "0"), arrays.get(omega.kind, {})
+    return dict.fromkeys(omega.parameters.split(), "0"), arrays.get(kind, {})
 
 
 def _push(statement: Statement, along: list[Fraction], slope: Fraction, s: Fraction, slopes: np.ndarray) -> None:

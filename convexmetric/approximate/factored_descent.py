@@ -29,9 +29,9 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import LogisticRankingRisk, Minorant, Reason, SmoothRisk, tangent_dual
+from convexmetric.risks import LogisticRankingRisk, Minorant, SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
-from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, risk_as, trace_weight
+from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, trace_weight
 
 __all__ = ["FactoredDescent"]
 
@@ -88,17 +88,16 @@ class FactoredDescent(RandomisedSolver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics and a trace."""
-        risk = risk_as(problem, SmoothRisk)
+        risk = problem.risk.form(SmoothRisk)
         need_full_metrics(problem)
         trace_weight(problem)
         if not self.as_printed:
             return partial(self._descend, problem, risk, risk)
-        logistic = problem.risk.form(LogisticRankingRisk)
-        if isinstance(logistic, Reason):
+        if not isinstance(risk, LogisticRankingRisk):
             raise UnsupportedProblemError(
                 "as_printed is about a sign in the logistic loss over near and far items, which it does not have"
             )
-        return partial(self._descend, problem, risk, logistic.exchanged())
+        return partial(self._descend, problem, risk, risk.exchanged())
 
     def _descend(self, problem: MetricProblem, risk: SmoothRisk, descended: SmoothRisk, monitor: Monitor) -> None:
         """Descend until nothing more is gained."""

@@ -16,7 +16,7 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor
-from convexmetric.solvers.runtime.requirements import need_full_metrics, risk_as, trace_weight
+from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
 __all__ = ["PairwiseFactor", "check_not_printed", "factored"]
 
@@ -69,7 +69,7 @@ class PairwiseFactor:
 
 def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
     """Risk and weight of the trace of a problem for descents on a factor: a pairwise risk, full metrics, a trace."""
-    risk, reg = risk_as(problem, PairwiseRisk), trace_weight(problem)
+    risk, reg = problem.risk.form(PairwiseRisk), trace_weight(problem)
     need_full_metrics(problem)
     return risk, reg
 

@@ -34,12 +34,11 @@ import numpy as np
 
 from convexmetric.approximate.base import ApproximateSolver, resumed
 from convexmetric.arrays import Array
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
-from convexmetric.solvers.runtime.requirements import quadratic_part
+from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
 __all__ = ["ProjectedSubgradient"]
 
@@ -94,8 +93,7 @@ class ProjectedSubgradient(ApproximateSolver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a finite risk and a linear or quadratic regularizer."""
         quadratic = quadratic_part(problem)
-        if problem.risk.hard:
-            raise UnsupportedProblemError("its margins are hard constraints")
+        need(not problem.risk.hard, "its margins are hard constraints")
         return partial(self._steps, problem, quadratic)
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:

@@ -37,12 +37,11 @@ from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, is_due, o
 from convexmetric.approximate.triplet_sampling import TripletSampler
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_flags
-from convexmetric.solvers.runtime.requirements import risk_as, squared_norm
+from convexmetric.solvers.runtime.requirements import norm_weights, squared_norm
 
 __all__ = ["BatchState", "StochasticBatch"]
 
@@ -84,9 +83,8 @@ class StochasticBatch(BatchSolver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk and a squared Frobenius norm."""
-        risk, reg, weights = risk_as(problem, PairwiseRisk), squared_norm(problem), problem.regularizer.weights()
-        if weights is None or weights.trace:
-            raise UnsupportedProblemError("its regularizer is not a squared Frobenius norm alone")
+        risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
+        norm_weights(problem, lambda weights: not weights.trace, "is not a squared Frobenius norm alone")
         return partial(self._step, problem, risk, reg)
 
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:

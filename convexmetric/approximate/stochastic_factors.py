@@ -61,9 +61,9 @@ from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages, ListedPairs, Reason
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
-from convexmetric.solvers.runtime.requirements import need_full_metrics
+from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
 __all__ = ["StochasticFactors"]
 
@@ -142,18 +142,16 @@ class StochasticFactors(RandomisedSolver):
 
         The run steps until told to stop, through all steps, or until the vectors overflow.
         """
-        labelled, listed = problem.risk.form(LabelledPairRisk), problem.risk.form(ListedPairs)
-        norms = problem.regularizer.weights()
+        images = problem.risk.form(ImageRisk)
         source: Callable[[], _Source]
-        if not isinstance(labelled, Reason):
-            source = partial(_Labelled, labelled)
-        elif not isinstance(listed, Reason):
-            source = partial(_Listed, listed)
+        if isinstance(images, ListedImages):
+            source = partial(_Listed, images)
+        elif isinstance(images, LabelledPairRisk):
+            source = partial(_Labelled, images)
         else:
-            raise UnsupportedProblemError("its risk is not a sum of hinges or of absolute or squared errors of pairs")
+            raise UnsupportedProblemError("its pairs are neither listed nor all pairs of labelled points")
         need_full_metrics(problem)
-        if norms is None or norms.squared or (norms.trace and norms.norm):
-            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
+        norms = norm_weights(problem, lambda w: not (w.squared or (w.trace and w.norm)), NORM_OR_TRACE)
         return lambda monitor: _Run(self, problem, source(), norms, monitor).follow()
 
 
@@ -183,10 +181,9 @@ class _Source(Protocol):
 class _Listed:
     """Pairs in a list, drawn uniformly."""
 
-    def __init__(self, listed: ListedPairs) -> None:
-        comparisons, loss = listed.pairs, listed.loss
-        self.images = ListedImages(comparisons, loss)
-        self.pairs, self.signs = comparisons.pairs, comparisons.signs
+    def __init__(self, images: ListedImages) -> None:
+        self.images, loss = images, images.loss
+        self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
         self.count = m = len(self.pairs)
         self.numbers = np.column_stack(
             [self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m],

@@ -38,12 +38,11 @@ from convexmetric.approximate.base import (
     resumed,
 )
 from convexmetric.arrays import Array
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
-from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, soft_hinges
+from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, positive_quadratic, soft_hinges
 
 __all__ = ["StochasticTriplets"]
 
@@ -91,10 +90,9 @@ class StochasticTriplets(RandomisedSolver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics, and a quadratic regularizer."""
-        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        hinges = soft_hinges(problem)
         need_diagonal_metrics(problem)
-        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic == 0.0):
-            raise UnsupportedProblemError("its regularizer is not quadratic")
+        quadratic = positive_quadratic(problem)
         return lambda monitor: _Run(self, problem, hinges, quadratic, monitor).follow()
 
 

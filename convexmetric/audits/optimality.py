@@ -23,7 +23,6 @@ import scipy.linalg as la
 from convexmetric.arrays import Array
 from convexmetric.numerics.searches import Point, concave_maximum
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason, SmoothRisk
 
 __all__ = ["RANK_SHARE", "Conditions", "Scale", "Subspace", "best_scale", "compare_ranges", "optimality_conditions"]
 
@@ -185,7 +184,7 @@ def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
         outside=least * (trace if trace > 0.0 else 1.0) / scale if outer.size else np.nan,
         missing=int(negative.sum()),
         direction=direction if negative.any() else np.empty(0),
-        differentiable=not isinstance(problem.risk.form(SmoothRisk), Reason),
+        differentiable=problem.risk.smooth,
     )
 
 

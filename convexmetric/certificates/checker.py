@@ -16,12 +16,12 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,8 @@ MAX_WORK = 2e12
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
 #: A proven relative gap above which a verdict begins with it.
 WIDE = 1e-3
-#: Kinds of risks, by what their estimates of work go by.
-LISTS, COMPARISONS = ("pairs of lists", "rankings"), ("listed comparisons", "all pairs")
-#: Losses with a logarithm.
-LOGARITHMS = ("logistic", "itakura-saito", "negative log")
+#: Losses without a logarithm.
+CHEAP = ("hinge", "absolute", "squared", "hard", "negative root")
 
 
 # The machine ----------------------------------------------------------------------------------------------------------
@@ -121,32 +119,30 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kind = kernel.entry(kernel.REGULARIZERS, omega, "regularizer")
     kernel.keys(dual, "dual", f"{risk.dual_keys} share regularizer", "rows")
     d, diagonal = kernel.natural(problem["features"], "features", 1), problem["cone"] == "diagonal"
-    form = omega["kind"] == "quadratic form"
+    form = kind is kernel.QuadraticForm
     if form or not diagonal:
         held(d, d)
     rank = 1 if diagonal else max(len(of("factor", None, d)), 1)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
     tall = max(rank, len(of("gram_of", None, d)) if form and omega["of"] == "gram of A" else 0)
-    terms = len(omega["summands"]) if kind is kernel.REGULARIZERS["sum"] else 1
+    terms = len(omega["summands"]) if kind is kernel.SumRegularizer else 1
     total = 2e7 + 10.0 * sum(array.nbytes for array in arrays.values())
     total += 0.0 if diagonal and not form else MULTIPLY * d * (tall * (10.0 * d + 500.0) + 60.0 * d * d * (1.0 + terms))
     risks = [(problem["risk"], of)]
     if risk is kernel.SumRisk:
         tables = problem["risk"]["summands"]
         risks = [(table, of.of(kernel.SUMMAND, number)) for number, table in enumerate(tables)]
-    counts = [_count(table, own, d) for table, own in risks]
+    kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
+    counts = [ESTIMATES[kind].rows(own, d) for kind, (_, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
-    if (
-        sum(count for count, (table, _) in zip(counts, risks, strict=True) if table["kind"] in COMPARISONS)
-        > kernel.MAX_LENGTH
-    ):
+    listed = (count for kind, count in zip(kinds, counts, strict=True) if issubclass(kind, kernel.ListedRisk))
+    if sum(listed) > kernel.MAX_LENGTH:
         raise CertificateError(f"there are more than {kernel.MAX_LENGTH} comparisons")
-    for (table, own), count in zip(risks, counts, strict=True):
+    for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
         rows = slice(max(first, 0), max(min(end, count), 0))
         first, end = first - count, end - count
-        cost = _of_lists if table["kind"] in LISTS else _of_comparisons
-        total += 1e7 + cost(table, own, d, 0 if diagonal else rank, count, rows)
+        total += 1e7 + ESTIMATES[kind].work(table, own, d, 0 if diagonal else rank, count, rows)
     return total
 
 
@@ -157,14 +153,9 @@ def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: flo
     return document, arrays
 
 
-def _count(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
-    """How many queries or comparisons a risk has, none of them a sum."""
-    kernel.entry({kind: kernel.RISKS[kind] for kind in (*LISTS, *COMPARISONS)}, table, "risk")
-    if table["kind"] in LISTS:
-        return len(own("near_stops", None, integers=2**40))
+def _listed(own: kernel.Arrays, d: int) -> int:
+    """How many comparisons are listed."""
     n = len(own("points", None, d))
-    if table["kind"] == "all pairs":
-        return n * (n - 1) // 2
     return len(own("triplets", None, 3, integers=n) if "triplets" in own else own("pairs", None, 2, integers=n))
 
 
@@ -172,7 +163,7 @@ def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int
     """Operations of some comparisons of n points; ``rank`` is that of a factor, 0 on the diagonal."""
     n, some = len(own("points", None, d)), max(rows.stop - rows.start, 0)
     held(n, max(n, rank))
-    logistic = 2.0 * LOGISTIC if any(term["loss"] in LOGARITHMS for term in table["terms"]) else 0.0
+    logistic = 2.0 * LOGISTIC if any(term["loss"] not in CHEAP for term in table["terms"]) else 0.0
     # They are taken in blocks, the smaller the more features there are.
     each = some * (20.0 * (rank or d) + 0.2 * d + 400.0 + logistic) + len(table["terms"]) * (2.0 * some + 5e5)
     return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d) + 500.0) + each + 100.0 * count + 120.0 * n * n
@@ -217,6 +208,29 @@ def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
     if not (lengths > 0).all() or lengths.sum() != len(items):
         raise CertificateError(f"the {name} lists are malformed, or one is empty")
     return items, lengths.astype(np.float64)
+
+
+class Estimate(NamedTuple):
+    """How many queries or comparisons a risk of a class has, operations of some of them, and sizes for people."""
+
+    rows: Callable[[kernel.Arrays, int], int]
+    work: Callable[[dict[str, Any], kernel.Arrays, int, int, int, slice], float]
+    sizes: Callable[[Any], dict[str, int]]
+
+
+LISTS = Estimate(
+    lambda own, d: len(own("near_stops", None, integers=2**40)),
+    _of_lists,
+    lambda risk: {"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())},
+)
+COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
+#: By the kernel's class, of all risks that are no sums.
+ESTIMATES: dict[type, Estimate] = {
+    kernel.ListRisk: LISTS,
+    kernel.Rankings: LISTS,
+    kernel.ListedRisk: COMPARISONS,
+    kernel.AllPairs: COMPARISONS._replace(rows=lambda own, d: math.comb(len(own("points", None, d)), 2)),
+}
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
@@ -328,10 +342,7 @@ def sizes(problem: kernel.Problem) -> dict[str, int]:
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
     found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))
     for risk in problem.risk.risks if isinstance(problem.risk, kernel.SumRisk) else [problem.risk]:
-        if isinstance(risk, kernel.ListRisk):
-            found.update({"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())})
-        else:
-            found.update({"triplets" if risk.triplets else "pairs": len(risk)})
+        found.update(ESTIMATES[type(risk)].sizes(risk))
     return dict(found)
 
 

@@ -8,8 +8,8 @@ Blocks give their dual points as witnesses (metrics at which slopes or rankings 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,18 +35,25 @@ def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
     risk : Risk
     said : Described
         Its dual point, by ``hints``.
-    stated : kernel.ListRisk, kernel.ListedRisk or kernel.SumRisk
-        The risk of the statement.
+    stated : risk of the kernel
+        That of the statement.
     """
-    if isinstance(stated, kernel.SumRisk):
-        parts = zip(risk.risks, said.summands, stated.risks, strict=True)  # type: ignore[attr-defined]
-        each = [stored(*part) for part in parts]
-        table = {"kind": "sum", "summands": [own for own, _ in each]}
-        return table, named_by_summand([arrays for _, arrays in each])
-    if isinstance(stated, kernel.ListedRisk):
-        low, high = np.array([kernel.LOSSES[loss][:2] for loss in stated.losses])[stated.kind].T
-        return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
-    rankings: Rankings = risk.rankings  # type: ignore[attr-defined]
+    return FORMS[type(stated)].stored(risk, said, stated)
+
+
+def _sum(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
+    each = [stored(*part) for part in zip(risk.risks, said.summands, stated.risks, strict=True)]
+    table = {"kind": "sum", "summands": [own for own, _ in each]}
+    return table, named_by_summand([arrays for _, arrays in each])
+
+
+def _comparisons(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
+    low, high = np.array([kernel.LOSSES[loss][:2] for loss in stated.losses])[stated.kind].T
+    return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
+
+
+def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
+    rankings: Rankings = risk.rankings
     largest = int((stated.p * stated.n).max())
     bits = max(0, min(BITS, 53 - (largest - 1).bit_length()))
     hints, one = dict(said.arrays), 2**bits
@@ -74,27 +81,32 @@ def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[i
 
     Parameters
     ----------
-    risk : kernel.ListRisk, kernel.ListedRisk or kernel.SumRisk
+    risk : risk of the kernel
         Of the statement; its rows are queries, or comparisons.
     found : dict of arrays
         As :func:`stored` returns them.
     cuts : sequence of int
         Where parts begin and end, from 0 to the number of rows.
     """
-    return [([first, end], _of_rows(risk, found, slice(first, end))) for first, end in itertools.pairwise(cuts)]
+    of_rows = FORMS[type(risk)].of_rows
+    return [([first, end], of_rows(risk, found, slice(first, end))) for first, end in itertools.pairwise(cuts)]
 
 
-def _of_rows(risk: Any, found: Arrays, rows: slice) -> Arrays:
-    """The arrays of a dual point for some rows."""
-    if isinstance(risk, kernel.SumRisk):
-        each = []
-        for number, (one, some) in enumerate(zip(risk.risks, risk.of_each(rows), strict=True)):
-            start = kernel.SUMMAND.format(number)
-            own = {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
-            each.append(_of_rows(one, own, some) if some.stop > some.start else {})
-        return named_by_summand(each)
-    lists = isinstance(risk, kernel.ListRisk)
-    sizes = {"slopes": risk.p * risk.n, "near_sums": risk.p, "steps": risk.p, "far_sums": risk.n} if lists else {}
+def _rows_of_sum(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    each = []
+    for number, (one, some) in enumerate(zip(risk.risks, risk.of_each(rows), strict=True)):
+        start = kernel.SUMMAND.format(number)
+        own = {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
+        each.append(FORMS[type(one)].of_rows(one, own, some) if some.stop > some.start else {})
+    return named_by_summand(each)
+
+
+def _rows_of_comparisons(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    return {name: array[rows] for name, array in found.items()}
+
+
+def _rows_of_lists(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    sizes = {"slopes": risk.p * risk.n, "near_sums": risk.p, "steps": risk.p, "far_sums": risk.n}
     ends = {name: np.concatenate([[0], np.cumsum(of)]) for name, of in sizes.items()}
     places = {name: slice(at[rows.start], at[rows.stop]) for name, at in ends.items()}
     own = {name: array[..., places.get(name, rows)] for name, array in found.items()}
@@ -184,3 +196,21 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
                 positives[own] += weight * above
                 negatives[stops[q] - n : stops[q]] += weight * below[_order_of_far(rankings, stated, q)]
     return {"near_sums": positives, "far_sums": negatives, "steps": steps, "weights": weights, "groups": groups}
+
+
+class Form(NamedTuple):
+    """What a file holds of the dual points of a class of risks, and of that what is of some rows."""
+
+    stored: Callable[[Any, Described, Any], tuple[Table, Arrays]]
+    of_rows: Callable[[Any, Arrays, slice], Arrays]
+
+
+LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_comparisons)
+#: By the kernel's class.
+FORMS: dict[type, Form] = {
+    kernel.SumRisk: Form(_sum, _rows_of_sum),
+    kernel.ListRisk: LISTS,
+    kernel.Rankings: LISTS,
+    kernel.ListedRisk: COMPARISONS,
+    kernel.AllPairs: COMPARISONS,
+}

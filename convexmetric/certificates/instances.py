@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from convexmetric.certificates import checker, kernel
-from convexmetric.certificates.slopes import above, feasible
 from convexmetric.certificates.statement import Table, describe, plain
+from convexmetric.certificates.subgradients import above, feasible
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 

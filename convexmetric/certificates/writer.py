@@ -28,8 +28,8 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.dual_points import in_parts, stored
-from convexmetric.certificates.slopes import above, feasible, shrunk
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
+from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem

@@ -51,7 +51,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock
 from convexmetric.cones import Cone, NonnegativeDiagonal
-from convexmetric.errors import ContractError, InputError
+from convexmetric.errors import ContractError, InputError, UnsupportedProblemError
 from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
@@ -60,7 +60,7 @@ from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
-from convexmetric.risks import CutDual, PairwiseRisk, Reason, Risk, SeparableRisk, SmoothRisk
+from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
 __all__ = ["check_problem"]
 
@@ -533,9 +533,9 @@ def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> l
     said = _check_cuts(block, risk, met, whole)
     _check_cuts(block, risk, met, several)
     for kind in (PairwiseRisk, SeparableRisk, SmoothRisk):
-        form = risk.form(kind)
-        if not isinstance(form, Reason) and form is not risk:
-            for M, value in met:
+        with suppress(UnsupportedProblemError):
+            form = risk.form(kind)
+            for M, value in met if form is not risk else []:
                 block.equal(f"its form as {kind.__name__} must be the same function", form.value(M), value, value)
     floor = risk.floor()
     if floor is not None:

@@ -17,7 +17,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
 from convexmetric.comparisons.points import as_points, described_points, translated
-from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -50,7 +50,7 @@ class PairDistances(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
-        (self.X,) = translated(as_points(X, sparse=isinstance(cone, NonnegativeDiagonal)))
+        (self.X,) = translated(as_points(X, sparse=cone.diagonal))
         if self.X.shape[1] != cone.d:
             raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
         self.cone = cone

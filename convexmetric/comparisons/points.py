@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, real_array
+from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
-__all__ = ["Checked", "as_points", "as_rows", "described_points", "large_offset", "rows_of", "translated"]
+__all__ = ["Checked", "as_points", "as_rows", "described_points", "large_offset", "row_width", "rows_of", "translated"]
 
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
@@ -124,6 +125,18 @@ def described_points(X: Any, name: str = "points") -> dict[str, np.ndarray]:
         f"{name}_indices": rows.indices.astype(np.int64),
         f"{name}_indptr": rows.indptr.astype(np.int64),
     }
+
+
+def row_width(points: tuple[Any, ...], cone: Cone) -> float:
+    """Numbers that a comparison of points takes in coordinates; an entry of a sparse row counts as one and a half.
+
+    A triplet's row has the entries of three points.
+    """
+    coordinates = float(cone.size)
+    sparse = [one for one in points if sp.issparse(one)]
+    if not sparse or not cone.diagonal:
+        return coordinates
+    return 1.5 * min(coordinates, 3.0 * max(one.nnz / one.shape[0] for one in sparse))
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
-from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones import Cone
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
@@ -64,7 +64,7 @@ class Rankings:
     """
 
     def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
-        self.X = as_points(X, sparse=isinstance(cone, NonnegativeDiagonal))
+        self.X = as_points(X, sparse=cone.diagonal)
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
         if self.Q.shape[1] != self.X.shape[1]:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")

@@ -19,7 +19,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
 from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
-from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
@@ -103,7 +103,7 @@ class Triplets(Comparisons):
     @cached_property
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``: for statements and small solves."""
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return self._diagonal.block(slice(None), slice(None))
         differences, incidence = self._pairs
         V = differences if isinstance(differences, np.ndarray) else differences.toarray()
@@ -112,27 +112,27 @@ class Triplets(Comparisons):
 
     def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, made without the others where the metric is diagonal."""
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return self._diagonal.block(rows, columns)
         return super().block(rows, columns)
 
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return np.asarray(self.rows @ M) if self._written_out else self._diagonal.forward(M)
         differences, incidence = self._pairs
         return incidence @ self.cone.quadratic_forms(differences, M)
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return np.asarray(self.rows.T @ u) if self._written_out else self._diagonal.adjoint(u)
         differences, incidence = self._pairs
         return self.cone.outer_sum(differences, incidence.T @ u)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return self.rows @ M
         differences, incidence = self._pairs
         V = differences if isinstance(differences, np.ndarray) else differences.toarray()

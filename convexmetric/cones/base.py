@@ -49,7 +49,7 @@ class Cone(ABC):
 
     @property
     def diagonal(self) -> bool:
-        """Whether metrics are diagonal, vectors of weights: for words and reasons; mathematics asks for methods."""
+        """Whether metrics are diagonal, vectors of weights."""
         return len(self.shape) == 1
 
     @abstractmethod

@@ -239,7 +239,7 @@ class LargeMarginProblem(MetricProblem):
             If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
         """
         d, K = self.unwhitening.shape[0], self.unwhitening
-        if isinstance(self.cone, NonnegativeDiagonal):
+        if self.cone.diagonal:
             return np.asarray(K.power(2).T @ NonnegativeDiagonal(d).element(M, self.letter))
         metric = K.T @ PSDCone(d).element(M, self.letter) @ K
         return 0.5 * (metric + metric.T)
@@ -253,7 +253,7 @@ class LargeMarginProblem(MetricProblem):
     def on_features(self, M: cp.Expression) -> cp.Expression:
         """``K^-T M' K^-1`` in CVXPY, or the weights of the features."""
         L = self.whitening
-        return L.power(2).T @ M if isinstance(self.cone, NonnegativeDiagonal) else L.T @ M @ L
+        return L.power(2).T @ M if self.cone.diagonal else L.T @ M @ L
 
     def weights(self, M: Array) -> Array:
         """Weights of the features of X, for a diagonal metric."""
@@ -309,7 +309,7 @@ class LargeMarginProblem(MetricProblem):
         return self.weights(M) if self.cone.diagonal else self.full_matrix(M)
 
     def __str__(self) -> str:
-        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        diagonal = self.cone.diagonal
         n, (r, d) = self.rankings.X.shape[0], self.whitening.shape
         left_out = f"; {d - r} that never vary left out" if r < d else ""
         w = "" if self.point_weights is None else "w_i "
@@ -337,7 +337,7 @@ class LargeMarginProblem(MetricProblem):
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
-        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        diagonal = self.cone.diagonal
         cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
         d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
         drawn, reg = "", ""

@@ -456,7 +456,7 @@ class RankingProblem(SpannedProblem):
     def __str__(self) -> str:
         relevance = self.rankings.relevance
         p, n = relevance.n_relevant, relevance.n_irrelevant
-        diagonal, d = isinstance(self.cone, NonnegativeDiagonal), self.cone.d
+        diagonal, d = self.cone.diagonal, self.cone.d
         weights = self.query_weights
         weighed = "" if weights is None else f"; weights w_q from {weights.min():.3g} to {weights.max():.3g}"
         space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
@@ -479,7 +479,7 @@ class RankingProblem(SpannedProblem):
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
-        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        diagonal = self.cone.diagonal
         cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
         at_k = f"@{self.measure.k}" if self.measure.k else ""
         return (

@@ -458,7 +458,7 @@ class TripletProblem(MetricProblem):
 
     def __str__(self) -> str:
         n, r = self.rankings.X.shape
-        letter = "w" if isinstance(self.cone, NonnegativeDiagonal) else "R"
+        letter = "w" if self.cone.diagonal else "R"
         of = "" if self.projection is None else f", {self.projection.kind} projection of {self.projection.L.shape[1]}"
         terms = "".join(
             f" {sign} {share:g} mean_{name} D" if share else ""
@@ -477,7 +477,7 @@ class TripletProblem(MetricProblem):
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
-        diagonal = isinstance(self.cone, NonnegativeDiagonal)
+        diagonal = self.cone.diagonal
         M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
         space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
         away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"

@@ -2,7 +2,7 @@
 
 from convexmetric.risks.base import CutDual, Cuts, Minorant, Risk, RiskStatement, Violation, tangent_dual
 from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.forms import Form, ListedHinges, ListedPairs, Reason
+from convexmetric.risks.forms import Form, ListedHinges, ListedPairs
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
@@ -31,7 +31,6 @@ __all__ = [
     "PairwiseRisk",
     "Ranking",
     "RankingRisk",
-    "Reason",
     "Risk",
     "RiskStatement",
     "SeparableRisk",

@@ -24,10 +24,10 @@ import numpy as np
 from convexmetric.arrays import Array, real_array
 from convexmetric.cones import Cone
 from convexmetric.described import Described
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.forms import Form, Reason
+from convexmetric.risks.forms import Form
 
 __all__ = ["CutDual", "Cuts", "Minorant", "Risk", "RiskStatement", "Violation", "tangent_dual"]
 
@@ -185,6 +185,8 @@ class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
     form_words: ClassVar[str] = "of the class asked for"
+    #: Whether it has a derivative everywhere.
+    smooth: ClassVar[bool] = False
 
     cone: Cone
 
@@ -194,27 +196,60 @@ class Risk(ABC):
 
         return SumRisk(self, other) if isinstance(other, Risk) else NotImplemented
 
-    def form(self, kind: type[Kind]) -> Kind | Reason:
-        """The risk written as ``kind``, at no cost to speak of, or the reason why it cannot be.
+    def form(self, kind: type[Kind]) -> Kind:
+        """The risk in a canonical form, at no cost to speak of.
 
         Parameters
         ----------
         kind : type
             :class:`~convexmetric.risks.ListedHinges`, :class:`~convexmetric.risks.ListedPairs`,
-            :class:`~convexmetric.risks.ImageRisk`, or a class of risks such as
-            :class:`~convexmetric.risks.PairwiseRisk` or :class:`~convexmetric.risks.SmoothRisk`.
-        """
-        found = self.written_as(kind)
-        if isinstance(found, kind | Reason):
-            return found
-        return Reason(f"its risk is not {kind.form_words}")
+            :class:`~convexmetric.risks.ImageRisk`, or a class of risks:
+            :class:`~convexmetric.risks.PairwiseRisk`, :class:`~convexmetric.risks.SeparableRisk` or
+            :class:`~convexmetric.risks.SmoothRisk`.
 
-    def written_as(self, kind: type) -> object:
-        """What :meth:`form` is made of: the same function as ``kind``, or itself if there is none.
-
-        It may be a :class:`~convexmetric.risks.Reason` instead. Dual points of what is returned are dual points of this
-        risk.
+        Raises
+        ------
+        UnsupportedProblemError
+            If it has no such form; the message is a clause such as "its risk is not smooth".
         """
+        found = self.as_form(kind)
+        if not isinstance(found, kind):
+            raise UnsupportedProblemError(f"its risk is not {kind.form_words}")
+        return found
+
+    def as_form(self, kind: type) -> object:
+        """Convert to ``kind`` for :meth:`form`; None, or itself, if there is no such form.
+
+        The form is the same function, and its dual points are dual points of this risk.
+        """
+        return self
+
+    @property
+    def distances(self) -> float:
+        """Number of squared distances in a pass, to about a factor of two."""
+        return float(self.parts)
+
+    @property
+    def pass_memory(self) -> float:
+        """Bytes of one evaluation with a subgradient, to about a factor of two.
+
+        Where a risk does not know better, those of four matrices with a row and a column for each point.
+        """
+        points = sum(points.shape[0] for points in self.points) or self.parts
+        return 8.0 * 4.0 * points * points
+
+    @property
+    def stated_rows(self) -> float | None:
+        """Number of comparisons that :meth:`statement` lists; None where its constraints are something else."""
+        return None
+
+    @property
+    def sharded_pairs(self) -> bool:
+        """Whether it is hinges over pairs of positives and negatives whose data are elsewhere, with their methods."""
+        return False
+
+    def here(self) -> Risk:
+        """The same risk with its data in this process."""
         return self
 
     def blocks(self) -> Blocks:

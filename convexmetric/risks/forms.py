@@ -1,6 +1,6 @@
-r"""Forms in which a solver may ask a risk for its data, and the reason where there are none.
+r"""Canonical forms in which a solver may ask a risk for its data.
 
-:meth:`Risk.form <convexmetric.risks.Risk.form>` gives one of these, or the risk as one of another class.
+:meth:`Risk.form <convexmetric.risks.Risk.form>` gives one of these, or a risk of a class to which others convert.
 """
 
 from __future__ import annotations
@@ -15,13 +15,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.losses import BoxLoss
 
-__all__ = ["Form", "ListedHinges", "ListedPairs", "Reason"]
-
-
-class Reason(str):
-    """Why something does not fit: a clause such as "its metrics are diagonal"."""
-
-    __slots__ = ()
+__all__ = ["Form", "ListedHinges", "ListedPairs"]
 
 
 class Form(Protocol):

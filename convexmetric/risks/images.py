@@ -105,6 +105,8 @@ class ImageRisk(ABC):
     """A risk that can be evaluated at images of its points."""
 
     form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs"
+    #: Whether a pass holds matrices of all pairs of points, and not a list of pairs.
+    all_pairs: ClassVar[bool] = False
 
     X: Array
 

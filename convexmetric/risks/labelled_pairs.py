@@ -89,7 +89,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         Where the metric lives.
     """
 
-    form_words: ClassVar[str] = "a sum of hinges over all pairs of points with labels"
+    all_pairs: ClassVar[bool] = True
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))
@@ -153,6 +153,21 @@ class LabelledPairRisk(Risk, ImageRisk):
     def count(self) -> int:
         """Number of pairs."""
         return self.parts * (self.parts - 1) // 2
+
+    @property
+    def distances(self) -> float:
+        """One a pair."""
+        return float(self.count)
+
+    @property
+    def pass_memory(self) -> float:
+        """Six blocks of rows, and the degrees of 32 groups of the pairs."""
+        return 8.0 * self.parts * (6.0 * BLOCK + 32.0 + 2.0 * self.cone.d)
+
+    @property
+    def stated_rows(self) -> float:
+        """All pairs."""
+        return float(self.count)
 
     def value(self, M: Array) -> float:
         """One pass over all pairs; none at zero, where a hinge costs its margin."""

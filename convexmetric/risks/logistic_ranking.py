@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,8 +53,6 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
     C : float
         Weight of every term.
     """
-
-    form_words: ClassVar[str] = "a sum of logistic losses over pairs of near and far items"
 
     def __init__(self, rankings: Rankings, C: float) -> None:
         self.rankings = rankings

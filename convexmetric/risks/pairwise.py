@@ -184,6 +184,11 @@ class PairwiseRisk(QueryRisk):
         """Number of pairs of every query."""
         return self.rankings.pairs
 
+    @property
+    def stated_rows(self) -> float:
+        """All pairs."""
+        return float(self.pairs.sum())
+
     def value(self, M: Array) -> float:
         """One pass over all queries; none at zero, where every hinge costs its margin."""
         if not np.any(M):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from convexmetric.comparisons import Rankings
+from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.risks.base import Risk
 
 __all__ = ["QueryRisk"]
@@ -15,8 +16,6 @@ __all__ = ["QueryRisk"]
 
 class QueryRisk(Risk):
     """A sum over queries of nonnegative losses of how their items are ranked."""
-
-    form_words: ClassVar[str] = "a sum over the queries of rankings"
 
     rankings: Rankings
 
@@ -43,3 +42,16 @@ class QueryRisk(Risk):
     def part_kind(self) -> str:
         """A query."""
         return "query"
+
+    @property
+    def distances(self) -> float:
+        """Distances of the items of every query."""
+        return float(self.rankings.sizes.sum())
+
+    @property
+    def pass_memory(self) -> float:
+        """Two blocks of distances, and two images of the points."""
+        rankings = self.rankings
+        points = sum(points.shape[0] for points in rankings.sets)
+        numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else self.distances
+        return 2.0 * min(8.0 * numbers, float(BLOCK_BYTES)) + 2.0 * 8.0 * points * rankings.cone.d

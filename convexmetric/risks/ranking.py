@@ -69,7 +69,7 @@ class RankingRisk(QueryRisk):
         weights = None if self.weights is None else self.weights[parts]
         return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts, weights)
 
-    def written_as(self, kind: type) -> object:
+    def as_form(self, kind: type) -> object:
         """Hinges over pairs, where the measure decomposes into them."""
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
 
@@ -304,6 +304,11 @@ class RankingRisk(QueryRisk):
             return np.concatenate(multipliers)
 
         return RiskStatement(self._share @ xi, constraints, dual)
+
+    @property
+    def stated_rows(self) -> float | None:
+        """All pairs, where the measure decomposes into them."""
+        return self.pairs.stated_rows if self.measure.pairwise else None
 
     @cached_property
     def pairs(self) -> PairwiseRisk:

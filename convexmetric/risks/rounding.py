@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.cones import Cone, NonnegativeDiagonal
+from convexmetric.cones import Cone
 
 __all__ = [
     "BoundingBox",
@@ -108,7 +108,7 @@ def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array) -> float:
 def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
     """``delta``, ``(d,)``: S errs by less than the diagonal matrix of it, in the order of the cone."""
     count = sum(X.shape[0] for X in points)
-    spread = 1.0 if isinstance(cone, NonnegativeDiagonal) else 1.0 + 2.0 * sqrt(cone.d)
+    spread = 1.0 if cone.diagonal else 1.0 + 2.0 * sqrt(cone.d)
     with np.errstate(over="ignore"):
         return np.asarray(4.0 * sum_error(count) * weight * spread * reach(points) ** 2)
 
@@ -119,7 +119,7 @@ def lift(cone: Cone, M: Array) -> Array:
     With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` entries of ``D^(-1/2) M D^(-1/2)`` are at most one, and its smallest
     eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.
     """
-    if isinstance(cone, NonnegativeDiagonal):
+    if cone.diagonal:
         return np.maximum(-M, 0.0)
     diagonal = np.maximum(M.diagonal(), 0.0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

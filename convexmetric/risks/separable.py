@@ -2,12 +2,15 @@ r"""Risks that are a sum of losses of single comparisons, :math:`R(M) = \sum_t \
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
+from convexmetric.comparisons.pair_distances import BLOCK
+from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
 from convexmetric.losses import BoxLoss, Loss
 from convexmetric.programs.lazy import cvxpy as cp
@@ -43,17 +46,25 @@ class SeparableRisk(Risk):
         self.loss = loss
         self.cone = comparisons.cone
 
-    def written_as(self, kind: type) -> object:
+    def as_form(self, kind: type) -> object:
         """Hinges where the loss is one; losses of pairs where they are boxed, also as a function of images."""
         if kind is ListedHinges:
-            hinges = self.loss.hinges(self.parts)
-            return None if hinges is None else ListedHinges(self.comparisons, *hinges)
-        if kind is ListedPairs or kind is ImageRisk:
-            loss, pairs = self.loss.box(self.parts), self.comparisons
-            if loss is None or not isinstance(pairs, PairDistances):
-                return None
-            return ListedPairs(pairs, loss) if kind is ListedPairs else ListedImages(pairs, loss)
+            return self._hinges
+        if kind is ListedPairs:
+            return self._pairs
+        if kind is ImageRisk:
+            return None if self._pairs is None else ListedImages(self._pairs.pairs, self._pairs.loss)
         return self
+
+    @cached_property
+    def _hinges(self) -> ListedHinges | None:
+        hinges = self.loss.hinges(self.parts)
+        return None if hinges is None else ListedHinges(self.comparisons, *hinges)
+
+    @cached_property
+    def _pairs(self) -> ListedPairs | None:
+        loss, pairs = self.loss.box(self.parts), self.comparisons
+        return None if loss is None or not isinstance(pairs, PairDistances) else ListedPairs(pairs, loss)
 
     def described(self) -> Described:
         """Comparisons, with one term for all or those that differ in weight, margin and sign."""
@@ -158,6 +169,19 @@ class SeparableRisk(Risk):
     def parts(self) -> int:
         """Number of comparisons."""
         return len(self.comparisons)
+
+    @property
+    def pass_memory(self) -> float:
+        """Rows of diagonal metrics, three times while they are made; of full ones differences of points."""
+        count = float(self.parts)
+        if self.cone.diagonal:
+            return 8.0 * count * (3.0 * row_width(self.points, self.cone) + 10.0)
+        return 8.0 * self.cone.d * (3.0 * min(count, BLOCK) + 2.0 * count)
+
+    @property
+    def stated_rows(self) -> float:
+        """All comparisons."""
+        return float(self.parts)
 
     def value(self, M: Array) -> float:
         """``sum_t l(s_t)``."""

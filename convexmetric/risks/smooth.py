@@ -30,6 +30,7 @@ class SmoothRisk(Risk):
     """A risk with two derivatives."""
 
     form_words: ClassVar[str] = "smooth"
+    smooth: ClassVar[bool] = True
 
     @abstractmethod
     def tangent(self, M: Array) -> tuple[float, Minorant]:

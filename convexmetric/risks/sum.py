@@ -24,7 +24,7 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation
-from convexmetric.risks.forms import ListedHinges, Reason
+from convexmetric.risks.forms import ListedHinges
 from convexmetric.risks.separable import SeparableRisk
 
 __all__ = ["JoinedDual", "SumRisk"]
@@ -113,12 +113,11 @@ class SumRisk(Risk):
             duals = [replace(dual, groups=dual.groups[begin:end]) for begin, end in pairwise(self.ends)]
         return Described(summands=tuple(risk.hints(one) for risk, one in zip(self.risks, duals, strict=True)))
 
-    def written_as(self, kind: type) -> object:
+    def as_form(self, kind: type) -> object:
         """Hinges, or boxed losses, of all comparisons, where every risk is written so."""
         if kind is ListedHinges:
-            listed = [risk.form(ListedHinges) for risk in self.risks]
-            hinges = [one for one in listed if isinstance(one, ListedHinges)]
-            if len(hinges) < len(listed) or len({one.hard for one in hinges}) > 1:
+            hinges = [risk.form(ListedHinges) for risk in self.risks]
+            if len({one.hard for one in hinges}) > 1:
                 return None
             stacked = StackedComparisons([one.comparisons for one in hinges])
             weights, margins = ([getattr(one, name) for one in hinges] for name in ("weights", "margins"))
@@ -126,7 +125,7 @@ class SumRisk(Risk):
         return self._separable() if kind is SeparableRisk else self
 
     def _separable(self) -> SeparableRisk | None:
-        risks = [risk for risk in map(_listed, self.risks) if risk is not None]
+        risks = [risk.form(SeparableRisk) for risk in self.risks]
         boxes = [box for risk in risks if (box := risk.loss.box(risk.parts)) is not None]
         if len(boxes) < len(self.risks):
             return None
@@ -184,6 +183,22 @@ class SumRisk(Risk):
         """Kind of part of all summands where it is the same."""
         kinds = {risk.part_kind for risk in self.risks}
         return kinds.pop() if len(kinds) == 1 else "part"
+
+    @property
+    def distances(self) -> float:
+        """The sum."""
+        return sum(risk.distances for risk in self.risks)
+
+    @property
+    def pass_memory(self) -> float:
+        """The sum."""
+        return sum(risk.pass_memory for risk in self.risks)
+
+    @property
+    def stated_rows(self) -> float | None:
+        """The sum, where all are known."""
+        rows = [rows for risk in self.risks if (rows := risk.stated_rows) is not None]
+        return sum(rows) if len(rows) == len(self.risks) else None
 
     def value(self, M: Array) -> float:
         """The sum."""
@@ -260,7 +275,7 @@ class SumRisk(Risk):
             If it has not one dual point a risk, or multipliers that do not fit.
         """
         if isinstance(dual, np.ndarray):
-            if isinstance(self.form(SeparableRisk), Reason) and isinstance(self.form(ListedHinges), Reason):
+            if self.stated_rows != self.parts:
                 raise DualError("a sum takes multipliers only where all of its risks are of listed comparisons")
             if dual.shape != (self.parts,):
                 raise DualError(f"multipliers must have shape ({self.parts},), one a comparison, got {dual.shape}")
@@ -272,11 +287,6 @@ class SumRisk(Risk):
         said = [risk.minorant(one) for risk, one in zip(self.risks, dual.duals, strict=True)]
         found = [point for point in said if point is not None]
         return _added(found) if len(found) == len(said) else None
-
-
-def _listed(risk: Risk) -> SeparableRisk | None:
-    form = risk.form(SeparableRisk)
-    return None if isinstance(form, Reason) else form
 
 
 def _added(points: list[Minorant]) -> Minorant:

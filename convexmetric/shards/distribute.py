@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason
-from convexmetric.shards import ShardedRisk, as_backend, write
+from convexmetric.shards.backends import as_backend
+from convexmetric.shards.risk import ShardedRisk
+from convexmetric.shards.writing import write
 
 __all__ = ["spread"]
 
@@ -27,10 +28,10 @@ def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:
     with ExitStack() as stack:
         backend = as_backend(engine)
         stack.callback(backend.close)
-        risk = problem.risk.form(ShardedRisk)
-        if isinstance(risk, Reason):
+        risk = problem.risk
+        if not isinstance(risk, ShardedRisk):
             folder = stack.enter_context(TemporaryDirectory(prefix="convexmetric-shards-", ignore_cleanup_errors=True))
-            risk = write(problem.risk, folder)
+            risk = write(risk, folder)
         other = copy(problem)
         other.risk = risk.on(backend)
         yield other

@@ -17,7 +17,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -30,14 +30,12 @@ from convexmetric.risks import (
     Cuts,
     Minorant,
     PairwiseRisk,
-    Reason,
     Risk,
     RiskStatement,
     Smoothed,
     SmoothedPairs,
     Violation,
 )
-from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.rounding import BoundingBox
 from convexmetric.shards.backends import Backend, Serial, as_backend
 from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
@@ -83,8 +81,6 @@ class ShardedRisk(Risk):
     '3.2647, 8 shards'
     """
 
-    form_words: ClassVar[str] = "a sum of shards"
-
     def __init__(self, folder: str | os.PathLike[str], shards: int = SHARDS, cache: int = CACHE_BYTES) -> None:
         check_count(shards, "shards")
         if isinstance(cache, bool) or not isinstance(cache, int) or cache < 0:
@@ -104,7 +100,7 @@ class ShardedRisk(Risk):
         other.backend = as_backend(engine)
         return other
 
-    def here(self) -> QueryRisk:
+    def here(self) -> Risk:
         """The same risk in the memory of this process, for samples of its queries.
 
         Raises
@@ -121,13 +117,9 @@ class ShardedRisk(Risk):
             reason = f"its data are {size:,} bytes, and a process may keep {self.cache:,}: raise cache"
             raise UnsupportedProblemError(reason)
         try:
-            risk = load(_cut(self, 1, self.cache)[0]).risk
+            return load(_cut(self, 1, self.cache)[0]).risk
         except OSError as error:
             raise UnsupportedProblemError(f"its data cannot be read here ({error})") from error
-        found = risk.form(QueryRisk)
-        if isinstance(found, Reason):
-            raise UnsupportedProblemError(found)
-        return found
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the engine, which lives where it was made."""
@@ -180,6 +172,11 @@ class ShardedRisk(Risk):
     def points(self) -> tuple[Any, ...]:
         """How far they reach: they are not here."""
         return (self._extent,)
+
+    @property
+    def pass_memory(self) -> float:
+        """None here, where the points are not."""
+        return 0.0
 
     @property
     def words(self) -> str:
@@ -237,7 +234,7 @@ class ShardedRisk(Risk):
     def _slopes_say(self, dual: SmoothedPairs) -> Minorant | None:
         """What smoothed hinges say at a metric."""
         M, width = np.asarray(dual.M, dtype=np.float64), float(dual.width)
-        if self.in_pairs is not None or dual.places is not None or M.shape != self.cone.shape:
+        if not self.sharded_pairs or dual.places is not None or M.shape != self.cone.shape:
             raise DualError(
                 f"SmoothedPairs of a risk in shards are for hinges over pairs, with a metric of shape "
                 f"{self.cone.shape} and no exceptions; certify the problem with its data in memory"
@@ -254,14 +251,12 @@ class ShardedRisk(Risk):
         return Minorant(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
 
     @property
-    def in_pairs(self) -> Reason | None:
-        """None where it is hinges over pairs of near and far items; else the reason."""
+    def sharded_pairs(self) -> bool:
+        """Whether it is hinges over pairs of near and far items."""
         table = self.table["risk"]
-        if table["kind"] == "pairs of lists":
-            return None
-        if table["kind"] == "rankings" and measure_named(table["measure"], table.get("k")).pairwise:
-            return None
-        return Reason(f"its risk is not {PairwiseRisk.form_words}")
+        if table["kind"] == "rankings":
+            return measure_named(table["measure"], table.get("k")).pairwise
+        return bool(table["kind"] == "pairs of lists")
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> SmoothedThere:
         """As of :class:`~convexmetric.risks.PairwiseRisk`; infinite while a shard is missing."""
@@ -423,9 +418,7 @@ def _sums_of(point: Minorant) -> tuple[Any, ...]:
 
 
 def _pairs(shard: Shard) -> PairwiseRisk:
-    found = load(shard).risk.form(PairwiseRisk)
-    assert isinstance(found, PairwiseRisk)
-    return found
+    return load(shard).risk.form(PairwiseRisk)
 
 
 def _slopes(shard: Shard, argument: tuple[Array, float]) -> Terms:

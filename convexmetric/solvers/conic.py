@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arguments import not_one_of
+from convexmetric.comparisons.points import row_width
 from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import attempted
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, stated_entries
+from convexmetric.solvers.runtime.memory import FLOAT
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 
@@ -76,9 +77,13 @@ class Conic(Solver):
         return partial(self._run, problem)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Bytes of all rows' entries, eighteen times with those of factorisations, and three squares of coordinates."""
-        entries = stated_entries(problem)
-        return None if entries is None else FLOAT * (18.0 * entries + 3.0 * problem.cone.size**2)
+        """Bytes of all rows' entries, eighteen times with those of factorisations, and three squares of coordinates.
+
+        A comparison is a row, with six entries more for slacks and the like.
+        """
+        rows, cone = problem.risk.stated_rows, problem.cone
+        width = row_width(problem.risk.points, cone) if cone.diagonal else float(cone.d**2)
+        return None if rows is None else FLOAT * (18.0 * rows * (width + 6.0) + 3.0 * cone.size**2)
 
     def _run(self, problem: MetricProblem, monitor: Monitor) -> None:
         """One call of the conic solver, or two.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from time import perf_counter
 
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import LabelledPairRisk, Reason
-from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts import SampledCuttingPlanes
-from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Leg, Route, legs
+from convexmetric.solvers.routes import LONG_PASS_COORDINATES, Candidate, Candidates, Route
 from convexmetric.solvers.runtime import Solver
 from convexmetric.solvers.runtime.baselines import some_parts
-from convexmetric.solvers.runtime.machine import readable_bytes
+from convexmetric.solvers.runtime.memory import readable_bytes
 
-__all__ = ["WIDTH", "Costs", "costs_of", "legs_within", "long_solve", "pass_seconds"]
+__all__ = ["WIDTH", "Costs", "candidates_within", "costs_of", "long_solve", "pass_seconds"]
 
 #: Characters of a line.
 WIDTH = 118
@@ -103,7 +103,7 @@ def costs_of(problem: MetricProblem, solver: Solver | None, measure: bool = True
 
 def long_solve(problem: MetricProblem) -> str | None:
     """What to say of a solve whose usual number of passes takes minutes; None of others."""
-    if _distances(problem) < MANY_DISTANCES:
+    if problem.risk.distances < MANY_DISTANCES:
         return None
     seconds = pass_seconds(problem)
     if USUAL_PASSES * seconds < LONG_SOLVE:
@@ -114,14 +114,6 @@ def long_solve(problem: MetricProblem) -> str | None:
     )
 
 
-def _distances(problem: MetricProblem) -> float:
-    """Distances in a pass, or comparisons."""
-    queries, labelled = problem.risk.form(QueryRisk), problem.risk.form(LabelledPairRisk)
-    if not isinstance(queries, Reason):
-        return float(queries.rankings.sizes.sum())
-    return float(problem.risk.parts if isinstance(labelled, Reason) else labelled.count)
-
-
 def _seconds(seconds: float) -> str:
     """Two digits, in a unit that suits."""
     for least, unit in ((3.6e3, "h"), (60.0, "min"), (1.0, "s")):
@@ -130,17 +122,16 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds >= 0.1 else f"{1e3 * seconds:.2g} ms"
 
 
-def legs_within(problem: MetricProblem, max_seconds: float | None, found: list[Leg] | None = None) -> list[Leg]:
-    """The legs of the default; cutting planes on a small sample before them where the first is too slow for a limit.
+def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[Candidate]:
+    """The candidates; cutting planes on a small sample before them where the first is too slow for a limit.
 
     It is where ``USUAL_PASSES`` take longer. Where metrics have many coordinates, masters and not passes take the time,
     and a sample gains nothing. Nothing is measured where there is no limit, or where queries cannot be sampled.
     """
-    found = legs(problem) if found is None else found
-    if max_seconds is None or problem.cone.size > LONG_PASS_COORDINATES:
+    if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
         return found
-    run = COARSE.solver.prepared(problem)
-    if isinstance(run, Reason) or all(isinstance(leg.run, Reason) for leg in found):
+    (coarse,) = Candidates(found.problem, (COARSE,))
+    if coarse.run is None or all(candidate.run is None for candidate in found):
         return found
-    seconds = pass_seconds(problem, min(LONG_ENOUGH, MEASURING_SHARE * max_seconds))
-    return [Leg(COARSE, run), *found] if USUAL_PASSES * seconds > max_seconds else found
+    seconds = pass_seconds(found.problem, min(LONG_ENOUGH, MEASURING_SHARE * max_seconds))
+    return chain([coarse], found) if USUAL_PASSES * seconds > max_seconds else found

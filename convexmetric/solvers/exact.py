@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from itertools import dropwhile
 from typing import ClassVar
 
 from convexmetric.errors import SolverError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason
-from convexmetric.solvers.costs import legs_within
-from convexmetric.solvers.routes import Leg, legs, refusal
+from convexmetric.solvers.costs import candidates_within
+from convexmetric.solvers.routes import ROUTES, Candidate, Candidates, Route, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 
 __all__ = ["Exact"]
@@ -32,41 +32,54 @@ class Exact(Solver):
 
     stages: tuple[Solver, ...] | None = None
 
-    def prepare(self, problem: MetricProblem) -> Run:
+    def prepare(self, problem: MetricProblem) -> InOrder:
         """Needs one solver that fits.
 
         The run begins with the one that left a checkpoint.
         """
-        if self.stages is not None:
-            prepared = [(stage.name, stage.prepared(problem)) for stage in self.stages]
-            run: Run = partial(_run_in_order, prepared)
-        else:
-            found = legs(problem)
-            prepared, run = _named(found), partial(_run_in_time, problem, found)
-        if all(isinstance(one, Reason) for _, one in prepared):
-            raise UnsupportedProblemError(refusal(prepared))
-        return run
+        found = Candidates(problem, ROUTES if self.stages is None else map(Route, self.stages))
+        if all(candidate.run is None for candidate in found):
+            raise UnsupportedProblemError(refusal(found))
+        return InOrder(found, timed=self.stages is None)
 
 
-def _named(found: list[Leg]) -> list[tuple[str, Run | Reason]]:
-    return [(leg.route.solver.name, leg.run) for leg in found]
+@dataclass(frozen=True)
+class InOrder:
+    """A run of the candidates that fit, one after the other.
 
+    Attributes
+    ----------
+    found : Candidates
+    timed : bool
+        Whether one that suits a time limit better may begin.
+    """
 
-def _run_in_time(problem: MetricProblem, found: list[Leg], monitor: Monitor) -> None:
-    """Run the table's solvers, or one before them that suits the time limit better."""
-    _run_in_order(_named(legs_within(problem, monitor.seconds_left, found)), monitor)
+    found: Candidates
+    timed: bool
 
+    def within(self, seconds: float | None) -> Iterable[Candidate]:
+        """The candidates of a solve with a time limit, or None."""
+        return candidates_within(self.found, seconds) if self.timed else self.found
 
-def _run_in_order(prepared: list[tuple[str, Run | Reason]], monitor: Monitor) -> None:
-    runs = [(name, run) for name, run in prepared if not isinstance(run, Reason)]
-    names = [name for name, _ in runs]
-    first = names.index(monitor.resumed_from) if monitor.resumed_from in names else 0
-    for name, run in runs[first:]:
-        monitor.solver, monitor.unit = name, "iterations"
-        try:
-            run(monitor)
-        except SolverError:
-            if name == names[-1]:
-                raise
-        if monitor.stopped:
-            return
+    def first(self, seconds: float | None) -> Solver:
+        """The solver that begins."""
+        return next(candidate.route.solver for candidate in self.within(seconds) if candidate.run is not None)
+
+    def __call__(self, monitor: Monitor) -> None:
+        """Run them until the monitor says stop; a solver that breaks down leaves the rest to the next."""
+        found = self.within(monitor.seconds_left)
+        runs: Iterator[tuple[str, Run]] = ((each.route.solver.name, each.run) for each in found if each.run is not None)
+        if monitor.resumed_from:
+            every = list(runs)
+            runs = iter([*dropwhile(lambda each: each[0] != monitor.resumed_from, every)] or every)
+        failed: SolverError | None = None
+        for name, run in runs:
+            monitor.solver, monitor.unit, failed = name, "iterations", None
+            try:
+                run(monitor)
+            except SolverError as error:
+                failed = error
+            if monitor.stopped:
+                break
+        if failed is not None:
+            raise failed

@@ -8,9 +8,8 @@ from textwrap import fill
 from convexmetric.arguments import check_seconds
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Reason
-from convexmetric.solvers.costs import WIDTH, Costs, costs_of, legs_within
-from convexmetric.solvers.routes import ADVICE, Leg
+from convexmetric.solvers.costs import WIDTH, Costs, candidates_within, costs_of
+from convexmetric.solvers.routes import ADVICE, Candidate, Candidates
 from convexmetric.solvers.runtime import Solver
 
 __all__ = ["Explanation", "Step", "explain"]
@@ -118,8 +117,8 @@ def explain(problem: MetricProblem, measure: bool = True, max_seconds: float | N
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     check_seconds(max_seconds, "max_seconds")
     bare = problem.without_constant()
-    found = legs_within(bare, max_seconds)
-    steps = tuple(Step(leg.route.solver, leg.route.why) for leg in found if not isinstance(leg.run, Reason))
+    found = list(candidates_within(Candidates(bare), max_seconds))
+    steps = tuple(Step(each.route.solver, each.route.why) for each in found if each.run is not None)
     costs = costs_of(bare, steps[0].solver if steps else None, measure)
     return Explanation(
         title=_title(problem),
@@ -135,16 +134,12 @@ def _title(problem: MetricProblem) -> str:
     return f"{str(problem).splitlines()[0]}: {parts}, {coordinates}"
 
 
-def _not_taken(found: list[Leg]) -> tuple[Step, ...]:
+def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
     """A step for every solver that no route takes, with the reasons of all of its routes."""
-    taken = {leg.route.solver.name for leg in found if not isinstance(leg.run, Reason)}
-    solvers: dict[str, Solver] = {}
-    reasons: dict[str, list[str]] = {}
-    for leg in found:
-        name = leg.route.solver.name
-        if isinstance(leg.run, Reason) and name not in taken:
-            solvers.setdefault(name, leg.route.solver)
-            said = reasons.setdefault(name, [])
-            if leg.run not in said:
-                said.append(str(leg.run))
-    return tuple(Step(solver, "; ".join(reasons[name])) for name, solver in solvers.items())
+    taken = {each.route.solver.name for each in found if each.run is not None}
+    others: dict[str, tuple[Solver, dict[str, None]]] = {}
+    for each in found:
+        solver = each.route.solver
+        if solver.name not in taken:
+            others.setdefault(solver.name, (solver, {}))[1][each.reason] = None
+    return tuple(Step(solver, "; ".join(reasons)) for solver, reasons in others.values())

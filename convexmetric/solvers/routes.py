@@ -1,19 +1,18 @@
 """Which solvers the default takes for which problem, in which order, and why: one table.
 
 The default (:class:`~convexmetric.solvers.Exact`), :func:`~convexmetric.explain` and the table of
-``docs/choosing-a-solver.md`` are made from it. A route is taken where its condition holds and its solver can be
-prepared for the problem's forms; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
+``docs/choosing-a-solver.md`` are made from it. A route is taken where the problem has what the route needs and its
+solver can be prepared for it; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, SeparableRisk, SmoothRisk
-from convexmetric.risks.query import QueryRisk
+from convexmetric.risks import Form, ImageRisk, ListedHinges, ListedPairs, PairwiseRisk, SeparableRisk, SmoothRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
@@ -21,11 +20,27 @@ from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
 from convexmetric.solvers.runtime import Run, Solver
-from convexmetric.solvers.runtime.machine import too_large
-from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, risk_as, squared_norm
+from convexmetric.solvers.runtime.memory import check_memory
+from convexmetric.solvers.runtime.requirements import (
+    dual_slopes,
+    frobenius_norm,
+    need,
+    need_diagonal_metrics,
+    need_full_metrics,
+    need_linear_penalty,
+    need_planes,
+    need_smooth_conjugate,
+    norm_or_trace,
+    positive_quadratic,
+    quadratic_part,
+    queries_of,
+    soft_hinges,
+    squared_norm,
+    squared_norm_or_none,
+)
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
-__all__ = ["ADVICE", "ROUTES", "Leg", "Route", "legs", "refusal", "routes_table"]
+__all__ = ["ADVICE", "ROUTES", "Candidate", "Candidates", "Route", "refusal", "routes_table"]
 
 #: What to do about a problem that none can solve.
 ADVICE = (
@@ -33,138 +48,118 @@ ADVICE = (
     "other problems only while they are small enough to write out in CVXPY, so take fewer comparisons or features"
 )
 
+#: A form of the risk, or a function of the problem that raises :class:`UnsupportedProblemError` with a clause.
+Need = type[Form] | Callable[[MetricProblem], object]
+
 
 @dataclass(frozen=True)
 class Route:
-    """One line of the table.
+    """One line of the table; a solver alone is a line without words and needs.
 
     Attributes
     ----------
     solver : Solver
         With the settings that the default takes.
     risk, penalty, size : str
-        What it is taken for, in words; the forms that the solver asks for are the solver's business.
+        What it is taken for, in words.
     why : str
         Why there.
-    taken : callable
-        Whether a problem whose forms fit is of that size; a reason if not.
+    needs : tuple
+        What the solver is not prepared without, in the order in which it is looked at: a form of the risk, kinds of
+        metrics and of penalty, a size.
     last_resort : bool
         Whether it is taken only where nothing else is.
     """
 
     solver: Solver
-    risk: str
-    penalty: str
-    size: str
-    why: str
-    taken: Callable[[MetricProblem], Reason | None] = lambda problem: None
+    risk: str = ""
+    penalty: str = ""
+    size: str = ""
+    why: str = ""
+    needs: tuple[Need, ...] = ()
     last_resort: bool = False
 
 
 @dataclass(frozen=True)
-class Leg:
-    """A route with what becomes of it for one problem: a run that is ready to go, or the reason why it is not taken."""
+class Candidate:
+    """A route applied to one problem: a run that is ready to go, or the reason why it is not taken."""
 
     route: Route
-    run: Run | Reason
+    run: Run | None
+    reason: str = ""
 
 
-def _at_least(comparisons: int) -> Callable[[MetricProblem], Reason | None]:
-    def taken(problem: MetricProblem) -> Reason | None:
-        few = problem.risk.parts < comparisons
-        return Reason(f"it has fewer than {comparisons:,} comparisons") if few else None
+def _at_least(comparisons: int) -> Need:
+    def enough(problem: MetricProblem) -> None:
+        need(problem.risk.parts >= comparisons, f"it has fewer than {comparisons:,} comparisons")
 
-    return taken
-
-
-def _fewer_than_coordinates(share: float) -> Callable[[MetricProblem], Reason | None]:
-    def taken(problem: MetricProblem) -> Reason | None:
-        crowded = problem.risk.parts > share * problem.cone.size
-        least = "a metric has coordinates" if share == 1.0 else f"{share:g} of the coordinates of a metric"
-        return Reason(f"it has more comparisons than {least}") if crowded else None
-
-    return taken
+    return enough
 
 
-def _both(*conditions: Callable[[MetricProblem], Reason | None]) -> Callable[[MetricProblem], Reason | None]:
-    def taken(problem: MetricProblem) -> Reason | None:
-        return next((reason for condition in conditions if (reason := condition(problem)) is not None), None)
+def _fewer_than_coordinates(share: float) -> Need:
+    def few(problem: MetricProblem) -> None:
+        most = "a metric has coordinates" if share == 1.0 else f"{share:g} of the coordinates of a metric"
+        need(problem.risk.parts <= share * problem.cone.size, f"it has more comparisons than {most}")
 
-    return taken
-
-
-def _few_for_a_weight(problem: MetricProblem) -> Reason | None:
-    if problem.risk.parts <= max(FEW_COMPARISONS, FEW_FOR_A_WEIGHT * problem.cone.size):
-        return None
-    return Reason(f"it has more than {FEW_COMPARISONS:,} comparisons, and {FEW_FOR_A_WEIGHT} for each feature")
+    return few
 
 
-def _few_weights(problem: MetricProblem) -> Reason | None:
-    """For cutting planes before semismooth Newton."""
-    risk_as(problem, PairwiseRisk)
-    need_diagonal_metrics(problem)
-    squared_norm(problem)
-    return Reason(f"it has more than {FEW_WEIGHTS} features") if problem.cone.d > FEW_WEIGHTS else None
+def _few_for_a_weight(problem: MetricProblem) -> None:
+    most = max(FEW_COMPARISONS, FEW_FOR_A_WEIGHT * problem.cone.size)
+    reason = f"it has more than {FEW_COMPARISONS:,} comparisons, and {FEW_FOR_A_WEIGHT} for each feature"
+    need(problem.risk.parts <= most, reason)
 
 
-def _many_pairs(problem: MetricProblem) -> Reason | None:
-    risk = risk_as(problem, PairwiseRisk)
-    pairs = int(risk.pairs.sum())
-    if pairs < MANY_PAIRS * min(problem.cone.size, LOW_RANK * problem.cone.d):
-        return Reason(f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of a metric of low rank")
-    return Reason(f"it has fewer than {PAIRS_A_QUERY:,} pairs a query") if pairs < PAIRS_A_QUERY * risk.parts else None
+def _few_weights(problem: MetricProblem) -> None:
+    need(problem.cone.d <= FEW_WEIGHTS, f"it has more than {FEW_WEIGHTS} features")
 
 
-def _many_pairs_and_coordinates(problem: MetricProblem) -> Reason | None:
-    few = problem.cone.size <= NEWTON_COORDINATES
-    return Reason(f"it has at most {NEWTON_COORDINATES} coordinates") if few else _many_pairs(problem)
+def _many_pairs(problem: MetricProblem) -> None:
+    risk = problem.risk.form(PairwiseRisk)
+    pairs, entries = int(risk.pairs.sum()), min(problem.cone.size, LOW_RANK * problem.cone.d)
+    reason = f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of a metric of low rank"
+    need(pairs >= MANY_PAIRS * entries, reason)
+    need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
-def _pairs_held(problem: MetricProblem) -> Reason | None:
-    risk = problem.risk.form(LabelledPairRisk)
-    if isinstance(risk, Reason) or risk.parts <= HELD_POINTS:
-        return None
-    return Reason(f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points")
+def _many_coordinates(problem: MetricProblem) -> None:
+    need(problem.cone.size > NEWTON_COORDINATES, f"it has at most {NEWTON_COORDINATES} coordinates")
 
 
-def _rare_positives(problem: MetricProblem) -> Reason | None:
-    risk = risk_as(problem, PairwiseRisk)
-    return (
-        None
-        if positives_are_rare(risk)
-        else Reason(f"more than {RARE_POSITIVES:.1%} of the items of its queries are near ones")
-    )
+def _pairs_held(problem: MetricProblem) -> None:
+    images = problem.risk.form(ImageRisk)
+    reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
+    need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
 
 
-def _long_pass(problem: MetricProblem) -> Reason | None:
-    risk = risk_as(problem, QueryRisk)
-    if isinstance(risk, SmoothRisk):
-        return Reason("its losses are smooth")
-    if problem.cone.size > LONG_PASS_COORDINATES:
-        return Reason(f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates")
-    few = int(risk.rankings.sizes.sum()) < LONG_PASS
-    return Reason(f"a pass over it goes through fewer than {LONG_PASS:,} distances") if few else None
+def _rare_positives(problem: MetricProblem) -> None:
+    reason = f"more than {RARE_POSITIVES:.1%} of the items of its queries are near ones"
+    need(positives_are_rare(problem.risk.form(PairwiseRisk)), reason)
 
 
-def _other_penalty(problem: MetricProblem) -> Reason | None:
-    risk_as(problem, SeparableRisk)
-    return None if problem.quadratic() is None else Reason("its penalty is linear or quadratic")
+def _long_pass(problem: MetricProblem) -> None:
+    risk = queries_of(problem.risk)
+    need(not risk.smooth, "its losses are smooth")
+    reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
+    need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
+    need(risk.distances >= LONG_PASS, f"a pass over it goes through fewer than {LONG_PASS:,} distances")
 
 
-def _barrier_or_other_penalty(problem: MetricProblem) -> Reason | None:
-    if problem.risk.barrier or problem.quadratic() is None:
-        return None
-    return Reason("its penalty is quadratic")
+def _other_penalty(problem: MetricProblem) -> None:
+    need(problem.quadratic() is None, "its penalty is linear or quadratic")
 
 
-def _can_be_stated(problem: MetricProblem) -> Reason | None:
-    if problem.risk.parts > STATED_PARTS or problem.cone.size > STATED_COORDINATES:
-        return Reason("its statement is too large to write out")
+def _barrier_or_other_penalty(problem: MetricProblem) -> None:
+    need(problem.risk.barrier or problem.quadratic() is None, "its penalty is quadratic")
+
+
+def _can_be_stated(problem: MetricProblem) -> None:
+    small = problem.risk.parts <= STATED_PARTS and problem.cone.size <= STATED_COORDINATES
+    need(small, "its statement is too large to write out")
     try:
         problem.statement()
     except InputError as error:
-        return Reason(str(error))
-    return None
+        raise UnsupportedProblemError(str(error)) from error
 
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.
@@ -195,133 +190,153 @@ ROUTES: tuple[Route, ...] = (
     Route(
         AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, squared norm",
         f"up to {FEW_COMPARISONS:,} comparisons, or {FEW_FOR_A_WEIGHT} for each feature",
-        "sparse products instead of dense matrices, however many weights are positive", _few_for_a_weight,
+        "sparse products instead of dense matrices, however many weights are positive",
+        (need_diagonal_metrics, squared_norm, soft_hinges, _few_for_a_weight),
     ),
     Route(
         ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",
-        "it never forms the rows of all comparisons", _at_least(4_000),
+        "it never forms the rows of all comparisons",
+        (need_diagonal_metrics, soft_hinges, positive_quadratic, _at_least(4_000)),
     ),
     Route(
         DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
         "no more comparisons than coordinates",
         "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
-        _fewer_than_coordinates(1.0),
+        (SeparableRisk, dual_slopes, need_smooth_conjugate, _fewer_than_coordinates(1.0)),
     ),
     Route(
         ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic",
         "100 comparisons or more, no more than coordinates", "it works on the few weights that are positive",
-        _both(_at_least(100), _fewer_than_coordinates(1.0)),
+        (need_diagonal_metrics, soft_hinges, positive_quadratic, _at_least(100), _fewer_than_coordinates(1.0)),
     ),
     Route(
         DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
         "up to a quarter as many pairs as coordinates",
         "its linear systems have a row for each pair; with more pairs its steps get short",
-        _fewer_than_coordinates(0.25),
+        (ListedPairs, need_full_metrics, frobenius_norm, _fewer_than_coordinates(0.25)),
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace",
         f"any; all pairs of up to {HELD_POINTS:,} points",
-        "it decomposes a matrix of the size of the metric only once a round", _pairs_held,
+        "it decomposes a matrix of the size of the metric only once a round",
+        (ImageRisk, need_full_metrics, norm_or_trace, _pairs_held),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
-        "some thirty steps to full accuracy, whatever the margins",
+        "some thirty steps to full accuracy, whatever the margins", (ListedHinges, quadratic_part),
     ),
     Route(
         CuttingPlanes(), "hinges over near and far items", "diagonal, squared norm",
-        f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters", _few_weights,
+        f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters",
+        (need_planes, PairwiseRisk, need_diagonal_metrics, squared_norm, _few_weights),
     ),
     Route(
         SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
         f"up to {RARE_POSITIVES:.1%} near items",
-        "after samples of the queries most passes are over the few pairs that can have a slope", _rare_positives,
+        "after samples of the queries most passes are over the few pairs that can have a slope",
+        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
         f"up to {NEWTON_COORDINATES} coordinates, {MANY_PAIRS:,} pairs or more for each",
-        "the same for diagonal metrics", _both(_rare_positives, _many_pairs),
+        "the same for diagonal metrics", (PairwiseRisk, need_linear_penalty, _rare_positives, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over near and far items", "linear plus squared norm",
         f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
-        "most passes are over a sample of the queries, some ten over all of them", _long_pass,
+        "most passes are over a sample of the queries, some ten over all of them",
+        (quadratic_part, _long_pass),
     ),
     Route(
         SemismoothNewton(), "hinges over near and far items (triplets, AUC)", "squared norm", "any",
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
+        (PairwiseRisk, squared_norm),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over near and far items", "trace",
         f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
-        "tens of passes whatever C; its matrix has a row for each coordinate", _many_pairs,
+        "tens of passes whatever C; its matrix has a row for each coordinate",
+        (PairwiseRisk, need_linear_penalty, _many_pairs),
     ),
     Route(
         SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
         f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
-        "tens of passes, and it works on a factor of low rank", _many_pairs_and_coordinates,
+        "tens of passes, and it works on a factor of low rank",
+        (PairwiseRisk, need_full_metrics, need_linear_penalty, _many_coordinates, _many_pairs),
     ),
     Route(
         LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",
+        (SmoothRisk, need_full_metrics, need_linear_penalty),
     ),
     Route(
         ProximalGradient(), "smooth losses", "linear plus squared norm", "any", "a step is a pass and a projection",
+        (SmoothRisk, squared_norm_or_none),
     ),
     Route(
         DualAscent(max_steps=2_000), "listed comparisons, also with losses that are infinite somewhere",
         "strictly convex: log-determinant, or a squared norm where losses are infinite somewhere", "any",
         "the conjugates are closed forms, and a step costs as little as a pass; it gets 2,000 steps",
-        _barrier_or_other_penalty,
+        (SeparableRisk, dual_slopes, need_smooth_conjugate, _barrier_or_other_penalty),
     ),
     Route(
         Conic(), "listed comparisons", "neither linear nor quadratic: other norms, constraints and terms of your own",
-        "any", "one conic program, which needs no cuts", _other_penalty,
+        "any", "one conic program, which needs no cuts", (SeparableRisk, _other_penalty),
     ),
     Route(
         CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
         "any; with a conic master unless it is linear, quadratic or a log-determinant", "any",
-        "it needs only supporting planes, and finishes what the others leave",
+        "it needs only supporting planes, and finishes what the others leave", (need_planes,),
     ),
     Route(
         Conic(), "any that can be written out", "any",
         f"up to {STATED_PARTS:,} parts and {STATED_COORDINATES:,} coordinates",
-        "the last resort: the textbook statement, every constraint written out", _can_be_stated, last_resort=True,
+        "the last resort: the textbook statement, every constraint written out", (_can_be_stated,), last_resort=True,
     ),
 )  # fmt: skip
 
 
-def legs(problem: MetricProblem, routes: tuple[Route, ...] = ROUTES) -> list[Leg]:
-    """Every route, with its run for this problem or the reason why it is not taken."""
-    found: list[Leg] = []
-    taken: list[Solver] = []
-    for route in routes:
-        leg = Leg(route, _leg(route, problem, taken))
-        if not isinstance(leg.run, Reason):
-            taken.append(route.solver)
-        found.append(leg)
-    return found
+class Candidates:
+    """The routes applied to one problem, in order: each once, and not before it is asked for.
+
+    It may be gone through again, though not within an iteration that has not ended.
+    """
+
+    def __init__(self, problem: MetricProblem, routes: Iterable[Route] = ROUTES) -> None:
+        self.problem = problem
+        self._left, self._found = iter(routes), list[Candidate]()
+
+    def __iter__(self) -> Iterator[Candidate]:
+        yield from self._found
+        for route in self._left:
+            self._found.append(self._applied(route))
+            yield self._found[-1]
+
+    def _applied(self, route: Route) -> Candidate:
+        try:
+            return Candidate(route, self._prepared(route))
+        except UnsupportedProblemError as error:
+            return Candidate(route, None, str(error))
+
+    def _prepared(self, route: Route) -> Run:
+        taken = [candidate.route.solver for candidate in self._found if candidate.run is not None]
+        need(route.solver not in taken, "it is taken already")
+        need(not (route.last_resort and taken), "others can solve the problem")
+        for one in route.needs:
+            if isinstance(one, type):
+                self.problem.risk.form(one)
+            else:
+                one(self.problem)
+        run = route.solver.prepare(self.problem)
+        check_memory(self.problem, route.solver)
+        return run
 
 
-def _leg(route: Route, problem: MetricProblem, taken: list[Solver]) -> Run | Reason:
-    """The run of a route after those that are taken, or why there is none."""
-    if route.solver in taken:
-        return Reason("it is taken already")
-    if route.last_resort and taken:
-        return Reason("others can solve the problem")
-    try:
-        run = route.solver.prepare(problem)
-        return route.taken(problem) or too_large(problem, route.solver) or run
-    except UnsupportedProblemError as error:
-        return Reason(error)
-
-
-def refusal(prepared: Iterable[tuple[str, Run | Reason]]) -> Reason:
-    """Why none of some solvers, by their names, can solve a problem, each reason once, and what to do about it."""
-    said: dict[str, list[str]] = {}
-    for name, found in prepared:
-        names = said.setdefault(str(found), [])
-        if name not in names:
-            names.append(name)
-    return Reason("; ".join([*(f"{reason} ({', '.join(names)})" for reason, names in said.items()), ADVICE]))
+def refusal(found: Iterable[Candidate]) -> str:
+    """Why none of some candidates can solve a problem, each reason once, and what to do about it."""
+    said: dict[str, dict[str, None]] = {}
+    for candidate in found:
+        said.setdefault(candidate.reason, {})[candidate.route.solver.name] = None
+    return "; ".join([*(f"{reason} ({', '.join(names)})" for reason, names in said.items()), ADVICE])
 
 
 def routes_table(routes: tuple[Route, ...] = ROUTES) -> str:

@@ -28,20 +28,20 @@ from convexmetric.imports import room
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Reason, tangent_dual
+from convexmetric.risks import SmoothedPairs, tangent_dual
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.costs import costs_of, legs_within, long_solve
+from convexmetric.solvers.costs import costs_of, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.exact import Exact
+from convexmetric.solvers.exact import Exact, InOrder
 from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
+from convexmetric.solvers.routes import Candidates, Route
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
-from convexmetric.solvers.runtime.machine import memory_limit, too_large
-from convexmetric.solvers.runtime.start import start_from
+from convexmetric.solvers.runtime.memory import memory_limit
 from convexmetric.solvers.runtime.unbounded import check_bounded
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
@@ -239,10 +239,10 @@ def solve(
     state = None if file is None else file.read()
 
     certifier = partial(certificate_of, problem)
-    with shared_cores(), _bar(tol, progress) as display:
+    with shared_cores(), memory_limit(max_memory), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            within_limit(bare, partial(_run, problem, bare, chosen, max_memory, state, start, display), monitor)
+            within_limit(bare, partial(_run, problem, bare, chosen, state, start, display), monitor)
         except BackendError:
             monitor.save()
             raise
@@ -255,19 +255,17 @@ def _run(
     problem: MetricProblem,
     bare: MetricProblem,
     chosen: Solver,
-    max_memory: float | None,
     state: State | None,
     start: Solution | ArrayLike | None,
     display: ProgressBar | None,
     monitor: Monitor,
 ) -> None:
     """All of a solve but its end, on the problem without its constant."""
-    with memory_limit(max_memory):
-        run = chosen.prepared(bare)
-        run = run if isinstance(run, Reason) else too_large(bare, chosen) or run
-    if isinstance(run, Reason):
-        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {run}")
-    begun = None if start is None else start_from(bare, start)
+    (candidate,) = Candidates(bare, [Route(chosen)])
+    run = candidate.run
+    if run is None:
+        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {candidate.reason}")
+    begun = None if start is None else _start_from(bare, start)
     if (
         state is None
         and (prior := problem.regularizer.prior) is not None
@@ -278,7 +276,8 @@ def _run(
     if monitor.lower_bound == -np.inf:
         check_bounded(bare)
     if display is not None:
-        display.say(str(costs_of(bare, _first(chosen, bare, monitor.max_seconds))))
+        begins = run.first(monitor.max_seconds) if isinstance(run, InOrder) else chosen
+        display.say(str(costs_of(bare, begins)))
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)
         if said is not None:
@@ -300,13 +299,6 @@ def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
     from convexmetric.solvers.runtime.display import ProgressBar
 
     return ProgressBar(tol)
-
-
-def _first(chosen: Solver, problem: MetricProblem, max_seconds: float | None) -> Solver:
-    """The solver that begins: of the default the first that it takes."""
-    if chosen != Exact():
-        return chosen
-    return next(leg.route.solver for leg in legs_within(problem, max_seconds) if not isinstance(leg.run, Reason))
 
 
 def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
@@ -354,3 +346,37 @@ def _chosen(solver: str | Solver | None) -> Solver:
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")
     return solver
+
+
+def _start_from(problem: MetricProblem, given: Solution | ArrayLike) -> tuple[Array, Any]:
+    """A metric in the problem's cone, and a dual point that may fit it or None.
+
+    Nothing of it is believed: the metric is evaluated and the dual point bounded anew, on the problem at hand. Any
+    metric is a start, and any dual point of the right shape proves something. Weighted cuts are not taken over: they
+    stand at some ten metrics, and to remake them takes a pass each, more than what a solve from the metric alone needs
+    beyond what it needs with them.
+
+    Raises
+    ------
+    InputError
+        If it is neither a solution nor a metric, or its metric does not fit the problem.
+    """
+    try:
+        if isinstance(given, Solution):
+            M, dual = problem.metric_from(given.problem, given.certificate.M), _dual_of(problem, given)
+        else:
+            M, dual = problem.nearest(given), None
+    except InputError as error:
+        raise InputError(
+            f"start does not fit this problem ({error}); pass a Solution of a problem with the same features, "
+            "or a metric such as its M (w for weights of features)"
+        ) from error
+    M = M if problem.cone.violation(M) == 0.0 else problem.cone.project(M)
+    return problem.risk.repair(M), dual
+
+
+def _dual_of(problem: MetricProblem, solution: Solution) -> Any:
+    dual = solution.certificate.dual
+    if isinstance(dual, SmoothedPairs):
+        return replace(dual, M=problem.metric_from(solution.problem, dual.M))
+    return dual if isinstance(dual, np.ndarray) else None

@@ -11,7 +11,7 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.features import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import ListedPairs, Reason
+from convexmetric.risks import ImageRisk, ListedImages
 from convexmetric.solvers import Monitor
 
 
@@ -47,8 +47,8 @@ def solve(instance, tol=1e-6, **settings):
 def run_of(instance, **settings):
     """A run at its start."""
     solver = cm.approximate.StochasticFactors(**{"vectors": 4, "random_state": 3} | settings)
-    listed, norms = instance.risk.form(ListedPairs), instance.regularizer.weights()
-    source = _Labelled(instance.risk) if isinstance(listed, Reason) else _Listed(listed)
+    images, norms = instance.risk.form(ImageRisk), instance.regularizer.weights()
+    source = _Listed(images) if isinstance(images, ListedImages) else _Labelled(images)
     run = _Run(solver, instance, source, norms, Monitor(1e-6))
     run.begin()
     return run

@@ -10,7 +10,9 @@ from forgery import opened, written
 from samples import consistent, random_cut_dual, random_metric, random_triplets
 
 import convexmetric as cm
-from convexmetric.certificates import CertificateError, checker
+from convexmetric.certificates import CertificateError, checker, kernel
+from convexmetric.certificates.dual_points import FORMS
+from convexmetric.certificates.rules import RULES
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
@@ -29,6 +31,29 @@ from convexmetric.regularizers import (
 from convexmetric.risks import JoinedDual, SeparableRisk, SmoothSeparableRisk, SumRisk
 
 CONES = (PSDCone, NonnegativeDiagonal)
+
+
+def test_every_regularizer_of_the_kernel_but_sums_has_a_rule():
+    assert set(RULES) == set(kernel.REGULARIZERS.values()) - {kernel.REGULARIZERS["sum"]}
+
+
+def test_every_risk_of_the_kernel_has_a_form_and_an_estimate():
+    assert set(FORMS) == set(kernel.RISKS.values())
+    assert set(checker.ESTIMATES) == set(kernel.SUMMANDS.values())
+
+
+def test_a_norm_needs_its_subgradient(tmp_path, monkeypatch):
+    solution = cm.solve(triplets(TraceDistance(0.1, np.eye(3))))
+    monkeypatch.setattr(TraceDistance, "hints", lambda *given: {})
+    with pytest.raises(cm.errors.InputError, match="a subgradient of TraceNorm must be given"):
+        cm.write_certificate(tmp_path / "c.npz", solution)
+
+
+def test_what_is_no_norm_is_given_no_subgradient(tmp_path, monkeypatch):
+    solution = cm.solve(triplets(SquaredFrobenius(0.1)))
+    monkeypatch.setattr(SquaredFrobenius, "hints", lambda *given: {"slopes": [np.eye(3)]})
+    with pytest.raises(cm.errors.InputError, match="a subgradient of SquaredFrobenius is found"):
+        cm.write_certificate(tmp_path / "c.npz", solution)
 
 
 def triplets(regularizer, cone=PSDCone, linear=True, seed=0, d=3):

@@ -11,10 +11,9 @@ from made_sets import letters
 from rich.console import Console
 
 import convexmetric as cm
-from convexmetric.risks import Reason
 from convexmetric.solvers import costs
-from convexmetric.solvers.costs import COARSE, legs_within, pass_seconds
-from convexmetric.solvers.routes import ROUTES, legs
+from convexmetric.solvers.costs import COARSE, candidates_within, pass_seconds
+from convexmetric.solvers.routes import ROUTES, Candidates
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.display import ProgressBar
 
@@ -62,21 +61,22 @@ def test_the_weight_of_some_parts_is_that_of_all(ranking):
 
 
 def first(found):
-    return next(leg.route for leg in found if not isinstance(leg.run, Reason))
+    return next(candidate.route for candidate in found if candidate.run is not None)
 
 
 def test_a_coarse_certificate_comes_first_where_the_limit_is_short(ranking):
-    assert first(legs_within(ranking, None)) == first(legs_within(ranking, 1e6)) == first(legs(ranking))
-    assert first(legs_within(ranking, 0.1)) is COARSE
+    found = Candidates(ranking)
+    assert first(candidates_within(found, None)) == first(candidates_within(found, 1e6)) == first(found)
+    assert first(candidates_within(found, 0.1)) is COARSE
     assert cm.explain(ranking, False, max_seconds=0.1).chosen == COARSE.solver.name
-    assert [leg.route for leg in legs_within(ranking, 0.1)[1:]] == list(ROUTES)
+    assert [candidate.route for candidate in candidates_within(found, 0.1)] == [COARSE, *ROUTES]
 
 
 def test_nothing_is_measured_where_there_is_no_choice(monkeypatch):
     monkeypatch.setattr(costs, "pass_seconds", None)
     for name in ("relative-wine-1000", "ranking-map-wine-c100"):
-        problem = cm.load_problem(name)
-        assert legs_within(problem, 1e-3)[0].route is ROUTES[0]
+        found = Candidates(cm.load_problem(name))
+        assert next(iter(candidates_within(found, 1e-3))).route is ROUTES[0]
 
 
 @pytest.mark.parametrize("limit", [0.01, 0.3, 1.0])

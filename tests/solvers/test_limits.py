@@ -20,7 +20,7 @@ from convexmetric.measures import MEASURES
 from convexmetric.solvers import costs
 from convexmetric.solvers.finalize import GRACE_SHARE, LEAST_GRACE
 from convexmetric.solvers.finalize import _risk_of as risk_of
-from convexmetric.solvers.runtime import base, machine
+from convexmetric.solvers.runtime import base, memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 #: Looks at the time while a few parts are evaluated at zero and at some multiples of the Euclidean metric.
@@ -253,10 +253,10 @@ def test_the_least_of_all_limits_on_memory_counts(monkeypatch, tmp_path):
     limit, used = tmp_path / "limit", tmp_path / "used"
     limit.write_text("3000000", "ascii")
     used.write_text("1000000", "ascii")
-    monkeypatch.setattr(machine, "CGROUPS", ((str(limit), str(used)),))
-    assert machine.available_memory() == 2e6
+    monkeypatch.setattr(memory, "CGROUPS", ((str(limit), str(used)),))
+    assert memory.available_memory() == 2e6
     limit.write_text("max", "ascii")
-    assert 1e7 < machine.available_memory() < 1e15
+    assert 1e7 < memory.available_memory() < 1e15
 
 
 def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):

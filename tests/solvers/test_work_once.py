@@ -15,6 +15,7 @@ from convexmetric.solvers.cuts import master
 from convexmetric.solvers.numerics import interior_point
 from convexmetric.solvers.numerics.qp import ConicQP
 from convexmetric.solvers.pairwise.kinks import Kinks
+from convexmetric.solvers.routes import ROUTES, Candidates
 
 
 @pytest.fixture
@@ -158,3 +159,23 @@ def test_the_pattern_of_a_laplacian_is_made_once(own_queries, counted):
             expected -= weight * np.outer(a - rankings.X[near], a - rankings.X[near])
         np.testing.assert_allclose(kinks.adjoint(u), expected, rtol=0.0, atol=1e-12)
     assert calls["unique"] == 1
+
+
+def test_a_solver_is_prepared_once_and_only_when_its_turn_comes(monkeypatch):
+    prepared = []
+    for solver in {type(route.solver) for route in ROUTES}:
+
+        def counted(self, problem, prepare=solver.prepare):
+            prepared.append(self.name)
+            return prepare(self, problem)
+
+        monkeypatch.setattr(solver, "prepare", counted)
+    solution = cm.solve(cm.load_problem("ranking-map-wine-c100"), tol=1e-2)
+    assert solution.status == "optimal"
+    assert prepared == ["cutting-planes"]
+    found = Candidates(cm.load_problem("relative-wine-1000"))
+    prepared.clear()
+    assert next(iter(found)).run is next(iter(found)).run is not None
+    assert prepared == ["augmented-lagrangian"]
+    assert [candidate.route for candidate in found] == [candidate.route for candidate in found] == list(ROUTES)
+    assert len(prepared) == len(set(prepared))

@@ -26,19 +26,19 @@ are not made to take forever; ``checker.py`` limits what those of strangers may 
 """
 
 from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
-from .comparisons import LOSSES, ListedRisk
+from .comparisons import LOSSES, AllPairs, ListedRisk
 from .errors import CertificateError, NotProven, refusals
 
 from .files import (  # isort: skip
     FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, digest, entry, keys, natural, of_rows,
     statement_digest,
 )  # fmt: skip
-from .lists import ListRisk, gains, majorised, sums_of_slopes, worst_ranking
+from .lists import ListRisk, Rankings, gains, majorised, sums_of_slopes, worst_ranking
 from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, main, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
-from .regularizers import REGULARIZERS
-from .sums import RISKS, SumRisk
+from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
+from .sums import RISKS, SUMMANDS, SumRisk
 
 __all__ = [
     "FORMAT",
@@ -50,8 +50,10 @@ __all__ = [
     "REGULARIZERS",
     "RISKS",
     "SUMMAND",
+    "SUMMANDS",
     "TERM",
     "VERSION",
+    "AllPairs",
     "Arrays",
     "Ball",
     "CertificateError",
@@ -63,6 +65,9 @@ __all__ = [
     "NotProven",
     "Problem",
     "Proof",
+    "QuadraticForm",
+    "Rankings",
+    "SumRegularizer",
     "SumRisk",
     "U",
     "checked",

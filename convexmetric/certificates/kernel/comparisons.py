@@ -13,7 +13,7 @@ from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
-__all__ = ["LOSSES", "ListedRisk"]
+__all__ = ["LOSSES", "AllPairs", "ListedRisk"]
 
 
 def hinge(s: Ball, mu: Ball) -> Ball:
@@ -63,7 +63,7 @@ NEGATIVE = {"negative log", "negative root"}
 
 
 class ListedRisk:
-    """Listed comparisons, and all pairs of points with labels."""
+    """Listed comparisons."""
 
     wanted, optional, dual_keys = "kind terms", "", "kind"
 
@@ -79,15 +79,7 @@ class ListedRisk:
             require_valid(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
         self.cone, self.X, self.losses = cone, arrays("points", None, cone.d), [term["loss"] for term in terms]
         self.nonnegative = not NEGATIVE.intersection(self.losses)
-        n = len(self.X)
-        if table["kind"] == "all pairs":
-            require_valid(len(terms) == 2, "risk: all pairs have two terms, of equal and of different labels")
-            codes, self.items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
-            self.kind = (codes[self.items[:, 0]] != codes[self.items[:, 1]]).astype(np.int8)
-        else:
-            name = "triplets" if "triplets" in arrays else "pairs"
-            self.items = arrays(name, None, 3 if name == "triplets" else 2, integers=n)
-            self.kind = arrays("terms", len(self.items), integers=len(terms))
+        self.items, self.kind = self.listed(arrays, len(self.X), len(terms))
         self.triplets = self.items.shape[1] == 3
         self.signs = np.array([float(term["sign"]) for term in terms])[self.kind]
         weights = arrays("comparison_weights", len(self)) if "comparison_weights" in arrays else np.ones(len(self))
@@ -96,6 +88,12 @@ class ListedRisk:
         self.mu = Ball.of([rational(term["margin"], "margin") for term in terms])[self.kind]
         if "targets" in arrays:
             self.mu = Ball(arrays("targets", len(self)))
+
+    def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
+        """Read the comparisons of n points, and which term each of them has."""
+        name = "triplets" if "triplets" in arrays else "pairs"
+        items = arrays(name, None, 3 if name == "triplets" else 2, integers=n)
+        return items, arrays("terms", len(items), integers=terms)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -140,3 +138,13 @@ class ListedRisk:
         size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
         rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
         return Minorant(total, laplacian(self.cone, self.X, self.X, Ball(W, rad)))
+
+
+class AllPairs(ListedRisk):
+    """All pairs of points with labels."""
+
+    def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
+        """Pair up the n points: pairs of equal labels have the first term, others the second."""
+        require_valid(terms == 2, "risk: all pairs have two terms, of equal and of different labels")
+        codes, items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
+        return items, (codes[items[:, 0]] != codes[items[:, 1]]).astype(np.int8)

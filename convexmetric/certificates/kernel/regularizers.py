@@ -28,7 +28,7 @@ class Zero:
     parameters, definite, wanted, optional = "", False, "kind", ""
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
-        self.kind, self.cone, self.weight, self.prior = table["kind"], cone, Ball(0.0), None
+        self.cone, self.weight, self.prior = cone, Ball(0.0), None
         if "weight" in self.wanted:
             self.weight = Ball.of(positive(table["weight"], "weight"))
         if "over_root_of" in table:

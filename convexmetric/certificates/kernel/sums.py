@@ -10,17 +10,17 @@ from typing import Any, Self
 import numpy as np
 
 from .balls import Array, Ball
-from .comparisons import ListedRisk
+from .comparisons import AllPairs, ListedRisk
 from .errors import NotProven, require_valid
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
 from .lists import ListRisk, Rankings
 from .metrics import Cone, Minorant
 
-__all__ = ["RISKS", "SumRisk"]
+__all__ = ["RISKS", "SUMMANDS", "SumRisk"]
 
 
 SUMMANDS: dict[str, Any] = {
-    "pairs of lists": ListRisk, "rankings": Rankings, "listed comparisons": ListedRisk, "all pairs": ListedRisk
+    "pairs of lists": ListRisk, "rankings": Rankings, "listed comparisons": ListedRisk, "all pairs": AllPairs
 }  # fmt: skip
 
 

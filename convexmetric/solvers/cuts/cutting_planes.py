@@ -40,7 +40,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
-from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.solvers.cuts.conic_master import ConicMaster
@@ -48,8 +48,8 @@ from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
-from convexmetric.solvers.runtime.memory import FLOAT, pass_memory
-from convexmetric.solvers.runtime.requirements import quadratic_part
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import need_planes, quadratic_part
 
 __all__ = ["CuttingPlanes", "Pool"]
 
@@ -133,11 +133,7 @@ class CuttingPlanes(Solver):
         """
         if self.master == "interior-point" or problem.quadratic() is not None:
             quadratic_part(problem)
-        if problem.risk.hard and not problem.risk.barrier:
-            raise UnsupportedProblemError("its margins are hard constraints")
-        if problem.risk.hard and not problem.risk.nonnegative:
-            # Cuts would be counted from those at zero, which there are none of.
-            raise UnsupportedProblemError("its losses are infinite at zero and without a lower bound")
+        need_planes(problem)
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -152,7 +148,7 @@ class CuttingPlanes(Solver):
         width, master = float(cone.size), cuts * rows + 2.0 * unknowns**2
         if works_in_subspace(cone):
             width, master = float(cone.d**2), 32.0 * cuts * cone.d
-        return 2.0 * FLOAT * cuts * width + max(pass_memory(problem), FLOAT * master)
+        return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
     def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
         if self.master == "conic" or (self.master is None and problem.quadratic() is None):

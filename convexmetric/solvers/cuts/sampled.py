@@ -39,14 +39,13 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import CutDual, Reason, Risk
+from convexmetric.risks import CutDual, Risk
 from convexmetric.risks.query import QueryRisk
-from convexmetric.shards import ShardedRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
 from convexmetric.solvers.cuts.master import Master
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
-from convexmetric.solvers.runtime.requirements import linear_part, quadratic_part, risk_as
+from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
 
 __all__ = ["SampledCuttingPlanes"]
 
@@ -94,12 +93,10 @@ class SampledCuttingPlanes(Solver):
         quadratic = quadratic_part(problem)
         if isinstance(quadratic, np.ndarray):
             raise UnsupportedProblemError("its penalty is a full quadratic form")
-        if problem.risk.parts < self.pieces or self._first(problem.risk) > LARGEST_SHARE * self.pieces:
-            raise UnsupportedProblemError(f"it has too few queries for a sample of {self.least:,}")
-        sharded = problem.risk.form(ShardedRisk)
-        risk = risk_as(problem, QueryRisk) if isinstance(sharded, Reason) else sharded.here()
-        whole = risk if isinstance(sharded, Reason) else sharded
-        return lambda monitor: _Rounds(self, problem, whole, risk, quadratic, monitor).follow()
+        many = problem.risk.parts >= self.pieces and self._first(problem.risk) <= LARGEST_SHARE * self.pieces
+        need(many, f"it has too few queries for a sample of {self.least:,}")
+        queries = queries_of(problem.risk.here())
+        return lambda monitor: _Rounds(self, problem, queries, quadratic, monitor).follow()
 
     def _first(self, risk: Risk) -> int:
         """Pieces of the first sample."""
@@ -117,21 +114,20 @@ class _Rounds:
         self,
         settings: SampledCuttingPlanes,
         problem: MetricProblem,
-        risk: Risk,
         queries: QueryRisk,
         quadratic: float,
         monitor: Monitor,
     ) -> None:
         self.settings, self.problem, self.monitor = settings, problem, monitor
         #: For passes over all queries, and the same one for samples of them.
-        self.risk, self.all_queries = risk, queries
+        self.risk, self.all_queries = problem.risk, queries
         self.cone, self.quadratic = problem.cone, quadratic
         self.linear = linear_part(problem)
         # Any order that does not depend on the data; the same at every solve.
-        order = np.random.default_rng(0).permutation(risk.parts)
+        order = np.random.default_rng(0).permutation(queries.parts)
         #: The piece of every query.
-        self.piece = np.empty(risk.parts, dtype=np.int64)
-        self.piece[order] = np.arange(risk.parts) * settings.pieces // risk.parts
+        self.piece = np.empty(queries.parts, dtype=np.int64)
+        self.piece[order] = np.arange(queries.parts) * settings.pieces // queries.parts
         #: Cuts of all pieces at the metrics of the passes over all queries.
         self.passes = Pool(problem, self.piece, settings.pieces)
         #: Of the problem, with the cuts of the sample and of the other pieces.
@@ -139,7 +135,7 @@ class _Rounds:
         self.rho, self.value = np.nan, np.inf
         self.centre = self.normals = np.empty(0)
         self.sampled_passes = 0
-        self._take(settings._first(risk))
+        self._take(settings._first(queries))
 
     def _take(self, pieces: int) -> None:
         """Take the first pieces as the sample, with no cuts yet."""

@@ -30,13 +30,14 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.comparisons.points import row_width
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.numerics.newton_system import scaled_rows
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, row_width
+from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import (
     linear_part,
     need_diagonal_metrics,
@@ -86,7 +87,7 @@ class AugmentedLagrangian(Solver):
         """Bytes of the sample's rows, three times, ten vectors of multipliers and as many of weights."""
         hinges = soft_hinges(problem)
         count = len(hinges.comparisons)
-        rows = min(SAMPLE, count) * row_width(hinges.comparisons)
+        rows = min(SAMPLE, count) * row_width(hinges.comparisons.points, problem.cone)
         return FLOAT * (3.0 * rows + 10.0 * (count + problem.cone.size))
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:

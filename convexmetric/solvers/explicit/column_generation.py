@@ -31,8 +31,8 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dsymv
 
 from convexmetric.arrays import Array
+from convexmetric.comparisons.points import row_width
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.searches import root
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
@@ -45,8 +45,8 @@ from convexmetric.solvers.numerics.qp import ConicQP, times
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 from convexmetric.solvers.numerics.starts import warm_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.runtime.memory import FLOAT, row_width
-from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, soft_hinges
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, positive_quadratic, soft_hinges
 
 __all__ = ["ColumnGeneration"]
 
@@ -106,10 +106,7 @@ class ColumnGeneration(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
         need_diagonal_metrics(problem)
-        hinges, quadratic = soft_hinges(problem), problem.quadratic()
-        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-            raise UnsupportedProblemError("its regularizer is not quadratic")
-        return partial(self._solve, problem, hinges, quadratic)
+        return partial(self._solve, problem, soft_hinges(problem), positive_quadratic(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the working set's rows, four times, 500 columns of second derivatives, 45 vectors of multipliers.
@@ -119,7 +116,7 @@ class ColumnGeneration(Solver):
         hinges = soft_hinges(problem)
         count, features = len(hinges.comparisons), float(problem.cone.size)
         columns = min(500.0, features)
-        width = row_width(hinges.comparisons) * (columns / features) ** 0.5
+        width = row_width(hinges.comparisons.points, problem.cone) * (columns / features) ** 0.5
         rows = min(self.rows, count) * min(columns, width)
         return FLOAT * (4.0 * rows + 3.0 * columns**2 + 45.0 * count)
 

@@ -22,12 +22,11 @@ import numpy as np
 import scipy
 
 from convexmetric.arrays import Array, norm_of
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.runtime.memory import FLOAT, metric_memory, pass_memory
-from convexmetric.solvers.runtime.requirements import risk_as
+from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
+from convexmetric.solvers.runtime.requirements import dual_slopes, need_smooth_conjugate
 
 __all__ = ["DualAscent"]
 
@@ -62,19 +61,14 @@ class DualAscent(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
-        risk = risk_as(problem, SeparableRisk)
-        box = risk.loss.dual_box(risk.parts)
-        if box is None:
-            raise UnsupportedProblemError(
-                "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
-            )
-        if not problem.regularizer.smooth_conjugate:
-            raise UnsupportedProblemError("the conjugate of its regularizer has no derivative")
+        risk = problem.risk.form(SeparableRisk)
+        box = dual_slopes(problem)
+        need_smooth_conjugate(problem)
         return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
-        return pass_memory(problem) + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
+        return problem.risk.pass_memory + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
     def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:
         """Ascend, looking at the certified gap every few steps."""

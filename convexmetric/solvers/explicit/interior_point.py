@@ -14,15 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.errors import UnsupportedProblemError
+from convexmetric.comparisons.points import row_width
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, row_width
-from convexmetric.solvers.runtime.requirements import quadratic_part, risk_as
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
 __all__ = ["InteriorPoint"]
 
@@ -40,16 +40,16 @@ class InteriorPoint(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges of listed comparisons and a linear or quadratic penalty."""
-        hinges = risk_as(problem, ListedHinges)
+        hinges = problem.risk.form(ListedHinges)
         quadratic_part(problem)
-        if not problem.cone.diagonal and len(hinges.comparisons) * problem.cone.size * 8 > MAX_BYTES:
-            raise UnsupportedProblemError(f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+        small = problem.cone.diagonal or len(hinges.comparisons) * problem.cone.size * 8 <= MAX_BYTES
+        need(small, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the rows, as coordinates and as elements of the cone, twice, and two squares of the smaller side."""
-        hinges, cone = risk_as(problem, ListedHinges), problem.cone
-        count, width = len(hinges.comparisons), row_width(hinges.comparisons)
+        hinges, cone = problem.risk.form(ListedHinges), problem.cone
+        count, width = len(hinges.comparisons), row_width(hinges.comparisons.points, cone)
         rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
         return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)
 

@@ -28,7 +28,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.deadline import until_deadline
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.searches import SUFFICIENT, last_true, shortened
 from convexmetric.numerics.threads import over_rows
@@ -38,7 +37,7 @@ from convexmetric.risks import ListedPairs, Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need_full_metrics, risk_as
+from convexmetric.solvers.runtime.requirements import frobenius_norm, need_full_metrics
 
 __all__ = ["DualNewton"]
 
@@ -79,15 +78,14 @@ class DualNewton(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs bounded or quadratic losses of listed pairs, full metrics and a Frobenius norm, squared or not."""
-        listed, norm = risk_as(problem, ListedPairs), problem.regularizer.weights()
+        listed = problem.risk.form(ListedPairs)
         need_full_metrics(problem)
-        if norm is None or norm.trace or (norm.squared and norm.norm):
-            raise UnsupportedProblemError("its regularizer is not a Frobenius norm")
+        norm = frobenius_norm(problem)
         return lambda monitor: _Run(problem, listed, norm, monitor).follow()
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of four metrics, and of differences of pairs three times, or of free pairs or points four times."""
-        listed, d = risk_as(problem, ListedPairs), problem.cone.d
+        listed, d = problem.risk.form(ListedPairs), problem.cone.d
         count, points = len(listed.pairs), len(listed.pairs.X)
         return FLOAT * d * (4.0 * d + max(3.0 * count, 4.0 * min(count, points)))
 

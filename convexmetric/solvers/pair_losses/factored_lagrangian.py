@@ -25,14 +25,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImagePass, ImageRisk, ListedPairs, Reason
+from convexmetric.risks import ImagePass, ImageRisk
 from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need_full_metrics, risk_as
+from convexmetric.solvers.runtime.requirements import need, need_full_metrics, norm_or_trace
 
 __all__ = ["FactoredLagrangian"]
 
@@ -85,19 +85,17 @@ class FactoredLagrangian(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
-        images, norms = risk_as(problem, ImageRisk), problem.regularizer.weights()
+        images = problem.risk.form(ImageRisk)
         need_full_metrics(problem)
-        if norms is None or (norms.norm and (norms.trace or norms.squared)):
-            raise UnsupportedProblemError("its regularizer is neither a Frobenius norm nor a trace")
-        if problem.G is not None:
-            raise UnsupportedProblemError("it has a linear term")
+        norms = norm_or_trace(problem)
+        need(problem.G is None, "it has a linear term")
         return partial(self._rounds, problem, images, norms)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
-        images, listed, d = risk_as(problem, ImageRisk), problem.risk.form(ListedPairs), problem.cone.d
+        images, d = problem.risk.form(ImageRisk), problem.cone.d
         n = float(len(images.X))
-        pairs = 6.0 * n * n if isinstance(listed, Reason) else 3.0 * len(listed.pairs) * min(RANK, d)
+        pairs = 6.0 * n * n if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
     def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:

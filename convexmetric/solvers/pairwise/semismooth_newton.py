@@ -35,6 +35,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from convexmetric.arrays import Array, norm_of
+from convexmetric.comparisons.points import row_width
 from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
 from convexmetric.errors import InputError, SolverError
@@ -44,8 +45,8 @@ from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.newton_system import DIRECT_WORK, Factorised, solve_newton
 from convexmetric.solvers.runtime import Monitor, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, pass_memory, row_width
-from convexmetric.solvers.runtime.requirements import linear_part, risk_as, squared_norm
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import linear_part, squared_norm
 
 __all__ = ["SemismoothNewton"]
 
@@ -107,7 +108,7 @@ class SemismoothNewton(Solver):
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
         that is given; it returns where to go on for the next.
         """
-        return partial(self._follow, problem, risk_as(problem, PairwiseRisk), squared_norm(problem))
+        return partial(self._follow, problem, problem.risk.form(PairwiseRisk), squared_norm(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass or of the rows of factorised kinks, whichever is more, and of the sampled kinks.
@@ -115,16 +116,16 @@ class SemismoothNewton(Solver):
         Full metrics: also ten metrics, and the points six times; their rows are as many as are factorised at once.
         Diagonal metrics: all rows four times, and two Newton matrices.
         """
-        risk, cone = risk_as(problem, PairwiseRisk), problem.cone
+        risk, cone = problem.risk.form(PairwiseRisk), problem.cone
         d, coordinates = float(cone.d), float(cone.size)
         sample = min(3.0 * SAMPLE_SIZE, float(risk.pairs.sum()))
         if cone.diagonal:
-            rows, others = 4.0 * sample * row_width(risk), 2.0 * coordinates**2
+            rows, others = 4.0 * sample * row_width(risk.points, cone), 2.0 * coordinates**2
         else:
             direct = coordinates**3 <= DIRECT_WORK
             most = DIRECT_WORK / coordinates**2 if direct else (DIRECT_WORK / coordinates) ** 0.5
             rows, others = min(sample, most) * coordinates, 6.0 * risk.rankings.X.shape[0] * d + 10.0 * d * d
-        return max(pass_memory(problem), FLOAT * rows) + FLOAT * (25.0 * sample + others)
+        return max(problem.risk.pass_memory, FLOAT * rows) + FLOAT * (25.0 * sample + others)
 
     def _follow(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None

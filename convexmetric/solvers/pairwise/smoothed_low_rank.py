@@ -36,12 +36,11 @@ from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.nearby import NearbyPairs
 from convexmetric.solvers.pairwise.starts import samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, metric_memory, pass_memory
+from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
 from convexmetric.solvers.runtime.requirements import (
     linear_part,
     need_full_metrics,
     need_linear_penalty,
-    risk_as,
 )
 
 __all__ = ["SmoothedLowRank"]
@@ -78,7 +77,7 @@ class SmoothedLowRank(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of near and far items, full metrics, and a trace that outweighs the linear term."""
-        risk = risk_as(problem, PairwiseRisk)
+        risk = problem.risk.form(PairwiseRisk)
         need_full_metrics(problem)
         need_linear_penalty(problem)
         try:
@@ -92,7 +91,11 @@ class SmoothedLowRank(Solver):
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
         sample = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * d * rank))
         points = sum(points.shape[0] for points in problem.risk.points)
-        return pass_memory(problem) + 6.0 * metric_memory(problem) + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
+        return (
+            problem.risk.pass_memory
+            + 6.0 * metric_memory(problem)
+            + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
+        )
 
     def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Solve the problems of the samples, then the problem."""

@@ -22,28 +22,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array
 from convexmetric.cones.scaling import Scaling
-from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.errors import InputError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Reason, Smoothed, SmoothedPairs
-from convexmetric.shards import ShardedRisk
+from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.pairwise.nearby import NearbyPairs
 from convexmetric.solvers.pairwise.starts import samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.runtime.memory import FLOAT, pass_memory
-from convexmetric.solvers.runtime.requirements import linear_part, need_linear_penalty, risk_as
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import linear_part, need, need_linear_penalty
 
 __all__ = ["SmoothedNewton"]
 
-Pairs = PairwiseRisk | ShardedRisk
+#: Hinges over pairs: a PairwiseRisk, or a risk in shards with the methods of one that are used here.
+Pairs = Any
 #: Metric, mu and width.
 State = tuple[Array, float, float]
 #: Multiples of the identity, in units of the data where these are at hand.
@@ -101,10 +101,8 @@ class SmoothedNewton(Solver):
         """Needs hinges over pairs of near and far items and a linear penalty on few coordinates."""
         risk = _pairs(problem)
         need_linear_penalty(problem)
-        if problem.cone.smallest(linear_part(problem)) <= 0.0:
-            raise UnsupportedProblemError("its penalty does not grow with every metric")
-        if problem.cone.size > self.most:
-            raise UnsupportedProblemError(f"its metric has more than {self.most} coordinates")
+        need(problem.cone.smallest(linear_part(problem)) > 0.0, "its penalty does not grow with every metric")
+        need(problem.cone.size <= self.most, f"its metric has more than {self.most} coordinates")
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -114,7 +112,7 @@ class SmoothedNewton(Solver):
         """
         coordinates = float(problem.cone.size)
         rows = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * coordinates) * coordinates
-        return max(pass_memory(problem), FLOAT * (6.5 * rows + 2.0 * coordinates**2))
+        return max(problem.risk.pass_memory, FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
     def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
@@ -281,13 +279,8 @@ class _Path:
 
 def _pairs(problem: MetricProblem) -> Pairs:
     """Hinges over pairs, here or in shards."""
-    sharded = problem.risk.form(ShardedRisk)
-    if isinstance(sharded, Reason):
-        return risk_as(problem, PairwiseRisk)
-    reason = sharded.in_pairs
-    if reason is not None:
-        raise UnsupportedProblemError(reason)
-    return sharded
+    risk = problem.risk
+    return risk if risk.sharded_pairs else risk.form(PairwiseRisk)
 
 
 def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:

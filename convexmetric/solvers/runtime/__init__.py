@@ -1,6 +1,5 @@
 """What every solver rests on: the monitor that keeps bounds, checkpoints, progress, checks of settings."""
 
-from convexmetric.solvers.runtime.base import Monitor, Run, Solver
-from convexmetric.solvers.runtime.settings import check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime.base import Monitor, Run, Solver, check_counts, check_flags, check_positive
 
 __all__ = ["Monitor", "Run", "Solver", "check_counts", "check_flags", "check_positive"]

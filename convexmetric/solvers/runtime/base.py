@@ -10,16 +10,17 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from convexmetric.arguments import check_count, check_flag, check_positive_number
 from convexmetric.arrays import Array
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.certificates.certificate import close_enough
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Minorant, Reason
+from convexmetric.risks import Minorant
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
-__all__ = ["Display", "Monitor", "Run", "Solver"]
+__all__ = ["Display", "Monitor", "Run", "Solver", "check_counts", "check_flags", "check_positive"]
 
 
 class Display(Protocol):
@@ -292,13 +293,6 @@ class Solver(ABC):
             If this solver cannot handle ``problem``; the message is a clause such as "its metrics are diagonal".
         """
 
-    def prepared(self, problem: MetricProblem) -> Run | Reason:
-        """What :meth:`prepare` returns, or the reason why this solver cannot handle ``problem``."""
-        try:
-            return self.prepare(problem)
-        except UnsupportedProblemError as error:
-            return Reason(error)
-
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
 
@@ -308,18 +302,26 @@ class Solver(ABC):
 
     def unsupported(self, problem: MetricProblem) -> str | None:
         """Why this solver cannot handle ``problem``, or None if it can."""
-        found = self.prepared(problem)
-        return str(found) if isinstance(found, Reason) else None
+        try:
+            self.prepare(problem)
+        except UnsupportedProblemError as error:
+            return str(error)
+        return None
 
-    def run(self, problem: MetricProblem, monitor: Monitor) -> None:
-        """Prepare and run.
 
-        Raises
-        ------
-        UnsupportedProblemError
-            If it cannot handle ``problem``.
-        """
-        found = self.prepared(problem)
-        if isinstance(found, Reason):
-            raise UnsupportedProblemError(f"{self.name} cannot solve this problem: {found}")
-        found(monitor)
+def check_counts(settings: object, *names: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless these settings are positive integers."""
+    for name in names:
+        check_count(getattr(settings, name), name)
+
+
+def check_flags(settings: object, *names: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless these settings are True or False."""
+    for name in names:
+        check_flag(getattr(settings, name), name)
+
+
+def check_positive(settings: object, *names: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless these settings are positive finite numbers."""
+    for name in names:
+        check_positive_number(getattr(settings, name), name)

@@ -1,86 +1,98 @@
-"""Sizes of arrays from which solvers estimate what memory they need: bytes, to about a factor of two."""
+"""Memory: what the machine has left or a caller allows, and sizes of arrays, to estimate what solvers take."""
 
 from __future__ import annotations
 
-import scipy.sparse as sp
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
 
-from convexmetric.comparisons import Comparisons, Rankings
-from convexmetric.comparisons.rankings import BLOCK_BYTES
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import LabelledPairRisk, PairwiseRisk, Reason, Risk, SeparableRisk
-from convexmetric.risks.query import QueryRisk
-from convexmetric.risks.rounding import BoundingBox
+from convexmetric.solvers.runtime.base import Solver
 
-__all__ = ["FLOAT", "metric_memory", "pass_memory", "row_width", "stated_entries"]
+__all__ = [
+    "FLOAT",
+    "available_memory",
+    "check_memory",
+    "memory_limit",
+    "metric_memory",
+    "readable_bytes",
+]
 
 #: Bytes of a number.
 FLOAT = 8.0
-#: Rows of all pairs that are held at a time.
-ROWS_BLOCK = 256
-#: Pairs whose differences are held at a time.
-PAIRS_BLOCK = 4_096
+#: Limit and use of a control group, version 2 and version 1.
+CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+_allowed: ContextVar[float | None] = ContextVar("allowed", default=None)
 
 
-def row_width(data: Comparisons | Risk) -> float:
-    """Numbers that a comparison takes in coordinates; an entry of a sparse row counts as one and a half.
-
-    A triplet's row has the entries of three points.
-    """
-    coordinates = float(data.cone.size)
-    sparse = [points for points in data.points if sp.issparse(points)]
-    if not sparse or not data.cone.diagonal:
-        return coordinates
-    return 1.5 * min(coordinates, 3.0 * max(points.nnz / points.shape[0] for points in sparse))
+@contextmanager
+def memory_limit(size: float | None) -> Iterator[None]:
+    """Let solvers hold at most so many bytes beside the problem; None for what the machine has left."""
+    token = _allowed.set(available_memory() if size is None else float(size))
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
 
 
-def pass_memory(problem: MetricProblem) -> float:
-    """Bytes of one evaluation of the risk with a subgradient.
-
-    Lists of queries: two blocks of distances, and two images of the points. Listed comparisons of diagonal metrics:
-    their rows, three times while they are made; of full metrics: differences of their points. All pairs of labelled
-    points: six blocks of rows, and the degrees of 32 groups of them. Any other risk: four matrices with a row and a
-    column for each point.
-    """
-    risk, cone = problem.risk, problem.cone
-    if any(isinstance(points, BoundingBox) for points in risk.points):
-        # They are elsewhere, and so are passes over them.
-        return 0.0
-    queries, listed, labelled = risk.form(QueryRisk), risk.form(SeparableRisk), risk.form(LabelledPairRisk)
-    if not isinstance(labelled, Reason):
-        return FLOAT * labelled.parts * (6.0 * ROWS_BLOCK + 32.0 + 2.0 * cone.d)
-    if not isinstance(queries, Reason):
-        return _rankings_memory(queries.rankings)
-    if isinstance(listed, Reason):
-        points = sum(points.shape[0] for points in risk.points) or risk.parts
-        return FLOAT * 4.0 * points * points
-    count = float(len(listed.comparisons))
-    if cone.diagonal:
-        return FLOAT * count * (3.0 * row_width(listed.comparisons) + 10.0)
-    return FLOAT * cone.d * (3.0 * min(count, PAIRS_BLOCK) + 2.0 * count)
+def available_memory() -> float:
+    """Bytes that this process may still take: the least of the machine's, its control group's and its own limit."""
+    return min(_of_machine(), _of_group(), _of_process())
 
 
-def _rankings_memory(rankings: Rankings) -> float:
-    """Bytes of a pass over lists of queries."""
-    points = sum(points.shape[0] for points in rankings.sets)
-    numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else float(rankings.sizes.sum())
-    return 2.0 * min(FLOAT * numbers, float(BLOCK_BYTES)) + 2.0 * FLOAT * points * rankings.cone.d
+def _of_machine() -> float:
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024.0 * int(line.split()[1])
+    with suppress(OSError, ValueError, AttributeError):
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return float("inf")
+
+
+def _of_group() -> float:
+    for limit, used in CGROUPS:
+        # "max" is no number: no limit.
+        with suppress(OSError, ValueError):
+            return max(0.0, float(int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text("ascii"))))
+    return float("inf")
+
+
+def _of_process() -> float:
+    # Not everywhere is there such a limit.
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            return max(0.0, float(limit - pages * resource.getpagesize()))
+    return float("inf")
+
+
+def check_memory(problem: MetricProblem, solver: Solver) -> None:
+    """Refuse a solver that would hold more memory than there is, before it takes any."""
+    needed, there = solver.memory(problem), _allowed.get()
+    there = available_memory() if there is None else there
+    if needed is not None and needed > there:
+        raise UnsupportedProblemError(
+            f"it would need about {readable_bytes(needed)} beside the data, and there are {readable_bytes(there)}: "
+            "take fewer pairs or rows, raise max_memory, or name another solver"
+        )
+
+
+def readable_bytes(size: float) -> str:
+    """Two digits, in a unit that suits."""
+    return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{max(1.0, size / 1e6):.0f} MB"
 
 
 def metric_memory(problem: MetricProblem) -> float:
     """Bytes of one metric."""
     return FLOAT * float(problem.cone.size if problem.cone.diagonal else problem.cone.d**2)
-
-
-def stated_entries(problem: MetricProblem) -> float | None:
-    """Entries of a statement's rows, one for every comparison, with six for slacks and the like.
-
-    None where its constraints are not comparisons: rankings, or a risk of one's own.
-    """
-    risk, cone = problem.risk, problem.cone
-    width = float(cone.size if cone.diagonal else cone.d**2) + 6.0
-    listed, labelled, pairwise = risk.form(SeparableRisk), risk.form(LabelledPairRisk), risk.form(PairwiseRisk)
-    if not isinstance(listed, Reason):
-        return len(listed.comparisons) * (row_width(listed.comparisons) + 6.0 if cone.diagonal else width)
-    if not isinstance(labelled, Reason):
-        return labelled.count * width
-    return None if isinstance(pairwise, Reason) else float(pairwise.pairs.sum()) * width

@@ -5,52 +5,72 @@ Where the problem does not have it, an :class:`~convexmetric.errors.UnsupportedP
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Form, ListedHinges, Reason
+from convexmetric.regularizers import NormWeights
+from convexmetric.risks import ListedHinges, Risk, SeparableRisk
+from convexmetric.risks.query import QueryRisk
 
 __all__ = [
+    "dual_slopes",
+    "frobenius_norm",
     "linear_part",
+    "need",
     "need_diagonal_metrics",
     "need_full_metrics",
     "need_linear_penalty",
+    "need_planes",
+    "need_smooth_conjugate",
+    "norm_or_trace",
+    "norm_weights",
+    "positive_quadratic",
     "quadratic_part",
-    "risk_as",
+    "queries_of",
     "soft_hinges",
     "squared_norm",
+    "squared_norm_or_none",
     "trace_weight",
 ]
 
 
-#: What a solver may ask a risk for.
-Kind = TypeVar("Kind", bound=Form)
+NORM_OR_TRACE = "is neither a Frobenius norm nor a trace"
 
 
-def risk_as(problem: MetricProblem, kind: type[Kind]) -> Kind:
-    """The risk in a form, or as a class of risks."""
-    found = problem.risk.form(kind)
-    if isinstance(found, Reason):
-        raise UnsupportedProblemError(found)
-    return found
+def need(holds: bool, reason: str) -> None:
+    """Refuse a problem, with a clause for the reason, unless something holds."""
+    if not holds:
+        raise UnsupportedProblemError(reason)
+
+
+def queries_of(risk: Risk) -> QueryRisk:
+    """The risk as a sum over queries, of which any may be taken."""
+    if not isinstance(risk, QueryRisk):
+        raise UnsupportedProblemError("its risk is not a sum over the queries of rankings")
+    return risk
 
 
 def need_full_metrics(problem: MetricProblem) -> None:
     """Refuse metrics that are not all semidefinite matrices."""
-    if problem.cone.diagonal:
-        raise UnsupportedProblemError("its metrics are diagonal")
-    if problem.cone.on_subspace(1) is None:
-        raise UnsupportedProblemError("its metrics have zeros that stay zeros")
+    need(not problem.cone.diagonal, "its metrics are diagonal")
+    need(problem.cone.on_subspace(1) is not None, "its metrics have zeros that stay zeros")
 
 
 def need_diagonal_metrics(problem: MetricProblem) -> None:
     """Refuse metrics that are not vectors of weights."""
-    if not problem.cone.diagonal:
-        raise UnsupportedProblemError("its metrics are not diagonal")
+    need(problem.cone.diagonal, "its metrics are not diagonal")
+
+
+def need_planes(problem: MetricProblem) -> None:
+    """Refuse a risk that has no supporting planes where metrics may go."""
+    risk = problem.risk
+    need(risk.barrier or not risk.hard, "its margins are hard constraints")
+    # Cuts would be counted from those at zero, which there are none of.
+    need(risk.nonnegative or not risk.hard, "its losses are infinite at zero and without a lower bound")
 
 
 def quadratic_part(problem: MetricProblem) -> float | Array:
@@ -58,17 +78,65 @@ def quadratic_part(problem: MetricProblem) -> float | Array:
     quadratic = problem.quadratic()
     if quadratic is None:
         raise UnsupportedProblemError("its regularizer is neither linear nor quadratic")
-    if isinstance(quadratic, np.ndarray) and not problem.cone.diagonal:
-        raise UnsupportedProblemError("its quadratic form is for diagonal metrics only")
+    full = isinstance(quadratic, np.ndarray) and not problem.cone.diagonal
+    need(not full, "its quadratic form is for diagonal metrics only")
     return quadratic
 
 
 def soft_hinges(problem: MetricProblem) -> ListedHinges:
     """The risk as hinges of listed comparisons, none of them a constraint."""
-    hinges = risk_as(problem, ListedHinges)
-    if hinges.hard:
-        raise UnsupportedProblemError("its margins are hard constraints")
+    hinges = problem.risk.form(ListedHinges)
+    need(not hinges.hard, "its margins are hard constraints")
     return hinges
+
+
+def dual_slopes(problem: MetricProblem) -> tuple[Array, Array]:
+    """Least and largest slope of the loss of every listed comparison."""
+    risk = problem.risk.form(SeparableRisk)
+    box = risk.loss.dual_box(risk.parts)
+    if box is None:
+        reason = "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
+        raise UnsupportedProblemError(reason)
+    return box
+
+
+def need_smooth_conjugate(problem: MetricProblem) -> None:
+    """Refuse a regularizer whose conjugate has kinks."""
+    need(problem.regularizer.smooth_conjugate, "the conjugate of its regularizer has no derivative")
+
+
+def norm_weights(problem: MetricProblem, fits: Callable[[NormWeights], bool], reason: str) -> NormWeights:
+    """Weights of a regularizer that is a sum of norms, if they fit; ``reason`` says what it is not."""
+    weights = problem.regularizer.weights()
+    if weights is None or not fits(weights):
+        raise UnsupportedProblemError(f"its regularizer {reason}")
+    return weights
+
+
+def frobenius_norm(problem: MetricProblem) -> NormWeights:
+    """Weights of a regularizer that is a Frobenius norm, squared or not."""
+    return norm_weights(problem, lambda w: not (w.trace or (w.squared and w.norm)), "is not a Frobenius norm")
+
+
+def norm_or_trace(problem: MetricProblem) -> NormWeights:
+    """Weights of a regularizer that is a Frobenius norm, its square with a trace or without, or a trace."""
+    return norm_weights(problem, lambda w: not (w.norm and (w.trace or w.squared)), NORM_OR_TRACE)
+
+
+def positive_quadratic(problem: MetricProblem) -> float | Array:
+    """Q, as of :func:`quadratic_part`, where it is not zero."""
+    quadratic = problem.quadratic()
+    if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+        raise UnsupportedProblemError("its regularizer is not quadratic")
+    return quadratic
+
+
+def squared_norm_or_none(problem: MetricProblem) -> float:
+    """Lambda of a penalty ``<linear, M> + lambda/2 ||M||^2``; it may be zero."""
+    quadratic = problem.quadratic()
+    if quadratic is None or isinstance(quadratic, np.ndarray):
+        raise UnsupportedProblemError("its regularizer is not linear, a squared Frobenius norm, or their sum")
+    return quadratic
 
 
 def squared_norm(problem: MetricProblem) -> float:
@@ -82,8 +150,7 @@ def squared_norm(problem: MetricProblem) -> float:
 def need_linear_penalty(problem: MetricProblem) -> None:
     """Refuse a penalty that is not ``<linear, M>``."""
     quadratic = problem.quadratic()
-    if quadratic is None or isinstance(quadratic, np.ndarray) or quadratic > 0.0:
-        raise UnsupportedProblemError("its penalty is not linear")
+    need(not isinstance(quadratic, np.ndarray) and quadratic == 0.0, "its penalty is not linear")
 
 
 def linear_part(problem: MetricProblem) -> Array:
@@ -94,7 +161,4 @@ def linear_part(problem: MetricProblem) -> Array:
 
 def trace_weight(problem: MetricProblem) -> float:
     """Lambda of a regularizer ``lambda tr M``."""
-    weights = problem.regularizer.weights()
-    if weights is None or weights.squared or weights.norm:
-        raise UnsupportedProblemError("its regularizer is not a trace")
-    return weights.trace
+    return norm_weights(problem, lambda w: not (w.squared or w.norm), "is not a trace").trace

@@ -18,12 +18,11 @@ from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import metric_memory, pass_memory
+from convexmetric.solvers.runtime.memory import metric_memory
 from convexmetric.solvers.runtime.requirements import (
     linear_part,
     need_full_metrics,
     need_linear_penalty,
-    risk_as,
 )
 
 __all__ = ["LowRankNewton"]
@@ -53,7 +52,7 @@ class LowRankNewton(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
-        risk = risk_as(problem, SmoothRisk)
+        risk = problem.risk.form(SmoothRisk)
         need_full_metrics(problem)
         need_linear_penalty(problem)
         try:
@@ -64,7 +63,7 @@ class LowRankNewton(Solver):
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, and of six metrics."""
-        return pass_memory(problem) + 6.0 * metric_memory(problem)
+        return problem.risk.pass_memory + 6.0 * metric_memory(problem)
 
     def _descend_and_grow(self, problem: MetricProblem, objective: _SmoothObjective, monitor: Monitor) -> None:
         """Descend, look, grow."""

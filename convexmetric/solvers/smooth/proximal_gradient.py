@@ -18,12 +18,11 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import metric_memory, pass_memory
-from convexmetric.solvers.runtime.requirements import linear_part, risk_as
+from convexmetric.solvers.runtime.memory import metric_memory
+from convexmetric.solvers.runtime.requirements import linear_part, squared_norm_or_none
 
 __all__ = ["ProximalGradient"]
 
@@ -45,14 +44,11 @@ class ProximalGradient(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
-        risk, quadratic = risk_as(problem, SmoothRisk), problem.quadratic()
-        if quadratic is None or isinstance(quadratic, np.ndarray):
-            raise UnsupportedProblemError("its regularizer is not linear, a squared Frobenius norm, or their sum")
-        return partial(self._steps, problem, risk, quadratic)
+        return partial(self._steps, problem, problem.risk.form(SmoothRisk), squared_norm_or_none(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, and of eight metrics."""
-        return pass_memory(problem) + 8.0 * metric_memory(problem)
+        return problem.risk.pass_memory + 8.0 * metric_memory(problem)
 
     @staticmethod
     def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:

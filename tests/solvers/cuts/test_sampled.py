@@ -98,7 +98,7 @@ def test_it_goes_on_from_a_metric_that_is_known():
     known = cm.solve(problem, 1e-5, solver="cutting-planes")
     monitor = Monitor(1e-2, problem=problem)
     monitor.primal(known.M, problem.value(known.M))
-    SAMPLED.run(problem, monitor)
+    SAMPLED.prepare(problem)(monitor)
     assert monitor.gap <= 1e-2
     assert len(monitor.history) < len(cm.solve(problem, 1e-2, solver=SAMPLED).history)
     assert np.array_equal(monitor.M, known.M)

@@ -19,7 +19,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.explicit import augmented_lagrangian
-from convexmetric.solvers.routes import legs
+from convexmetric.solvers.routes import Candidates
 
 RNG = np.random.default_rng(4)
 N, D, T = 25, 8, 90
@@ -142,7 +142,8 @@ def test_features_of_the_same_points_have_equal_weights():
 
 def test_the_default_takes_it_where_comparisons_are_few_for_the_features(monkeypatch):
     def first(points, triplets):
-        leg = next(leg for leg in legs(cm.RelativeComparisonProblem(points, triplets)) if not isinstance(leg.run, str))
+        found = Candidates(cm.RelativeComparisonProblem(points, triplets))
+        leg = next(candidate for candidate in found if candidate.run is not None)
         return leg.route.solver.name
 
     monkeypatch.setattr("convexmetric.solvers.routes.FEW_COMPARISONS", 100)

@@ -76,7 +76,7 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
 
     monitor = Monitor(1e-8, max_iter=300)
     monitor.primal(B.T @ B, problem.value(B.T @ B))
-    cm.solvers.LowRankNewton().run(problem, monitor)
+    cm.solvers.LowRankNewton().prepare(problem)(monitor)
     assert monitor.gap <= 1e-8
     assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)
 

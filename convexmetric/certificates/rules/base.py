@@ -1,0 +1,235 @@
+r"""What a rule has to find, and what rules share: the largest feasible scaling, slack for rounding, spectra.
+
+A dual point of the risk says :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` of all metrics, and
+where the risk is nonnegative so does each multiple :math:`\theta (v, S)`, :math:`0 \le \theta \le 1`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.certificates import kernel
+from convexmetric.certificates.statement import Arrays, Table
+
+__all__ = [
+    "Bounded", "Dual", "Rule", "below", "best", "in_blocks", "largest", "last", "of_matrix", "positive_part",
+    "spectrum", "with_spectrum",
+]  # fmt: skip
+
+#: How often the range of the best scaling is halved: what is lost is the square of how wrong it is, but at its largest.
+HALVINGS, EXACT = 20, 52
+#: By how much beyond its ball, relative, a dual point is as good as in it.
+NEARLY = 1e-11
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A dual point: v, S, the linear term G with the subgradients of other summands, and by how much S may err."""
+
+    v: float
+    S: Array
+    G: Array
+    rad: Array
+
+    @property
+    def error(self) -> float:
+        """The norm of what S may err by."""
+        return float(np.linalg.norm(self.rad))
+
+    def at(self, scaling: float) -> Array:
+        """``scaling S - G``, which a subgradient must be above."""
+        return scaling * self.S - self.G
+
+
+@dataclass
+class Rule:
+    """Dual scaling and subgradient of a regularizer, backed off so that the checker's rounding accepts them.
+
+    A subclass finds them where the regularizer is the last summand: :meth:`scaling` and :meth:`subgradient`. Of a norm,
+    whose subgradient is given, it has :meth:`into_ball` and perhaps :meth:`radius` instead.
+
+    Attributes
+    ----------
+    omega : Zero of the kernel, or a class derived from it
+        The regularizer as the kernel reads it.
+    cone : kernel.Cone
+    backoff : float
+        Which part of the best scaling is given up; where it is one nothing is left but zero.
+    whole : bool
+        Whether the risk may be negative, so that its dual point counts whole or not at all.
+    hints : dict
+        By :meth:`~convexmetric.regularizers.Regularizer.hints`.
+    """
+
+    omega: Any
+    cone: kernel.Cone
+    backoff: float
+    whole: bool
+    hints: dict[str, Any]
+
+    @property
+    def weight(self) -> float:
+        """The weight, or a float just below it."""
+        return below(self.omega.weight.lower())
+
+    # As the last summand ----------------------------------------------------------------------------------------------
+
+    def found(self, dual: Dual) -> tuple[float, Table, Arrays]:
+        """The scaling of a dual point, and the parameters and arrays of a subgradient above ``scaling S - G``."""
+        scaling = 1.0 if self.whole else self.scaling(dual) * (1.0 - self.backoff)
+        return scaling, *self.subgradient(dual, scaling)
+
+    def scaling(self, dual: Dual) -> float:
+        """About the scaling, at most 1, whose bound is the largest."""
+        raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} must be given")
+
+    def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
+        """What a file holds of it: parameters and arrays. Default: nothing, as there is one only."""
+        return {}, {}
+
+    def most(self, dual: Dual) -> float:
+        """About the largest scaling, at most 1, of which anything is proven, without backing off."""
+        return 1.0
+
+    # As a norm whose subgradient is given -----------------------------------------------------------------------------
+
+    def nearest(self, Y: Array) -> Array:
+        """The subgradient near a matrix."""
+        return self.into_ball(in_blocks(self.cone, Y if Y.ndim == 1 else 0.5 * (Y + Y.T)))
+
+    def into_ball(self, Y: Array) -> Array:
+        """A symmetric matrix moved into the ball of the dual norm; or weights."""
+        raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} is found, and none must be given")
+
+    def radius(self) -> float:
+        """The largest multiple of the identity among the subgradients, or nearly."""
+        return (1.0 - 1e-12) * self.weight
+
+    # Either -----------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
+        """What the kernel's ``value`` at a metric is given, and its arrays."""
+        return None, {}
+
+    def slack(self, values: Any, rad: float) -> float:
+        """What the kernel needs to see that a matrix about as large as one with these eigenvalues is semidefinite."""
+        if self.cone.diagonal:
+            return 8.0 * kernel.U * float(np.abs(values).max()) + 2.0 * rad + np.finfo(float).tiny
+        return of_matrix(values, rad)
+
+
+class Bounded(Rule):
+    """A regularizer that grows no faster than a norm: dual points are feasible in a ball, and prove more the larger."""
+
+    @abstractmethod
+    def size(self, values: Array) -> float:
+        """The norm, of eigenvalues or a diagonal, that is at most the weight in the ball."""
+
+    @abstractmethod
+    def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:
+        """Whether the kernel will see that ``scaling S - G``, of these eigenvalues, is in the ball of a weight."""
+
+    def scaling(self, dual: Dual) -> float:
+        """About the largest feasible scaling, less what the kernel's rounding costs."""
+        linear, weight = dual.G.any(), self.weight * (1.0 - self.backoff)
+        if (dual.v <= 0.0 and not linear) or self.backoff == 1.0:
+            return 0.0
+        own = None if linear else spectrum(dual.S)
+
+        def holds(scaling: float) -> bool:
+            values = scaling * own if own is not None else spectrum(dual.at(scaling))
+            return self.fits(dual, scaling, values, weight)
+
+        if holds(1.0):
+            return 1.0
+        low, high = 0.0, 1.0
+        if own is not None:
+            size = self.size(own)
+            high = min(1.0, weight / size) if size > weight else 1.0
+            low = high * (1.0 - 1e-9) if holds(high * (1.0 - 1e-9)) else 0.0
+        return last(holds, low, high)
+
+    def start(self, dual: Dual) -> float:
+        """About the best scaling of S beside subgradients as they are."""
+        scale = np.abs(dual.S).max() + np.abs(dual.G).max()
+
+        def excess(scaling: float) -> float:
+            return max(0.0, self.size(spectrum(dual.at(scaling))) - self.weight)
+
+        if excess(1.0) <= NEARLY * scale:
+            return 1.0
+        steep = abs(dual.v) / (NEARLY * scale)
+        return largest(lambda scaling: scaling * dual.v - steep * excess(scaling))
+
+
+# Rounding and spectra -------------------------------------------------------------------------------------------------
+
+
+def in_blocks(cone: kernel.Cone, A: Array) -> Array:
+    """The matrix with zeros between blocks."""
+    return A if cone.blocks is None else np.where(cone.blocks[:, None] == cone.blocks, A, 0.0)
+
+
+def of_matrix(values: Any, rad: float = 0.0) -> float:
+    """The slack of a full matrix with these eigenvalues."""
+    return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 1.25 * rad
+
+
+def below(weight: Fraction) -> float:
+    """The largest float that is not above it."""
+    near = float(weight)
+    return near if Fraction(near) <= weight else float(np.nextafter(near, 0.0))
+
+
+def spectrum(A: Array) -> Any:
+    """Eigenvalues of a matrix, or the entries of a diagonal."""
+    return A if A.ndim == 1 else np.linalg.eigvalsh(0.5 * (A + A.T))
+
+
+def with_spectrum(A: Array, of: Callable[[Array], Array]) -> Array:
+    """The matrix with other eigenvalues, exactly symmetric; or the diagonal."""
+    if A.ndim == 1:
+        return of(A)
+    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
+    made = (vectors * of(values)) @ vectors.T
+    return np.asarray(0.5 * (made + made.T))
+
+
+def positive_part(A: Array) -> Array:
+    """The nearest matrix or diagonal without negative eigenvalues."""
+    return with_spectrum(A, lambda e: np.maximum(e, 0.0))
+
+
+# Searches over one number ---------------------------------------------------------------------------------------------
+
+
+def last(holds: Callable[[float], bool], low: float, high: float, halvings: int = EXACT) -> float:
+    """About the largest number at which something holds that holds at ``low`` and not at ``high``."""
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+        if high - low <= 1e-16 * high:
+            break
+    return low
+
+
+def best(rising: Callable[[float], bool]) -> float:
+    """About where a concave function on [0, 1] is largest, which rises at a number or does not."""
+    return 1.0 if rising(1.0) else last(rising, 0.0, 1.0, HALVINGS)
+
+
+def largest(of: Callable[[float], float]) -> float:
+    """About where a concave function on [0, 1] is largest, by the golden section."""
+    low, high, part = 0.0, 1.0, 0.5 * (np.sqrt(5.0) - 1.0)
+    for _ in range(60):
+        first, second = high - part * (high - low), low + part * (high - low)
+        low, high = (first, high) if of(second) > of(first) else (low, second)
+    return max((0.0, low, high, 1.0), key=of)

@@ -1,0 +1,155 @@
+r"""Dual scalings and subgradients of regularizers as certificate files hold them: found here, evaluated by the kernel.
+
+What a dual point says, :math:`R(M) \ge v - \langle S, M \rangle`, counts with a scaling :math:`\theta` if there is a
+subgradient :math:`\Omega(M) \ge \langle P, M \rangle - e` with :math:`P \succeq \theta S - G`. Norms of a sum come with
+theirs, by :meth:`~convexmetric.regularizers.Regularizer.hints`, which are linear terms for the last summand; the rule
+of that (:data:`~convexmetric.certificates.rules.RULES`) finds the scaling and a subgradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.certificates import kernel
+from convexmetric.certificates.kernel.regularizers import SumRegularizer, Zero
+from convexmetric.certificates.rules import RULES
+from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
+from convexmetric.certificates.statement import Arrays, Table
+from convexmetric.errors import InputError
+
+__all__ = ["above", "feasible", "shrunk"]
+
+#: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
+BACKOFFS = (0.0, *(2.0**-k for k in range(50, 19, -3)), 1.0)
+
+
+def feasible(
+    problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], upper: Fraction, known: Arrays
+) -> tuple[Table, Arrays]:
+    """The scaling of a dual point and a subgradient of the regularizer that shows it feasible, as a table and arrays.
+
+    Parameters
+    ----------
+    problem : kernel.Problem
+    says : kernel.Says
+        What the dual point says of the risk.
+    hints : dict
+        ``slopes``: of a sum the subgradients of the norms, in their order. ``hint``: of a quadratic form a z with
+        ``L z >= S - G`` or nearly so.
+    upper : Fraction
+        A proven upper bound.
+    known : dict of arrays
+        By :func:`above`.
+
+    Raises
+    ------
+    InputError
+        If nothing is proven.
+    """
+    why, best = "", None
+    for backoff in BACKOFFS:
+        # The first that holds loses the least; nothing but zero may be more.
+        if best is not None and (best[0] > 0 or backoff < 1.0):
+            continue
+        try:
+            summands = _Summands(problem, says, hints, backoff, not problem.risk.nonnegative)
+            scaling, table, arrays = summands.found()
+            given = problem.omega.read(table, kernel.Arrays(arrays | known))
+            bound = problem.lower(says, Fraction(scaling), given, upper)
+        except kernel.NotProven as error:
+            why = why or str(error)
+            continue
+        if best is None or bound > best[0]:
+            best = bound, {"share": str(Fraction(scaling)), "regularizer": table}, arrays
+    if best is None:
+        raise InputError(f"nothing is proven: lower bound: {why}")
+    return best[1:]
+
+
+def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
+    """By what to multiply slopes of a risk that may be negative, whose dual points have no scaling, to be feasible.
+
+    And hints with the subgradients of norms that belong to that.
+    """
+    if problem.risk.nonnegative:
+        return 1.0, hints
+    summands = _Summands(problem, says, hints, 0.0, whole=False)
+    if not isinstance(summands.last, Bounded):
+        return summands.last.most(summands.beside), hints
+    # The more the better.
+    summands.dual = replace(summands.dual, v=1.0)
+    scaling, subgradients, _, _ = summands.scaled()
+    return scaling, hints | {"slopes": subgradients}
+
+
+def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
+    """What the value of a regularizer at a metric is shown by, and its arrays: matrices above, of trace norms."""
+    if not isinstance(omega, SumRegularizer):
+        return RULES[type(omega)].above(omega, M)
+    each = [above(part, M) for part in omega.parts]
+    return [given for given, _ in each], _named([arrays for _, arrays in each])
+
+
+def _named(each: list[Arrays]) -> Arrays:
+    return {kernel.TERM.format(k) + name: array for k, arrays in enumerate(each) for name, array in arrays.items()}
+
+
+class _Summands:
+    """The rules of all summands: of norms, whose subgradients are given, and of the last one."""
+
+    def __init__(
+        self, problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], backoff: float, whole: bool
+    ) -> None:
+        S, G, omega, cone = says.S.mid, problem.G, problem.omega, problem.cone
+        if not np.isfinite(S).all():
+            backoff, S = 1.0, np.zeros_like(S)
+        parts, given = omega.parts if isinstance(omega, SumRegularizer) else [omega], hints.get("slopes", [])
+        #: Whether there is another one than norms.
+        self.more = len(parts) > len(given)
+        each = parts if self.more else [*parts, Zero({}, kernel.Arrays({}), cone, None)]
+        rules = [RULES[type(part)](part, cone, backoff, whole, hints) for part in each[: len(given) + 1]]
+        self.norms, self.last = rules[:-1], rules[-1]
+        self.subgradients = [norm.nearest(Y) for norm, Y in zip(self.norms, given, strict=True)]
+        G, rad = np.zeros_like(S) if G is None else G, np.broadcast_to(says.S.rad, S.shape)
+        self.dual = Dual(float(says.value.lower()), *(in_blocks(cone, A) for A in (S, G, rad)))
+
+    @property
+    def beside(self) -> Dual:
+        """The dual point with the subgradients of norms as linear terms."""
+        return replace(self.dual, G=sum(self.subgradients, self.dual.G))
+
+    def found(self) -> tuple[float, Table, Arrays]:
+        """The scaling, and parameters and arrays of all subgradients."""
+        scaling, subgradients, table, arrays = self.scaled()
+        each = [{"slope": Y} for Y in subgradients] + [arrays] * self.more
+        if len(each) == 1:
+            return scaling, table, each[0]
+        return scaling, {"summands": [{} for _ in subgradients] + [table] * self.more}, _named(each)
+
+    def scaled(self) -> tuple[float, list[Array], Table, Arrays]:
+        """The scaling, subgradients of the norms, and parameters and arrays of the last summand.
+
+        Where dual points of that fill a ball, S and the subgradients Y are scaled together, and multiples of I that are
+        subgradients, too, take the place of what Y loses: ``t (S - Y) <= G + (1 - t) r I`` holds for 0, if for any t.
+        """
+        dual, norms, last = self.dual, self.subgradients, self.last
+        if last.whole or not norms or not isinstance(last, Bounded):
+            scaling, table, arrays = last.found(self.beside)
+            return scaling, norms, table, arrays
+        start = last.start(self.beside)
+        radii = [norm.radius() * (last.backoff < 1.0) for norm in self.norms]
+        room = sum(radii) * (np.ones(last.cone.d) if last.cone.diagonal else np.eye(last.cone.d))
+        scaling, table, arrays = last.found(
+            Dual(dual.v, start * dual.S - sum(norms, -room), dual.G + room, start * dual.rad)
+        )
+        identity = room / max(sum(radii), np.finfo(float).tiny)
+        scaled = [
+            norm.nearest(scaling * Y + (1.0 - scaling) * radius * identity)
+            for norm, Y, radius in zip(self.norms, norms, radii, strict=True)
+        ]
+        return scaling * start, scaled, table, arrays

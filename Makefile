@@ -26,10 +26,10 @@ demo: $(BIN)/.ready ## solve metric learning to rank on wine exactly; bounds, au
 	$(BIN)/convexmetric demo
 
 test: $(BIN)/.ready lint types layers ## lint, types, layers and the test suite
-	$(ONE_THREAD) $(BIN)/pytest -n 2
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
 
 integration: $(BIN)/.ready ## clusters, processes, studies and tools: nightly, and before a release (minutes)
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m integration
+	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal -m integration
 
 slow: $(BIN)/.ready ## the reproductions that take minutes
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow

@@ -32,21 +32,21 @@ nox.options.error_on_missing_interpreters = "CI" in os.environ
 def tests(session):
     """The quick suite with the newest dependencies."""
     session.install(".[test]")
-    session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs, env=ONE_THREAD)
 
 
 @nox.session(python=PYTHONS[0], default=False)
 def integration(session):
     """Clusters, other processes, the studies of examples/, the tools of benchmarks/ and docs/."""
     session.install(".[test]")
-    session.run("pytest", "-n", "2", "-m", "integration", *session.posargs, env=ONE_THREAD)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", "-m", "integration", *session.posargs, env=ONE_THREAD)
 
 
 @nox.session(python=PYTHONS[0], default=False)
 def oldest(session):
     """The quick suite with the oldest dependencies."""
     session.install(".[test]", "-c", "constraints-oldest.txt")
-    session.run("pytest", "-n", "2", *session.posargs, env=ONE_THREAD)
+    session.run("pytest", "-n", "2", "--dist", "worksteal", *session.posargs, env=ONE_THREAD)
 
 
 @nox.session(python=PYTHONS[0], default=False)

@@ -4,7 +4,7 @@ r"""Relative comparisons of WebKB pages by topic: exact solvers beside a plain d
 
 on 4,199 pages with 5,589 binary words, A = I. Three ways to a certified gap, all graded by the package's certificate:
 
-- the default solver: column generation, for few triplets after a short dual ascent;
+- the default solver: the augmented Lagrangian;
 - CVXPY with CLARABEL on the textbook statement (not beyond ``--conic-limit`` triplets);
 - L-BFGS-B on the dual, ``max_{0 <= u <= C} sum u - 1/2 ||[D'u]_+||^2``, with the time limit ``--baseline-seconds``
   (not with a kernel, nor where the rows of D do not fit ``--rows-limit``).

@@ -19,6 +19,7 @@ from campaign.judge import Campaign
 from campaign.mutations import MUTATIONS
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
+from samples import some
 
 import convexmetric as cm
 from convexmetric.certificates import checker, instances, kernel
@@ -49,6 +50,7 @@ def test_nothing_false_is_proven(campaign):
 LONG = ("bombs", "all pairs of many points")
 
 
+@pytest.mark.integration
 def test_no_attack_succeeds(campaign):
     names = [name for name in ATTACKS if name.removeprefix("attack: ") not in LONG]
     records = run(attacked(campaign, *names), range(256), 1)
@@ -63,6 +65,7 @@ def found_in(campaign, name, start, cases=40, **options):
     return any(finding.startswith(start) for record in records for finding in record.findings)
 
 
+@pytest.mark.integration
 def test_keys_that_are_passed_over_are_found(campaign, monkeypatch):
     monkeypatch.setattr(attacks, "MANY", 10)
     for module in (kernel.proofs, kernel.lists, kernel.files, kernel.sums, kernel.regularizers, kernel.comparisons):
@@ -71,6 +74,7 @@ def test_keys_that_are_passed_over_are_found(campaign, monkeypatch):
     assert found_in(campaign, "attack: keys of other tables", "a key that no table of its kind has")
 
 
+@pytest.mark.integration
 def test_readers_that_differ_are_found(campaign, monkeypatch):
     true = checker.read
 
@@ -83,11 +87,13 @@ def test_readers_that_differ_are_found(campaign, monkeypatch):
     assert found_in(campaign, "attack: parts", "FALSE: two readers")
 
 
+@pytest.mark.integration
 def test_what_passes_for_an_instance_is_found(campaign, monkeypatch):
     monkeypatch.setattr(instances, "difference", lambda *given: instances.Difference(""))
     assert found_in(campaign, "attack: parts", "FALSE: instance")
 
 
+@pytest.mark.integration
 def test_work_beyond_its_estimate_is_found(campaign, monkeypatch):
     monkeypatch.setattr(checker, "operations", lambda *given: 0.0)
     monkeypatch.setattr(judge, "GRACE", 0.0)
@@ -188,6 +194,7 @@ def test_a_broken_checker_is_found(broken, campaign, monkeypatch):
     )
 
 
+@pytest.mark.integration
 def test_what_ends_a_process_is_found(campaign, monkeypatch):
     def late(*given, **limits):
         while True:
@@ -205,7 +212,7 @@ def test_what_ends_a_process_is_found(campaign, monkeypatch):
     assert all("traceback" in record.findings[0] for record in run(quick, range(1, 3), 1))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", some(range(60), 15))
 def test_exact_optima_are_below_all_values_and_near_the_best(seed):
     rng = np.random.default_rng(seed)
     try:
@@ -320,7 +327,7 @@ def test_exact_optima_of_several_features():
 NAMES = list(check_solves.FAMILIES)
 
 
-@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize("name", some(COMPOSED, 10))
 def test_a_twin_is_the_same_problem_in_other_units(name):
     """``F(unit M) = factor F_0(M)`` for every metric M, up to rounding of the sizes that cancel."""
     compared = 0
@@ -401,6 +408,7 @@ def test_a_broken_solve_is_found(failure, monkeypatch):
         assert (record.outcome, record.judged) == ("optimal", ["own proof", "twin's proof"])
 
 
+@pytest.mark.integration
 def test_a_proof_that_is_far_weaker_is_found(monkeypatch):
     for name in ("write_certificate", "verify"):
         true = getattr(cm, name)
@@ -414,6 +422,7 @@ def test_a_proof_that_is_far_weaker_is_found(monkeypatch):
     assert {found for found, _ in record.findings} == {"weak proof"}
 
 
+@pytest.mark.integration
 def test_what_ends_a_solve_is_found(monkeypatch):
     dead = a_solve(monkeypatch, lambda solution: os._exit(3))
     assert dead.findings == [("raw exception", "the process died: exit code 3")]
@@ -421,6 +430,7 @@ def test_what_ends_a_solve_is_found(monkeypatch):
     assert [found for found, _ in hung.findings] == ["hung"]
 
 
+@pytest.mark.integration
 def test_records_are_taken_up_again(monkeypatch, tmp_path, capsys):
     file = tmp_path / "records"
     run = ["check_solves", "--records", str(file), "--cases"]

@@ -138,6 +138,20 @@ def test_the_reference_names_everything_that_is_public():
     assert missing == []
 
 
+def test_the_files_that_recipes_name_are_there():
+    root, text = DOCS.parent, (DOCS / "extending.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|md|rst)|[\w/]+/)`", text))
+    assert len(named) > 40
+    places = [root, root / "convexmetric", root / "convexmetric" / "solvers"]
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
+    tables = re.findall(r"`([A-Z]+)`(?: \(|\n?\s*in )`([\w/]+\.py)`", text)
+    assert {"MEASURES", "LOSSES", "REGULARIZERS", "SUMMANDS", "FORMS", "ESTIMATES", "ROUTES"} <= {
+        name for name, _ in tables
+    }
+    for name, file in tables:
+        assert re.search(rf"^{name}\b", (root / "convexmetric" / file).read_text("utf-8"), re.MULTILINE), name
+
+
 def test_the_table_of_layers_is_that_of_the_contract():
     contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     (layers,) = [each["layers"] for each in contracts if each.get("containers") == ["convexmetric"]]

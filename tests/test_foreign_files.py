@@ -163,6 +163,7 @@ def test_a_table_that_is_packed_otherwise_or_twice_is_told(tmp_path):
                 cm.datasets.read_csv(path, label="b", encoding=encoding)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("packed", [gzip.compress, bz2.compress])
 def test_tables_are_unpacked_up_to_a_limit_and_damage_is_told(tmp_path, monkeypatch, packed):
     path = tmp_path / "t.csv"
@@ -257,6 +258,7 @@ def rewritten(raw, rng):
     return packed.getvalue()
 
 
+@pytest.mark.integration
 def test_only_errors_of_the_package_come_out_of_mutated_files(tmp_path, problem):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

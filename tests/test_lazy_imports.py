@@ -39,6 +39,7 @@ def test_nothing_heavy_is_loaded(code):
     assert loaded_by(code, *HEAVY) == [""]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_the_command_answers_without_anything_heavy_but_what_it_prints_with(option):
     code = (
@@ -48,10 +49,10 @@ def test_the_command_answers_without_anything_heavy_but_what_it_prints_with(opti
     assert loaded_by(code, *(name for name in HEAVY if name != "rich")) == [""]
 
 
-@pytest.mark.parametrize("name", [*cm.__all__, "__version__"])
-def test_every_public_name_is_there_and_listed(name):
-    assert getattr(cm, name) is not None
-    assert name in dir(cm)
+def test_every_public_name_is_there_and_listed():
+    for name in [*cm.__all__, "__version__"]:
+        assert getattr(cm, name) is not None
+        assert name in dir(cm)
 
 
 def test_the_root_has_few_names_and_no_function_hides_a_module():
@@ -64,6 +65,7 @@ def test_the_root_has_few_names_and_no_function_hides_a_module():
     assert hidden == []
 
 
+@pytest.mark.integration
 def test_modules_are_attributes_of_the_package():
     names = "approximate audits bench certificates checks comparisons cones datasets errors evaluation features losses "
     names += "measures papers problem regularizers retrieval risks selection shards solution solvers theory"
@@ -71,6 +73,7 @@ def test_modules_are_attributes_of_the_package():
     assert loaded_by(code, *HEAVY) == [""]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "code",
     [
@@ -84,6 +87,7 @@ def test_estimators_are_found_on_every_way(code):
     assert fresh(f"{code}\nprint(MLR(C=3.0).get_params()['C'])") == "3.0\n"
 
 
+@pytest.mark.integration
 def test_a_pickled_estimator_is_read_where_nothing_is_loaded(tmp_path):
     path = tmp_path / "estimator"
     path.write_bytes(pickle.dumps(cm.MLR(C=3.0)))
@@ -102,6 +106,7 @@ def test_the_stand_in_gives_what_the_module_has():
     assert lazy.cvxpy.atoms.norm is cp.atoms.norm
 
 
+@pytest.mark.integration
 def test_threads_that_are_first_at_the_same_time_all_get_the_module():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\nfrom threading import Barrier\n"
@@ -112,6 +117,7 @@ def test_threads_that_are_first_at_the_same_time_all_get_the_module():
     assert fresh(code) == "{(2,)}\n"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("solver", ["clarabel", "cutting-planes"])
 def test_problems_with_terms_of_cvxpy_are_solved_by_a_process_that_had_not_loaded_it(solver):
     code = (

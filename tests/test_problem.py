@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from samples import EVERYTHING, instance, random_metric
+from catalogue import cases, instance
+from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.audits import read_certificate, read_metric, write_solution
@@ -249,7 +250,7 @@ def test_an_optimum_of_zero_at_the_metric_zero_is_found():
     assert (solution.lower_bound, solution.upper_bound) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERYTHING)))
+@pytest.mark.parametrize("name", cases())
 def test_the_objective_of_the_metric_that_users_have_is_the_upper_bound(name):
     problem = instance(name)
     solution = cm.solve(problem, tol=1e-4)
@@ -299,7 +300,7 @@ def test_a_metric_off_the_projection_is_refused():
         problem.objective(skew)
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING))
+@pytest.mark.parametrize("name", cases())
 def test_problems_say_in_a_line_what_they_are(name):
     problem = instance(name)
     text = repr(problem)

@@ -40,8 +40,9 @@ from convexmetric.regularizers import (
 from convexmetric.risks import Risk, SeparableRisk, SmoothSeparableRisk, SumRisk
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+from catalogue import instance, names
 from forgery import Contents, opened
-from samples import EVERYTHING, instance, random_metric, random_triplets
+from samples import random_metric, random_triplets
 
 __all__ = ["Problem", "builders", "family", "on_a_line", "regularizer", "solved"]
 
@@ -121,7 +122,9 @@ def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
 
 def builders() -> dict[str, Callable[[], Any]]:
     """Problems by name, made when they are called."""
-    made: dict[str, Callable[[], Any]] = {name: lambda name=name: instance(name) for name in sorted(EVERYTHING)}
+    made: dict[str, Callable[[], Any]] = {
+        name: lambda name=name: instance(name) for name in names(without=("user terms", "user blocks"))
+    }
     for measure in MEASURES:
         for diagonal in (False, True):
             name = f"rankings by {measure}{', diagonal' if diagonal else ''}"

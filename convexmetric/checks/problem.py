@@ -624,7 +624,7 @@ def _check_regularizer(
 
 
 def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[Array, float]]) -> None:
-    """Linear and quadratic part, CVXPY expression, restriction to some columns."""
+    """Linear and quadratic part, CVXPY expression."""
     quadratic, linear = omega.quadratic(cone), cone.coordinates(cone.zeros())
     variable, _ = cone.variable("M")
     if quadratic is not None:
@@ -633,8 +633,6 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         block.equal("quadratic must be symmetric", Q, Q.T)
         zero = omega.value(cone.zeros(), cone)
     weights = omega.weights()
-    columns = np.arange(0, cone.d, 2)
-    part = omega.restricted(columns) if cone.diagonal and quadratic is not None else None
     rule = "its CVXPY expression must be Omega(M)"
     with block.stating(rule):
         expression = omega.expression(variable, cone)
@@ -660,11 +658,6 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
         # The value of an expression with variables of its own is its minimum over them.
         if found is not None and len(expression.variables()) <= 1:
             block.equal(rule, float(found), value, rounding=1e-6)
-        if part is not None:
-            inside = np.zeros_like(M)
-            inside[columns] = M[columns]
-            block.equal("restricted must be Omega of metrics that are zero elsewhere",
-                        part.value(M[columns], type(cone)(columns.size)), omega.value(inside, cone))  # fmt: skip
 
 
 class _Tried:

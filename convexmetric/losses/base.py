@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from convexmetric.arrays import Array
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -89,6 +91,19 @@ class Loss(ABC):
         box = self.box(u.size)
         assert box is not None, "dual_box says that there are none"
         return box.offset - box.curvature * u
+
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """``argmin over s of l(s) + (s - v)^2 / (2 t)`` for every margin; from :meth:`box`.
+
+        Raises
+        ------
+        NotImplementedError
+            If it has neither a box nor such a map of its own.
+        """
+        box = self.box(v.size)
+        if box is None:
+            raise NotImplementedError(f"{type(self).__name__} must have a prox(v, t) of its own")
+        return np.asarray(v + t * box.clip((box.offset - v) / (box.curvature + t)))
 
     @abstractmethod
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:

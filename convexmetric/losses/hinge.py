@@ -89,6 +89,10 @@ class Hinge(Loss):
         """``margin * u``."""
         return self.margin * u
 
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """Towards the margin, by ``t C`` at most."""
+        return v + np.clip(self.margin - v, 0.0, self.C * t)
+
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum of slacks, and the constraint ``s >= margin - xi`` whose multipliers are ``u``."""
         if self.hard:

@@ -110,6 +110,14 @@ class ItakuraSaito(Loss):
         """``sigma t / (1 + sigma u t / gamma)``."""
         return np.asarray(self.signs * self.bounds / (1.0 + self.signs * u * self.bounds / self.gamma))
 
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """The distance d with ``t gamma (1 / d - 1 / bound) = d - sigma v`` where v is on the wrong side, else v."""
+        weight = t * self.gamma
+        half = 0.5 * (self.signs * v - weight / self.bounds)
+        root = np.sqrt(half * half + weight)
+        d = np.where(half > 0.0, half + root, weight / (root + np.abs(half)))
+        return np.where(self.signs * (self.signs * v - self.bounds) < 0.0, self.signs * d, v)
+
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the divergence of slacks xi from their bounds, and the constraint ``s >= sigma xi``."""
         xi = cp.Variable(s.shape, name="xi")

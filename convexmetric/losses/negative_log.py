@@ -23,6 +23,8 @@ __all__ = ["NegativeLog", "NegativeRoot"]
 
 #: Multipliers, in units of C, below which none are taken: margins above 1e100 are none.
 LEAST = 1e-100
+#: Newton steps of a proximal map at most; some six reach rounding.
+PROX_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,12 @@ class NegativeLog(_Reward):
         """``C / u``."""
         return np.asarray(self.C / self.clip(u))
 
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """``(v + sqrt(v^2 + 4 t C)) / 2``."""
+        root = np.sqrt(v * v + 4.0 * t * self.C)
+        # Of numbers of one sign only.
+        return np.where(v > 0.0, 0.5 * (v + root), 2.0 * t * self.C / (root + np.abs(v)))
+
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: minus the logarithms of margins t, exponential cones, and the constraint ``s >= t``."""
         t = cp.Variable(s.shape, name="t")
@@ -111,6 +119,17 @@ class NegativeRoot(_Reward):
     def dual_slopes(self, u: Array) -> Array:
         """``C^2 / (4 u^2)``."""
         return np.asarray((0.5 * self.C / u) ** 2)
+
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """``r^2`` with ``r^3 - v r = t C / 2``, by Newton's method from above."""
+        a = 0.5 * t * self.C
+        r = np.sqrt(np.maximum(v, 0.0)) + np.cbrt(a)
+        for _ in range(PROX_STEPS):
+            before = r
+            r = (2.0 * r**3 + a) / (3.0 * r * r - v)
+            if (np.abs(r - before) <= 1e-15 * r).all():
+                break
+        return np.asarray(r * r)
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: minus the roots of margins t, second-order cones, and the constraint ``s >= t``."""

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.numerics.searches import concave_maximum
 from convexmetric.programs.lazy import cvxpy as cp
+
+if TYPE_CHECKING:
+    from convexmetric.regularizers.norm_term import NormTerm
 
 __all__ = ["Grade", "NormWeights", "Regularizer"]
 
@@ -56,6 +59,14 @@ class Regularizer(ABC):
     prior: Array | None = None
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
+    #: Where it is ``h(<A, M>)``: A, and the proximal map of h at margins v with step lengths t.
+    margin: tuple[Array, Callable[[Array, Array], Array]] | None = None
+    #: Of norms: ``S - G`` of a dual point, and slopes, one a norm, and a share of S with which its bound is good.
+    kept: tuple[Array, list[Array], float] | None = None
+
+    def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
+        """The norms that stand before another one, that one, and the sum of those that are linear on the cone."""
+        return [], self, cone.zeros()
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         r"""How it stands in certificate files: as :math:`\langle A, M \rangle + \frac{\mu}{2} \|M\|_F^2`.
@@ -130,6 +141,33 @@ class Regularizer(ABC):
         if excess == 0.0 or weights.squared == 0.0:
             return (0.0 if excess == 0.0 else np.inf), cone.zeros()
         return 0.5 * excess / weights.squared * excess, excess / weights.squared / size * P
+
+    def has_prox(self, cone: Cone) -> bool:
+        """Whether it has a :meth:`prox`, which takes no work to say."""
+        own, weights = type(self).prox is not Regularizer.prox, self.weights()
+        return own or bool(weights and weights.norm) or isinstance(self.quadratic(cone), float)
+
+    def prox(self, V: Array, t: float, cone: Cone) -> Array:
+        r"""``argmin over M in K of Omega(M) + ||M - V||^2 / (2 t)``.
+
+        From the linear part, the weight of the squared norm and that of the norm, where it is a sum of these:
+
+        .. math:: \frac{(1 - t \nu / \|P\|_F)_+}{1 + t \lambda} P, \quad P = [V - t A]_+
+
+        Raises
+        ------
+        NotImplementedError
+            If it is not, and has no such map of its own.
+        """
+        if not self.has_prox(cone):
+            raise NotImplementedError(f"{type(self).__name__} must have a prox(V, t, cone) of its own")
+        weights = self.weights() or NormWeights()
+        quadratic = weights.squared if weights.norm else self.quadratic(cone)
+        assert isinstance(quadratic, float), "has_prox has asked"
+        P = cone.project(V - t * cone.from_coordinates(self.linear(cone)))
+        size = norm_of(P)
+        kept = max(0.0, size - t * weights.norm) / size if weights.norm and size > 0.0 else 1.0
+        return np.asarray(kept / (1.0 + t * quadratic) * P)
 
     @property
     def smooth_conjugate(self) -> bool:
@@ -214,10 +252,6 @@ class Regularizer(ABC):
         """The same for metrics in other coordinates, to which ``linear`` takes what it is made of: a prior."""
         return self
 
-    def restricted(self, columns: np.ndarray) -> Regularizer:
-        """Restrict a linear or quadratic one of diagonal metrics to some weights, the others being zero."""
-        return self
-
     @abstractmethod
     def latex(self, M: str) -> str:
         """The formula, for a metric called ``M``."""
@@ -257,3 +291,12 @@ class Regularizer(ABC):
         """
         weights = self.weights()
         return None if weights is None or weights.norm > 0.0 else float(weights.squared)
+
+
+def of_eigenvalues(N: Array, of: Callable[[Array], Array]) -> Array:
+    """The matrix with a function of its eigenvalues in their place; of weights the function of these."""
+    if N.ndim == 1:
+        return of(N)
+    values, vectors = np.linalg.eigh(N)
+    made = (vectors * of(values)) @ vectors.T
+    return np.asarray(0.5 * (made + made.T))

@@ -10,6 +10,7 @@ multiplier of that constraint is an exact penalty: the optimum is the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,11 @@ class Budget(Regularizer):
         # The kernel of t A - S, by the eigenvector of its smallest eigenvalue.
         v = cone.bottom(t * self.A - S)
         return (self.limit * t if t <= self.weight else np.inf), self.limit / cone.inner(self.A, v) * v
+
+    @property
+    def margin(self) -> tuple[Array, Callable[[Array, Array], Array]]:  # type: ignore[override]
+        """A, and the map to the limit, by ``t weight`` at most."""
+        return self.A, lambda v, t: v - np.clip(v - self.limit, 0.0, t * self.weight)
 
     def repair(self, M: Array, cone: Cone) -> Array:
         """Scaled down to keep a hard budget also as it is rounded; itself where it does.

@@ -85,12 +85,12 @@ class EntrywiseL1(NormTerm):
         """The largest size of an entry that counts."""
         return float(np.abs(np.where(self._weights(cone) > 0.0, Y, 0.0)).max())
 
-    def within(self, Y: Array, cone: Cone) -> Array:
+    def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
         """Entries clipped."""
         weights = self._weights(cone)
         return np.clip(Y, -weights, weights)
 
-    def inside(self, cone: Cone) -> Array:
+    def dual_ball_identity(self, cone: Cone) -> Array:
         """``reg I``, or zero where the diagonal does not count."""
         return self.reg * cone.identity() if self.diagonal or cone.diagonal else cone.zeros()
 

@@ -20,7 +20,7 @@ from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers.base import Regularizer
+from convexmetric.regularizers.base import Regularizer, of_eigenvalues
 
 __all__ = ["LogDet"]
 
@@ -100,6 +100,13 @@ class LogDet(Regularizer):
         if not e[-1] > 0.0:
             return np.inf, cone.zeros()
         return -self.reg * float(np.log(e).sum()), _between(self.L.T, cone.inverse(left))
+
+    def prox(self, V: Array, t: float, cone: Cone) -> Array:
+        """Eigenvalues e of ``V - t reg M0^-1`` become ``(e + sqrt(e^2 + 4 t reg)) / 2``."""
+        t *= self.reg
+        return of_eigenvalues(
+            V - t * _between(self.inverse_L, cone.identity()), lambda e: 0.5 * (e + np.sqrt(e * e + 4.0 * t))
+        )
 
     def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array:
         """``<S, M T M> / reg``, by a root of M."""

@@ -5,37 +5,41 @@ r"""A norm of the metric, or of its distance to a prior, beside another regulari
 
 with the dual norm: the Frobenius norm is its own, that of the trace norm is the largest eigenvalue in size, that of a
 sum of sizes is the largest size. So any such Y is a linear term for a problem with omega alone, whose bounds less
-:math:`\langle Y, M_0 \rangle` are bounds here. A conic solver finds a good one; the bound is made by omega from that Y,
-brought into the ball of the dual norm, and trusts nobody.
+:math:`\langle Y, M_0 \rangle` are bounds here. What a norm has to say is the projection on that ball. A good Y is found
+by :class:`~convexmetric.regularizers.splitting.Splitting`; the bound is made by omega from whatever Y is in the ball.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.deadline import OutOfTime
+from convexmetric.deadline import seconds_left
 from convexmetric.described import Described, description, symmetric
-from convexmetric.errors import ConvexMetricError
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers.base import Grade, Regularizer
-from convexmetric.regularizers.conic_calls import solve_conic
+from convexmetric.regularizers.base import Grade, Regularizer, of_eigenvalues
+from convexmetric.regularizers.splitting import Splitting
 from convexmetric.regularizers.zero import Zero
 
 __all__ = ["Distance", "NormTerm", "TraceDistance"]
 
-#: By how much Y and the dual point are moved.
-MOVES = (0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
-#: Larger numbers of a conic solver that ended early are none: their squares may be no floats.
-MOST = 1e150
+#: Steps of a search for Y at most, and those between two looks at its bound.
+STEPS, LOOK_EVERY = 4_000, 50
+#: It ends where the bound is this near to what a metric costs, relatively.
+NEARLY = 1e-9
+#: Looks without a better bound after which it ends, too.
+IDLE = 8
+#: Distance of dual points, relatively, up to which one's Y is not searched for again.
+SAME = 1e-8
+
+#: A bound, slopes that prove it, one a norm, and the share of the dual point beside them.
+_Proven = tuple[float, list[Array], float]
 
 
 class NormTerm(Regularizer):
@@ -72,11 +76,11 @@ class NormTerm(Regularizer):
         """``||Y||_*``."""
 
     @abstractmethod
-    def within(self, Y: Array, cone: Cone) -> Array:
-        """A point of the ball of the dual norm, of the size ``reg``, near Y; Y itself if it is one."""
+    def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
+        """The nearest point of the ball ``||Y||_* <= reg`` of the dual norm: slopes of :meth:`norm` are its points."""
 
     @abstractmethod
-    def inside(self, cone: Cone) -> Array:
+    def dual_ball_identity(self, cone: Cone) -> Array:
         """A multiple of the identity in that ball; zero where the norm does not hold the diagonal."""
 
     @abstractmethod
@@ -122,8 +126,9 @@ class NormTerm(Regularizer):
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """The Y that prove the most, one a norm, and what is beside the norms has to give with them."""
-        found, moved = self._best(value, S, G, cone, hint)[1:]
-        rest = self._chain(cone)[1].hints(value, S, moved, cone, hint)
+        found, (_, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
+        moved = sum(found, linear if G is None else linear + G)
+        rest = base.hints(value, S, moved, cone, hint)
         return rest | {"slopes": [*found, *rest.get("slopes", ())]} if found else rest
 
     def _away(self, M: Any) -> Any:
@@ -144,97 +149,95 @@ class NormTerm(Regularizer):
         return self.rest.gradient(M, cone) + self.slopes(self._away(M), cone)
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """The best that the other one proves with a linear term Y more, less ``<Y, M0>``.
-
-        Y and the dual point are moved together a little, to a multiple of I and to zero, where the other one is finite
-        only up to a cone that rounding may leave.
-        """
+        """The best that the other one proves with a linear term Y more, less ``<Y, M0>``."""
         return self._best(value, S, G, cone, hint)[0]
 
-    def _chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
-        """The norms that stand beside each other, what is beside them, and the sum of those that are linear here."""
-        terms: list[NormTerm] = []
-        base, linear = cast(Regularizer, self), cone.zeros()
-        while isinstance(base, NormTerm):
-            only = base.only_slope(cone)
-            terms += [base] if only is None else []
-            base, linear = base.rest, linear if only is None else linear + only
-        return terms, base, linear
+    def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
+        """Itself, unless it is linear, before those that the other one has."""
+        terms, base, linear = self.rest.chain(cone)
+        only = self.only_slope(cone)
+        return ([self, *terms], base, linear) if only is None else (terms, base, linear + only)
 
     def only_slope(self, cone: Cone) -> Array | None:
         """Y where the norm is linear on the cone; else None."""
         return None
 
-    def _best(
-        self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
-    ) -> tuple[float, list[Array], Array]:
-        """The best bound, the Y that prove it, one a norm, and the linear term with them."""
-        terms, base, linear = self._chain(cone)
+    def _best(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> _Proven:
+        """The best bound found, the Y that prove it, one a norm, and the share of S."""
+        terms, base, linear = self.chain(cone)
         G = linear if G is None else G + linear
         if not terms:
-            return base.bound(value, S, G, cone, hint), [], G
+            return base.bound(value, S, G, cone, hint), [], 1.0
+        identities = [term.dual_ball_identity(cone) for term in terms]
+        room, paid = sum(identities, cone.zeros()), self._paid(terms, identities, cone)
 
-        def proven(each: list[Array], t: float) -> tuple[float, list[Array], Array]:
-            each = [(1.0 - t) * Y + t * term.inside(cone) for term, Y in zip(terms, each, strict=True)]
-            paid = sum(
-                cone.inner(Y, term.centre) for term, Y in zip(terms, each, strict=True) if term.centre is not None
-            )
-            moved = sum(each, G)
-            return base.bound((1.0 - t) * value, (1.0 - t) * S, moved, cone, hint) - paid, each, moved
+        def proven(slopes: list[Array], share: float = 1.0) -> _Proven:
+            """Either S is shrunk, or a share of it and the slopes move together, towards zero and to multiples of I.
 
-        every = (proven(each, t) for each in self.candidates(value, S, G, cone, hint) for t in MOVES)
-        return max(every, key=lambda found: found[0])
+            Where omega is finite only up to a cone, rounding may leave that one, and the way back is short.
+            """
+            total, cost = sum(slopes, cone.zeros()), self._paid(terms, slopes, cone)
+            plain = base.bound(value, S, G + total, cone, hint) - cost
+            value_moved, S_moved = share * value - cost + paid, share * S - total + room
+            moved = base.bound(value_moved, S_moved, G + room, cone, hint) - paid
+            return max(plain, moved), slopes, share
 
-    def candidates(self, value: float, S: Array, G: Array, cone: Cone, hint: Array) -> list[list[Array]]:
-        """Points Y of the balls, one a norm, from which a bound may be made; G has what is linear."""
-        terms = self._chain(cone)[0]
+        kept, target = self.kept, S - G
+        starts: list[tuple[list[Array], float]] = []
+        if kept is not None and kept[0].shape == S.shape:
+            starts.append(kept[1:])
+            if norm_of(kept[0] - target) <= SAME * norm_of(target):
+                return proven(*starts[0])
         greedy: list[Array] = []
         for term in terms:
-            greedy.append(term.within(S - sum(greedy, G), cone))
-        near = [self._subgradients(value, S, G, cone), [term.slopes(term._away(hint), cone) for term in terms]]
-        found = [[cone.zeros() for _ in terms], greedy, *filter(None, near)]
-        for each in found[2:]:
-            # What a conic solver leaves of S - G - Y above zero is added; where Y is too large then, S is shrunk too.
-            missing = cone.project(S - sum(each, G))
-            for k, term in enumerate(terms):
-                lifted = each[k] + missing
-                lifted /= max(1.0, term.dual_norm(lifted, cone) / term.reg)
-                found.append([*each[:k], term.within(lifted, cone), *each[k + 1 :]])
-        return found
+            greedy.append(term.project_dual_ball(S - sum(greedy, G), cone))
+        near = [term.slopes(term._away(hint), cone) for term in terms]
+        starts += [(slopes, 1.0) for slopes in (greedy, near, [cone.zeros() for _ in terms])]
+        best = max((proven(*start) for start in starts), key=lambda found: found[0])
+        best = self._searched(value, S, G, cone, hint, best, proven)
+        self.kept = target, *best[1:]
+        return best
 
-    def _subgradients(self, value: float, S: Array, G: Array, cone: Cone) -> list[Array]:
-        """Y of every norm by CLARABEL, at the minimum of ``max(0, v - <S, M>) + <G, M> + Omega(M)``.
+    @staticmethod
+    def _paid(terms: list[NormTerm], slopes: list[Array], cone: Cone) -> float:
+        """``<Y, M0>`` of all norms."""
+        pairs = zip(terms, slopes, strict=True)
+        return sum(cone.inner(Y, term.centre) for term, Y in pairs if term.centre is not None)
 
-        If it fails or has no time, those that it had then or before, which may be none.
-        """
-        program, v, normal, linear, same = self._program(cone)
-        v.value, normal.value, linear.value = value, S, G
-        with suppress(ConvexMetricError, OutOfTime):
-            solve_conic(program)
-        if any(one.dual_value is None for one in same):
-            return []
-        found = [np.asarray(one.dual_value, dtype=np.float64) for one in same]
-        if not np.abs(found).max() < MOST:
-            return []
-        symmetric = (Y if Y.ndim == 1 else 0.5 * (Y + Y.T) for Y in found)
-        return [term.within(Y, cone) for term, Y in zip(self._chain(cone)[0], symmetric, strict=True)]
+    def _searched(
+        self, value: float, S: Array, G: Array, cone: Cone, hint: Array, best: _Proven, proven: Callable[..., _Proven]
+    ) -> _Proven:
+        """The best, also of Y by splitting of ``max(0, v - <S, M>) + <G, M> + Omega(M)``, begun at hint and best."""
+        terms, base, _ = self.chain(cone)
 
-    @cached_property
-    def _programs(self) -> dict[Cone, tuple[Any, ...]]:
-        return {}
+        def prox(s: Array, t: Array) -> Array:
+            return s + np.clip(value - s, 0.0, t)
 
-    def _program(self, cone: Cone) -> tuple[Any, ...]:
-        if cone not in self._programs:
-            v, S, G = cp.Parameter(), cp.Parameter(cone.shape), cp.Parameter(cone.shape)
-            M, in_cone = cone.variable("M")
-            terms, base, _ = self._chain(cone)
-            apart = [cp.Variable(cone.shape) for _ in terms]
-            same = [term._away(M) - U == 0 for term, U in zip(terms, apart, strict=True)]
-            cost = cp.pos(v - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + base.expression(M, cone)
-            cost = cost + sum(term.norm_expression(U, cone) for term, U in zip(terms, apart, strict=True))
-            inside = [*in_cone, *base.constraints(M, cone), *same]
-            self._programs[cone] = cp.Problem(cp.Minimize(cost), inside), v, S, G, same
-        return self._programs[cone]
+        def cost(M: Array) -> float:
+            data = max(0.0, value - cone.inner(S, M)) + cone.inner(G, M)
+            return data + base.value(M, cone) + sum(term.norm(term._away(M), cone) for term in terms)
+
+        try:
+            splitting = Splitting(terms, base, cone, G, cone.coordinates(S)[None], prox)
+            splitting.start(hint, np.array([best[2]]), best[1], best[2] * S - sum(best[1], G))
+            splitting.run(1)
+        except (NotImplementedError, np.linalg.LinAlgError):
+            return best
+        known = [M for M in (hint, self.prior) if M is not None]
+        upper = min(cost(M if cone.violation(M) == 0.0 else cone.project(M)) for M in known)
+        idle = 0
+        for _ in range(0, STEPS, LOOK_EVERY):
+            nothing = NEARLY * max(abs(upper), abs(best[0]))
+            if not upper - best[0] > nothing or idle == IDLE or seconds_left() <= 0.0:
+                break
+            splitting.run(LOOK_EVERY)
+            if not np.isfinite(splitting.v).all():
+                break
+            share = float(np.clip(splitting.multipliers[0], 0.0, 1.0))
+            upper, found = min(upper, cost(splitting.M)), proven(splitting.slopes, share)
+            idle = 0 if found[0] > best[0] + nothing else idle + 1
+            best = max(best, found, key=lambda each: each[0])
+        return best
 
     def violation(self, M: Array, cone: Cone) -> float:
         """As the other one."""
@@ -291,12 +294,12 @@ class Distance(NormTerm):
         """``||Y||_F``."""
         return norm_of(Y)
 
-    def within(self, Y: Array, cone: Cone) -> Array:
+    def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
         """Scaled down."""
         size = norm_of(Y)
         return Y if size <= self.reg else self.reg / size * Y
 
-    def inside(self, cone: Cone) -> Array:
+    def dual_ball_identity(self, cone: Cone) -> Array:
         """Point inside the ball of the norm ``reg``."""
         return self.reg / np.sqrt(cone.d) * cone.identity()
 
@@ -337,27 +340,19 @@ class TraceDistance(NormTerm):
 
     def slopes(self, N: Array, cone: Cone) -> Array:
         """``reg`` times the signs of the eigenvalues."""
-        return self._mapped(N, lambda values: self.reg * np.sign(values))
+        return of_eigenvalues(N, lambda values: self.reg * np.sign(values))
 
     def dual_norm(self, Y: Array, cone: Cone) -> float:
         """The largest eigenvalue in size."""
         return float(np.abs(cone.spectrum(Y)).max())
 
-    def within(self, Y: Array, cone: Cone) -> Array:
+    def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
         """Eigenvalues clipped, where one is too large."""
         if self.dual_norm(Y, cone) <= self.reg:
             return Y
-        return self._mapped(Y, lambda values: np.clip(values, -self.reg, self.reg))
+        return of_eigenvalues(Y, lambda values: np.clip(values, -self.reg, self.reg))
 
-    def _mapped(self, N: Array, of: Callable[[Array], Array]) -> Array:
-        """The matrix with other eigenvalues."""
-        if N.ndim == 1:
-            return of(N)
-        values, vectors = np.linalg.eigh(N)
-        made = (vectors * of(values)) @ vectors.T
-        return np.asarray(0.5 * (made + made.T))
-
-    def inside(self, cone: Cone) -> Array:
+    def dual_ball_identity(self, cone: Cone) -> Array:
         """``reg I``."""
         return self.reg * cone.identity()
 

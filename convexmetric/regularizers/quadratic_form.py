@@ -9,7 +9,6 @@ for every :math:`w \ge 0`. From a metric near the optimum, z = w + delta 1 is fe
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -142,12 +141,6 @@ class QuadraticForm(Regularizer):
             return np.inf
         delta = float(np.max(missing[short] / sums[short], initial=0.0)) * (1.0 + 1e-15)
         return float(z @ Lz + 2.0 * delta * (sums @ z) + delta * delta * sums.sum())
-
-    def restricted(self, columns: np.ndarray) -> QuadraticForm:
-        """The form of a principal submatrix, which needs no checks of its own."""
-        part = copy(self)
-        part.L, part.A = self.L[np.ix_(columns, columns)], None
-        return part
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``1/2 w^T L w``."""

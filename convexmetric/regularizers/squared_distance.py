@@ -90,22 +90,20 @@ class SquaredDistance(Regularizer):
     def __init__(self, reg: float, prior: Array) -> None:
         check_positive_number(reg, "reg")
         self.reg, self.prior = float(reg), np.asarray(prior, dtype=np.float64)
-        #: Of a restriction to some weights: what the prior of the others costs.
-        self.outside = 0.0
 
     def contents(self) -> tuple[Any, ...]:
-        """For fingerprints: what it was given, and what a restriction left out."""
-        return self.reg, self.prior, self.outside
+        """For fingerprints: what it was given."""
+        return self.reg, self.prior
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         """Its weight and the prior."""
         table = {"kind": "squared frobenius", "weight": self.reg, "prior": True}
-        return Described(table, {"prior": symmetric(self.prior)}, constant=self.outside)
+        return Described(table, {"prior": symmetric(self.prior)})
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M - M0||_F^2``."""
         root = sqrt(self.reg) * norm_of(M - self.prior)
-        return 0.5 * root * root + self.outside
+        return 0.5 * root * root
 
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         """Attained at ``[M0 + S / reg]_+``.
@@ -122,7 +120,7 @@ class SquaredDistance(Regularizer):
         at = cone.projection(W)
         Y = S + self.reg * at.negative
         root = norm_of(Y) / sqrt(self.reg)
-        return cone.inner(Y, self.prior) + 0.5 * root * root - self.outside, at.positive
+        return cone.inner(Y, self.prior) + 0.5 * root * root, at.positive
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array, float]:
         """A squared norm, ``-reg M0``, and ``reg / 2 ||M0||^2``."""
@@ -140,15 +138,9 @@ class SquaredDistance(Regularizer):
         """The same of metrics in other coordinates."""
         return SquaredDistance(self.reg, linear(self.prior))
 
-    def restricted(self, columns: np.ndarray) -> SquaredDistance:
-        """Restrict to some weights, with what the others cost."""
-        part = SquaredDistance(self.reg, self.prior[columns])
-        part.outside = self.outside + 0.5 * self.reg * norm_of(np.delete(self.prior, columns)) ** 2
-        return part
-
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg / 2 * ||M - M0||_F^2``."""
-        return 0.5 * self.reg * cp.sum_squares(M - self.prior) + self.outside
+        return 0.5 * self.reg * cp.sum_squares(M - self.prior)
 
     def latex(self, M: str) -> str:
         """The formula."""

@@ -143,17 +143,6 @@ class SubjectTo(Regularizer):
             made = SubjectTo(made, self.cone, constraints, extra, self.on_features)
         return made
 
-    def restricted(self, columns: np.ndarray) -> Regularizer:
-        """The same for diagonal metrics whose weights outside some columns are zero."""
-        d = self.cone.d
-        inside = sp.csr_array((np.ones(len(columns)), (columns, np.arange(len(columns)))), shape=(d, len(columns)))
-        made = self.omega.restricted(columns)
-        for constraints, extra in self.given:
-            made = SubjectTo(
-                made, type(self.cone)(len(columns)), constraints, extra, lambda w: self.on_features(inside @ w)
-            )
-        return made
-
     def contents(self) -> tuple[Any, ...]:
         """For fingerprints: the regularizer, and what CVXPY makes of ``min t`` with ``h(M) <= t`` over K and U."""
         t = cp.Variable()

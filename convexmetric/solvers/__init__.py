@@ -4,7 +4,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact
 from convexmetric.solvers.explaining import Explanation, Step, explain
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.runtime import Monitor, Solver
@@ -12,10 +12,10 @@ from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 from convexmetric.solvers.solving import SOLVERS, solve
 
 __all__ = [
+    "ADMM",
     "CONIC_SOLVERS",
     "SOLVERS",
     "AugmentedLagrangian",
-    "ColumnGeneration",
     "Conic",
     "CuttingPlanes",
     "DualAscent",

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Form, ImageRisk, ListedHinges, ListedPairs, PairwiseRisk, SeparableRisk, SmoothRisk
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
@@ -89,13 +91,6 @@ class Candidate:
     reason: str = ""
 
 
-def _at_least(comparisons: int) -> Need:
-    def enough(problem: MetricProblem) -> None:
-        need(problem.risk.parts >= comparisons, f"it has fewer than {comparisons:,} comparisons")
-
-    return enough
-
-
 def _fewer_than_coordinates(share: float) -> Need:
     def few(problem: MetricProblem) -> None:
         most = "a metric has coordinates" if share == 1.0 else f"{share:g} of the coordinates of a metric"
@@ -104,14 +99,14 @@ def _fewer_than_coordinates(share: float) -> Need:
     return few
 
 
-def _few_for_a_weight(problem: MetricProblem) -> None:
-    most = max(FEW_COMPARISONS, FEW_FOR_A_WEIGHT * problem.cone.size)
-    reason = f"it has more than {FEW_COMPARISONS:,} comparisons, and {FEW_FOR_A_WEIGHT} for each feature"
-    need(problem.risk.parts <= most, reason)
-
-
 def _few_weights(problem: MetricProblem) -> None:
     need(problem.cone.d <= FEW_WEIGHTS, f"it has more than {FEW_WEIGHTS} features")
+
+
+def _many_for_a_form(problem: MetricProblem) -> None:
+    form = isinstance(problem.quadratic(), np.ndarray)
+    reason = f"it has a quadratic form and fewer than {MANY_COMPARISONS:,} comparisons"
+    need(not form or problem.risk.parts >= MANY_COMPARISONS, reason)
 
 
 def _many_pairs(problem: MetricProblem) -> None:
@@ -122,14 +117,17 @@ def _many_pairs(problem: MetricProblem) -> None:
     need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
-def _many_coordinates(problem: MetricProblem) -> None:
-    need(problem.cone.size > NEWTON_COORDINATES, f"it has at most {NEWTON_COORDINATES} coordinates")
-
-
 def _pairs_held(problem: MetricProblem) -> None:
     images = problem.risk.form(ImageRisk)
     reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
     need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
+
+
+def _more_coordinates(least: int) -> Need:
+    def more(problem: MetricProblem) -> None:
+        need(problem.cone.size > least, f"it has at most {least} coordinates")
+
+    return more
 
 
 def _rare_positives(problem: MetricProblem) -> None:
@@ -164,16 +162,18 @@ def _can_be_stated(problem: MetricProblem) -> None:
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
+#: Comparisons from which steps on a few of them pay beside a quadratic form, whose coordinates may differ in scale.
+MANY_COMPARISONS = 4_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
-#: Comparisons for a feature, and comparisons whatever the features, up to which working sets are no faster: these pay
-#: where comparisons are many and few weights are positive.
-FEW_FOR_A_WEIGHT, FEW_COMPARISONS = 10, 10_000
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
-#: Coordinates up to which a matrix with a row for each is nothing to a pass.
-NEWTON_COORDINATES = 700
+#: Coordinates up to which a matrix with a row for each is nothing to a pass, and up to which it costs less than a
+#: factor that has to find its rank.
+NEWTON_COORDINATES, FEW_COORDINATES = 700, 100
+#: Coordinates up to which masters of cutting planes on large margins take less than samples and lists of pairs save.
+MASTER_COORDINATES = 500
 #: Rank of a metric of many features, for that: a metric of fewer has no more coordinates.
 LOW_RANK = 20
 #: Pairs a query below which cutting planes are as fast.
@@ -188,26 +188,16 @@ LONG_PASS_COORDINATES = 2_500
 
 ROUTES: tuple[Route, ...] = (
     Route(
-        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, squared norm",
-        f"up to {FEW_COMPARISONS:,} comparisons, or {FEW_FOR_A_WEIGHT} for each feature",
-        "sparse products instead of dense matrices, however many weights are positive",
-        (need_diagonal_metrics, squared_norm, soft_hinges, _few_for_a_weight),
-    ),
-    Route(
-        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic", "4,000 comparisons or more",
-        "it never forms the rows of all comparisons",
-        (need_diagonal_metrics, soft_hinges, positive_quadratic, _at_least(4_000)),
+        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
+        f"any; with a quadratic form that is not a squared norm {MANY_COMPARISONS:,} comparisons or more",
+        "Newton steps by products alone; of many comparisons most steps see those near their kink",
+        (need_diagonal_metrics, soft_hinges, positive_quadratic, _many_for_a_form),
     ),
     Route(
         DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
         "no more comparisons than coordinates",
         "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
         (SeparableRisk, dual_slopes, need_smooth_conjugate, _fewer_than_coordinates(1.0)),
-    ),
-    Route(
-        ColumnGeneration(), "listed comparisons, soft margins", "diagonal, quadratic",
-        "100 comparisons or more, no more than coordinates", "it works on the few weights that are positive",
-        (need_diagonal_metrics, soft_hinges, positive_quadratic, _at_least(100), _fewer_than_coordinates(1.0)),
     ),
     Route(
         DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
@@ -232,9 +222,9 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SmoothedLowRank(), "hinges over a few near and many far items (large margins)", "full, trace",
-        f"up to {RARE_POSITIVES:.1%} near items",
+        f"up to {RARE_POSITIVES:.1%} near items, more than {MASTER_COORDINATES} coordinates",
         "after samples of the queries most passes are over the few pairs that can have a slope",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives),
+        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives, _more_coordinates(MASTER_COORDINATES)),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few near and many far items (large margins)", "trace",
@@ -253,16 +243,17 @@ ROUTES: tuple[Route, ...] = (
         (PairwiseRisk, squared_norm),
     ),
     Route(
+        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
+        f"more than {FEW_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, or for each entry of "
+        f"{LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
+        "tens of passes, and it works on a factor of low rank",
+        (PairwiseRisk, need_full_metrics, need_linear_penalty, _more_coordinates(FEW_COORDINATES), _many_pairs),
+    ),
+    Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over near and far items", "trace",
         f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each coordinate",
         (PairwiseRisk, need_linear_penalty, _many_pairs),
-    ),
-    Route(
-        SmoothedLowRank(), "AUC and other hinges over near and far items", "full, trace",
-        f"more coordinates; {MANY_PAIRS:,} pairs or more for each entry of {LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
-        "tens of passes, and it works on a factor of low rank",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty, _many_coordinates, _many_pairs),
     ),
     Route(
         LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",
@@ -279,7 +270,13 @@ ROUTES: tuple[Route, ...] = (
         (SeparableRisk, dual_slopes, need_smooth_conjugate, _barrier_or_other_penalty),
     ),
     Route(
-        Conic(), "listed comparisons", "neither linear nor quadratic: other norms, constraints and terms of your own",
+        ADMM(), "listed comparisons, also with losses that are infinite somewhere",
+        "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite",
+        "any", "a step is a projection and a proximal map of each part; a conic program takes ten times as long",
+        (SeparableRisk, _barrier_or_other_penalty),
+    ),
+    Route(
+        Conic(), "listed comparisons", "constraints and terms of your own, and what is left of others",
         "any", "one conic program, which needs no cuts", (SeparableRisk, _other_penalty),
     ),
     Route(

@@ -34,7 +34,7 @@ from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.costs import costs_of, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.exact import Exact, InOrder
-from convexmetric.solvers.explicit import AugmentedLagrangian, ColumnGeneration, DualAscent, InteriorPoint
+from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
@@ -62,9 +62,9 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "dual-ascent": DualAscent,
     "augmented-lagrangian": AugmentedLagrangian,
     "dual-newton": DualNewton,
-    "column-generation": ColumnGeneration,
     "factored-lagrangian": FactoredLagrangian,
     "interior-point": InteriorPoint,
+    "admm": ADMM,
     "semismooth-newton": SemismoothNewton,
     "smoothed-newton": SmoothedNewton,
     "smoothed-low-rank": SmoothedLowRank,
@@ -109,9 +109,9 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next thirteen;
-        ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"column-generation"``,
-        ``"factored-lagrangian"``, ``"interior-point"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
+        ``"exact"``, which is the default and chooses among the next fourteen;
+        ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"admm"``,
+        ``"factored-lagrangian"``, ``"interior-point"``, ``"admm"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
         ``"smoothed-low-rank"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
         ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
@@ -153,8 +153,8 @@ def solve(
         Where to begin: what a problem with the same features was solved to (fewer queries, another C, other data), or a
         metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
         are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
-        or not, column generation, semismooth Newton and the factored Lagrangian go on from it; other solvers only keep
-        it as the best metric so far. A checkpoint that is taken up wins over it.
+        or not, the augmented Lagrangian, semismooth Newton and the factored Lagrangian go on from it; other solvers
+        only keep it as the best metric so far. A checkpoint that is taken up wins over it.
     max_memory : float, optional
         Bytes that a solver may hold beside the problem, by :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`;
         by default what the machine, and the process's own limits, have left. The default does without solvers that

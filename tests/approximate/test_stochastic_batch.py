@@ -63,6 +63,7 @@ def listed(problem):
     return np.array(rows), np.array(weights)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_draws_are_in_proportion_to_weights(name):
     problem = PROBLEMS[name]()
@@ -84,6 +85,7 @@ def test_draws_are_in_proportion_to_weights(name):
     assert np.mean(scatter**2) == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_the_mean_of_the_batches_is_the_subgradient(name):
     problem = PROBLEMS[name]()
@@ -98,6 +100,7 @@ def test_the_mean_of_the_batches_is_the_subgradient(name):
         assert (abs(batches.mean(axis=0) - full) / error).max() < 5.0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("sizes", [(None, 3), (7, None), (1, 1), (2, 40)], ids=str)
 @pytest.mark.parametrize("name", ["labels", "graph"])
 def test_pairs_in_batches_of_their_own_have_the_same_mean(name, sizes):
@@ -152,6 +155,7 @@ def test_a_printed_batch_is_what_the_procedure_adds_up():
     np.testing.assert_allclose(added, X.T @ (C + C1 - C2) @ X, atol=1e-12)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_it_approaches_the_certified_optimum(name):
     problem = PROBLEMS[name]()
@@ -167,6 +171,7 @@ def test_it_approaches_the_certified_optimum(name):
     assert again.lower_bound == pytest.approx(solution.lower_bound, rel=1e-9)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("settings", [{"project": False}, {"average": True}])
 def test_its_variants_approach_it_too(settings):
     problem = labels()
@@ -175,6 +180,7 @@ def test_its_variants_approach_it_too(settings):
     assert solution.history[-1].details["objective"] <= 1.005 * optimum.upper_bound
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["labels", "labels, diagonal", "graph"])
 def test_the_printed_procedure_does_not_descend(name):
     problem = PROBLEMS[name]()

@@ -60,6 +60,7 @@ def through(run, steps):
     return run.V
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("norm", ["frobenius", "trace"])
 @pytest.mark.parametrize("as_printed", [False, True])
 @pytest.mark.parametrize("refresh", [1, 7, 1000])
@@ -129,6 +130,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", list(GRADIENTS))
 def test_the_mean_step_is_the_gradient(name):
     """The mean of many steps from one point against differences of the objective in v."""
@@ -157,6 +159,7 @@ def test_the_mean_step_is_the_gradient(name):
     assert total == pytest.approx(expected, abs=5.0 * rates.std() / np.sqrt(repeats) + 1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("norm", ["frobenius", "trace"])
 @pytest.mark.parametrize("n_pairs", [120, None])
 def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs):
@@ -171,6 +174,7 @@ def test_the_printed_step_descends_the_objective_of_twice_the_reg(norm, n_pairs)
     assert twice.value(corrected.T @ corrected) > 1.02 * of_twice.upper_bound
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("n_pairs", "options"),
     [
@@ -192,6 +196,7 @@ def test_both_bounds_come_near_the_optimum(n_pairs, options):
     assert (np.diff(np.diag(components)) <= 0.0).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("loss", ["squared", "absolute", "weighted"])
 @pytest.mark.parametrize("norm", ["frobenius", "trace"])
 def test_errors_of_measured_distances(loss, norm):
@@ -202,6 +207,7 @@ def test_errors_of_measured_distances(loss, norm):
     assert 0.95 * optimum.lower_bound < solution.lower_bound <= optimum.upper_bound
 
 
+@pytest.mark.integration
 def test_a_linear_term_is_descended_too():
     given = problem()
     G = 0.05 * np.diag(np.arange(5.0))
@@ -261,6 +267,7 @@ def test_steps_that_diverge_leave_what_was_found():
     assert squared.lower_bound <= squared.upper_bound < np.inf
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("n_pairs", [120, None])
 def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
     path = tmp_path / "state.npz"
@@ -278,6 +285,7 @@ def test_a_checkpoint_takes_up_the_same_steps(tmp_path, n_pairs):
         cm.solve(instance, 1e-9, cm.approximate.StochasticFactors(vectors=4), checkpoint=path)
 
 
+@pytest.mark.integration
 def test_an_interrupt_leaves_a_certified_point():
     def interrupt(progress):
         if progress.iteration == 4:

@@ -5,7 +5,8 @@ import re
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import EVERYTHING, HARD, METHODS, as_given, instance, instance_with_optimum, random_metric
+from catalogue import cases, conic, instance
+from samples import as_given, random_metric
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm
@@ -21,9 +22,9 @@ def wine():
     return problem, cm.solve(problem)
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method"))
 def test_an_audit_agrees_with_the_true_distance(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     M = problem.risk.repair(random_metric(np.random.default_rng(0), problem.cone))
     given = as_given(problem, M)
     audit, M = cm.audit(problem, given), problem.from_features(given)
@@ -69,7 +70,7 @@ def test_the_optimum_is_found_to_be_optimal():
     assert audit.worst == ()
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+@pytest.mark.parametrize("name", cases(without=("hard", "barrier")))
 def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     problem = instance(name)
     solution = cm.solve(problem)
@@ -146,7 +147,7 @@ def test_a_metric_without_two_of_its_directions_lacks_them(wine):
 
 
 def test_a_metric_outside_the_cone_is_compared_by_its_projection():
-    problem, optimum = instance_with_optimum("ranking from labels")
+    problem, optimum = conic("ranking from labels")[:2]
     statement = problem.statement()
     # Without the cone there are better objectives than the optimum; they are no feat.
     loose = [c for c in statement.problem.constraints if not isinstance(c, cp.constraints.PSD)]
@@ -296,7 +297,7 @@ def test_the_number_of_parts_must_be_one(worst):
 
 
 def test_a_solve_is_a_reference():
-    problem, optimum = instance_with_optimum("ranking from labels")
+    problem, optimum = conic("ranking from labels")[:2]
     reference = reference_of(problem, None)
     assert reference.lower_bound <= optimum <= reference.upper_bound * (1 + 1e-7)
     assert reference.gap <= 1e-6

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from samples import EVERYTHING, HARD, SMOOTH, instance, random_metric
+from catalogue import cases, instance, names
+from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.audits import best_scale, compare_ranges, optimality_conditions
 from convexmetric.audits.optimality import _gradient
 
-SOFT = sorted(set(EVERYTHING) - set(HARD))
+SOFT = cases(without=("hard", "barrier", "user terms", "user blocks"))
 
 
 @pytest.mark.parametrize("name", SOFT)
@@ -25,7 +26,7 @@ def test_the_best_scale_is_the_minimum_of_the_ray(name, seed):
     assert all(problem.value(s * M) >= value * (1.0 - 1e-14) for s in grid)
 
 
-@pytest.mark.parametrize("name", sorted(SMOOTH))
+@pytest.mark.parametrize("name", cases("logistic"))
 def test_the_derivative_along_the_ray_vanishes_at_the_best_scale(name):
     problem = instance(name)
     M = random_metric(np.random.default_rng(2), problem.cone)
@@ -38,7 +39,7 @@ def test_the_derivative_along_the_ray_vanishes_at_the_best_scale(name):
         assert abs(there.along) <= 1e-6
 
 
-@pytest.mark.parametrize("name", sorted(HARD))
+@pytest.mark.parametrize("name", names("hard"))
 def test_the_best_scale_meets_hard_margins_where_a_multiple_can(name):
     problem = instance(name)
     w = cm.solve(problem).w
@@ -56,7 +57,7 @@ def test_a_ray_of_zero_metrics_has_one_value():
     assert scale.share == 0.0
 
 
-@pytest.mark.parametrize("name", sorted(SMOOTH))
+@pytest.mark.parametrize("name", cases("logistic"))
 def test_residuals_vanish_at_the_optimum_of_a_differentiable_risk(name):
     problem = instance(name)
     solution = cm.solve(problem, tol=1e-11)
@@ -89,7 +90,7 @@ def test_residuals_are_derivatives(name):
 
 def test_gradients_of_regularizers_are_derivatives():
     rng = np.random.default_rng(0)
-    for name in SOFT:
+    for name in names(without=("hard", "barrier", "user terms", "user blocks")):
         problem = instance(name)
         M = problem.cone.identity() + 0.1 * random_metric(rng, problem.cone)
         direction = random_metric(rng, problem.cone)

@@ -50,6 +50,7 @@ def test_two_instances_are_certified_and_consistent(tmp_path):
     assert sorted(cm.bench.read_runs(tmp_path / "runs.csv"), key=runs.index) == runs
 
 
+@pytest.mark.integration
 def test_what_is_interrupted_goes_on_where_it_stopped(tmp_path, monkeypatch):
     given = benchmarking.run_isolated
     made = []
@@ -72,6 +73,7 @@ def test_what_is_interrupted_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert made == [[HARD, WINE], [WINE], []]
 
 
+@pytest.mark.integration
 def test_errors_are_rows_and_are_tried_again(tmp_path):
     for _ in range(2):
         (run,) = benchmark(["own_solvers:fail"], [HARD], output=tmp_path)
@@ -80,11 +82,13 @@ def test_errors_are_rows_and_are_tried_again(tmp_path):
     assert cm.bench.read_runs(tmp_path / "runs.csv")[0].message == "RuntimeError: nothing works"
 
 
+@pytest.mark.integration
 def test_a_process_that_dies_is_a_row():
     (run,) = benchmark(["own_solvers:die"], [HARD])
     assert (run.status, run.message) == ("error", "the process died with exit code 3")
 
 
+@pytest.mark.integration
 def test_the_time_limit_holds_for_those_that_do_not_look_at_the_clock():
     start = time.monotonic()
     slow, sleeping = benchmark(["own_solvers:Slow", "own_solvers:sleep"], [HARD], max_seconds=0.5, jobs=2)
@@ -98,6 +102,7 @@ def test_the_time_limit_holds_for_those_that_do_not_look_at_the_clock():
     assert sleeping.upper_bound == math.inf
 
 
+@pytest.mark.integration
 def test_functions_are_judged_by_the_bound_of_the_library():
     best, zero, outside = benchmark(FUNCTIONS, [WINE], 1e-5, jobs=3)
     instance = load_instance(WINE)
@@ -115,6 +120,7 @@ def test_functions_are_judged_by_the_bound_of_the_library():
     assert "projected" in outside.message
 
 
+@pytest.mark.integration
 def test_solvers_come_by_name_import_or_as_they_are():
     assert loaded_solver("own_solvers:settled") == CuttingPlanes(groups=4)
     assert loaded_solver("own_solvers:Slow").name == "slow"
@@ -123,6 +129,7 @@ def test_solvers_come_by_name_import_or_as_they_are():
     assert (run.solver, run.status) == ("four groups", "optimal")
 
 
+@pytest.mark.integration
 def test_a_conic_solver_that_is_not_installed_is_a_row():
     absent = [name for name in CONIC_SOLVERS if name.upper() not in cp.installed_solvers()]
     if not absent:
@@ -177,6 +184,7 @@ def doubled(channel, number):
     return 2 * number
 
 
+@pytest.mark.integration
 def test_processes_return_what_they_found():
     outcomes = dict(run_isolated(doubled, [(1,), (2,)], limit=60.0, jobs=2))
     assert [(outcomes[k].value, outcomes[k].report) for k in (0, 1)] == [(2, 1), (4, 2)]

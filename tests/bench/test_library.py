@@ -105,6 +105,7 @@ def test_every_problem_is_the_certified_one(name, request):
     assert has_one_objective(problem, random_metric(np.random.default_rng(0), problem.cone, 1e-3))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", SMALL)
 def test_small_ones_solved_again_agree(name):
     instance = cm.bench.load_instance(name)

@@ -43,6 +43,7 @@ def test_the_same_seeds_give_the_same_data_and_intervals_share_the_planted_metri
     assert not np.array_equal(first.planted, other.planted)
 
 
+@pytest.mark.integration
 def test_the_sizes_of_the_paper():
     training = synthetic_matchings(**TRAINING)
     assert (len(training.X), len(training.pairs), len(training.queries)) == (294_832, 506_688, 22_391)

@@ -135,6 +135,7 @@ def test_other_sets_have_no_options():
         load("wine", words="page")
 
 
+@pytest.mark.integration
 def test_the_real_pages_are_those_of_the_text(data_folder):
     text = load("webkb-cmu", data_folder=data_folder)
     page = load("webkb-cmu", data_folder=data_folder, words="page")

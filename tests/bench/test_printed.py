@@ -36,6 +36,7 @@ def cosines(first, second):
     return first @ second.T
 
 
+@pytest.mark.integration
 def test_categories_and_counts_are_those_of_the_paper(dataset):
     categories, count, _ = SETS[dataset.name]
     assert dataset.name in list_datasets()
@@ -49,10 +50,12 @@ def test_categories_and_counts_are_those_of_the_paper(dataset):
     assert ("9" in dataset.target_names) == (dataset.name == "scaled-digits")
 
 
+@pytest.mark.integration
 def test_the_numbers_never_change(dataset):
     assert sha256(dataset)[:12] == SETS[dataset.name][2]
 
 
+@pytest.mark.integration
 def test_no_sine_lies_on_an_edge_of_rounding(dataset):
     entries = printed.rotations(dataset.extras["angle"], dataset.extras["scale"])
     from_edge = np.abs(entries - np.floor(entries) - 0.5)
@@ -61,6 +64,7 @@ def test_no_sine_lies_on_an_edge_of_rounding(dataset):
     assert from_edge.min() > 1e-5
 
 
+@pytest.mark.integration
 def test_grey_levels_are_64ths_and_no_character_is_clipped(dataset):
     levels = 64 * dataset.X
     np.testing.assert_array_equal(levels, np.rint(levels))
@@ -71,6 +75,7 @@ def test_grey_levels_are_64ths_and_no_character_is_clipped(dataset):
         assert not ink(dataset)[edge].any()
 
 
+@pytest.mark.integration
 def test_angles_and_scales_are_uniform(dataset):
     for values, low, high, random in (
         (dataset.extras["angle"], 0.0, 360.0, dataset.name.startswith("rotated")),

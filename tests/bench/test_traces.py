@@ -4,7 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from samples import HARD, METHODS, as_given, instance, random_metric
+from catalogue import cases, instance, names
+from samples import as_given, random_metric
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
@@ -21,7 +22,7 @@ def metrics(problem, count=5):
     return [random_metric(rng, problem.cone) for _ in range(count)]
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method"))
 def test_iterates_are_judged_one_by_one(name):
     problem = instance(name)
     given = metrics(problem)
@@ -36,7 +37,7 @@ def test_iterates_are_judged_one_by_one(name):
     np.testing.assert_allclose(trail.suboptimality, expected, rtol=1e-12)
     np.testing.assert_allclose(trail.best_so_far, np.minimum.accumulate(expected), rtol=1e-12)
     np.testing.assert_allclose(trail.M, given[int(np.argmin(trail.objectives))], atol=1e-12)
-    if name not in HARD:
+    if name not in names("hard"):
         best = trail.suboptimality.min()
         assert trail.first_within(best) == int(np.argmin(trail.suboptimality))
         assert trail.first_within(best - 1e-9) is None

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from samples import METHODS, instance, instance_with_optimum, random_element, random_metric
+from catalogue import cases, conic, instance
+from samples import random_element, random_metric
 
 import convexmetric as cm
 from convexmetric.certificates import relative_gap
@@ -29,9 +30,9 @@ def test_relative_gap(upper, lower, gap):
     assert relative_gap(upper, lower) == gap
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method"))
 def test_a_perturbed_metric_is_seen_to_be_worse(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     solution = cm.solve(problem)
     best, dual = solution.certificate.M, solution.certificate.dual
     rng = np.random.default_rng(0)
@@ -45,9 +46,9 @@ def test_a_perturbed_metric_is_seen_to_be_worse(name):
         assert problem.cone.violation(certificate.M) <= 1e-12 * np.abs(certificate.M).max()
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method"))
 def test_a_metric_outside_the_cone_is_projected_and_never_flattered(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     rng = np.random.default_rng(1)
     dual = cm.solve(problem).certificate.dual
     for M in (-problem.cone.identity(), random_element(rng, problem.cone)):

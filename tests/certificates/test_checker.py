@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from catalogue import CATALOGUE, cases, conic, instance
 from forgery import HINTS, claim, noisy, opened, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import EVERYTHING, instance, instance_with_optimum
 
 import convexmetric as cm
 from convexmetric.certificates import Ball, CertificateError, checker, kernel
@@ -469,16 +469,18 @@ def test_a_small_part_is_shown_beside_an_uncertain_large_one():
 # Verdicts
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING))
+@pytest.mark.parametrize("name", cases(without=("user terms", "user blocks")))
 def test_what_is_written_is_accepted_and_agrees_with_the_float_certificate(name, tmp_path):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     solution = cm.solve(problem, tol=1e-7)
     path = tmp_path / "certificate.npz"
     verdict = cm.write_certificate(path, problem, solution, "a title")
     assert verdict.accepted
     assert verdict.claimed == (verdict.lower, verdict.upper)
     scale = max(abs(solution.upper_bound), abs(solution.lower_bound), 1e-9)
-    assert abs(float(verdict.lower) - solution.lower_bound) <= 1e-9 * scale
+    # Subgradients of norms and slopes of barriers are searched anew for the file.
+    close = 1e-6 if "combination" in CATALOGUE[name].tags else 1e-9
+    assert abs(float(verdict.lower) - solution.lower_bound) <= close * scale
     assert abs(float(verdict.upper) - solution.upper_bound) <= 1e-9 * scale
     slack = 1e-6 * max(1.0, abs(optimum))
     assert float(verdict.lower) <= optimum + slack
@@ -521,7 +523,7 @@ def certificates(tmp_path_factory):
     """A file and its contents for some problems."""
     folder, made = tmp_path_factory.mktemp("certificates"), {}
     for number, name in enumerate(FORGED):
-        problem = instance(name) if name in EVERYTHING else measured(name)
+        problem = instance(name) if name in CATALOGUE else measured(name)
         path = folder / f"{number}.npz"
         verdict = cm.write_certificate(path, problem, cm.solve(problem, tol=1e-7))
         made[name] = path, verdict

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogue import instance
 from forgery import archive, claim, noisy, opened, packed, written
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import instance
 
 import convexmetric as cm
 from convexmetric.certificates import CertificateError, checker, kernel

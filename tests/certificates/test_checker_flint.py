@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from catalogue import instance
 from forgery import opened
-from samples import instance
 
 import convexmetric as cm
 from convexmetric.certificates import kernel

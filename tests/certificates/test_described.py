@@ -6,7 +6,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import instance
+from catalogue import instance
 
 import convexmetric as cm
 from convexmetric.certificates import describe, kernel
@@ -173,8 +173,6 @@ def test_a_quadratic_form_remembers_its_gram_matrix():
     said = description(form, cone, None)
     assert said.table["of"] == "gram of A"
     assert said.arrays["gram_of"] is A
-    part = form.restricted(np.array([0, 2]))
-    assert description(part, NonnegativeDiagonal(2), None).table["of"] == "matrix"
     K = A.T @ A
     squared = QuadraticForm(K * K)
     assert description(squared, cone, K).table["of"] == "squared points"

@@ -175,6 +175,7 @@ def test_bounds_are_wrong_by_more_than_rounding(random_state):
     cm.check_problem(problem, random_state)
 
 
+@pytest.mark.integration
 def test_few_programs_are_solved_where_each_is_long(monkeypatch):
     solved, minimised = [], checks._minimised
     monkeypatch.setattr(checks, "_minimised", lambda stated: (solved.append(stated), minimised(stated))[1])

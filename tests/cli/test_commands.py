@@ -373,6 +373,7 @@ def test_version_and_help(command):
         assert "Usage" in out
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
@@ -604,6 +605,7 @@ def test_fit_reads_tables_without_names(command, wine_table):
         assert ("taken for data" in err) == (len(label) == 2)
 
 
+@pytest.mark.integration
 def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_path):
     asked = ["--instances", "relative-wine-hard", "--solver", "interior-point", "--solver", "dual-newton", "--quiet"]
     code, out, err = command("bench", *asked, "--output", tmp_path / "a")

@@ -75,6 +75,7 @@ def test_it_is_solved_explained_and_audited(folder, factory):
     assert json.loads(audited.stdout)["objective"] >= record["lower_bound"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("factory", ["ranking", "entropic", "both"])
 def test_pictures_are_drawn(folder, factory):
     name = f"own_problems:{factory}"

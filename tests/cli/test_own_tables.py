@@ -67,6 +67,7 @@ def test_fit_prints_scores_of_held_out_rows_and_what_the_metric_is_good_for(comm
     assert "helps classification by nearest neighbours, and helps retrieval. Use it" in " ".join(out.split())
 
 
+@pytest.mark.integration
 def test_the_scores_are_those_of_the_library(command, helpful, quick):
     result = json.loads(command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json")[1])
     data = cm.datasets.read_csv(helpful, "kind")
@@ -83,6 +84,7 @@ def test_the_scores_are_those_of_the_library(command, helpful, quick):
     assert result["method"] == "large-margin"
 
 
+@pytest.mark.integration
 def test_the_default_is_kept_where_it_helps_and_says_what_it_tried(command, helpful, tmp_path):
     saved = tmp_path / "metric.npz"
     code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--save", saved)
@@ -113,6 +115,7 @@ def test_next_to_an_optimum_of_zero_the_gap_is_absolute(command, tmp_path):
     assert "it is within a share" not in page.read_text()
 
 
+@pytest.mark.integration
 def test_without_time_to_choose_euclidean_distance_is_kept_and_nothing_is_claimed(command, helpful):
     code, out, _ = command("fit", helpful, "--label", "kind", "--quiet", "--max-seconds", "0.1")
     said = " ".join(out.split())
@@ -123,6 +126,7 @@ def test_without_time_to_choose_euclidean_distance_is_kept_and_nothing_is_claime
     assert "std. error" not in said
 
 
+@pytest.mark.integration
 def test_ctrl_c_while_parameters_are_chosen_saves_and_reports(command, helpful, tmp_path, monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
@@ -136,6 +140,7 @@ def test_ctrl_c_while_parameters_are_chosen_saves_and_reports(command, helpful, 
     assert page.exists()
 
 
+@pytest.mark.integration
 def test_a_metric_that_hurts_is_not_recommended(helpful):
     data = cm.datasets.read_csv(helpful, "kind")
     estimator = cm.LargeMargin().fit(data.X, data.y)
@@ -157,6 +162,7 @@ def test_a_metric_that_hurts_is_not_recommended(helpful):
     assert "Use it for nearest neighbours" in said(better, same)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", ["operator", "relative"])
 def test_what_loses_says_so_first(command, tmp_path, method):
     """On a checkerboard only neighbours tell the classes apart; margins of all pairs see the third column alone."""
@@ -172,6 +178,7 @@ def test_what_loses_says_so_first(command, tmp_path, method):
     assert "Do not use it for nearest neighbours" in " ".join(out.split("\n\n")[0].split())
 
 
+@pytest.mark.integration
 def test_labels_that_say_nothing_get_no_recommendation(command, helpful, quick):
     lines = helpful.read_text().splitlines()
     order = np.random.default_rng(1).permutation(80)
@@ -182,6 +189,7 @@ def test_labels_that_say_nothing_get_no_recommendation(command, helpful, quick):
     assert "Euclidean distance of the scaled columns" in result["recommendation"]
 
 
+@pytest.mark.integration
 def test_the_weight_is_chosen_and_all_that_was_tried_is_said(command, helpful, quick):
     arguments = ["fit", helpful, "--label", "kind", "--method", "mlr", "--set", "measure=auc", "--quiet"]
     code, out, _ = command(*arguments, "--no-held-out")
@@ -199,6 +207,7 @@ def test_the_weight_is_chosen_and_all_that_was_tried_is_said(command, helpful, q
     assert result["held_out"] is None
 
 
+@pytest.mark.integration
 def test_a_weight_that_is_given_is_taken(command, helpful):
     arguments = ["--method", "mlr", "--set", "measure=auc", "--set", "C=7", "--quiet", "--json", "--no-held-out"]
     result = json.loads(command("fit", helpful, "--label", "kind", *arguments)[1])
@@ -206,6 +215,7 @@ def test_a_weight_that_is_given_is_taken(command, helpful):
     assert result["settings"] == {"measure": "auc", "C": 7}
 
 
+@pytest.mark.integration
 def test_long_tables_are_judged_by_a_sample_and_say_so(command, helpful, monkeypatch, quick):
     monkeypatch.setattr(fitting, "ROWS", 60)
     code, out, _ = command("fit", helpful, "--label", "kind", "--method", "relative", "--quiet")
@@ -214,6 +224,7 @@ def test_long_tables_are_judged_by_a_sample_and_say_so(command, helpful, monkeyp
     assert "mean of 3 folds (60 rows)" in out
 
 
+@pytest.mark.integration
 def test_a_limit_on_time_is_for_all_of_it(command, tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     labels = np.repeat(list("abcd"), 100)
@@ -248,6 +259,7 @@ def test_a_limit_on_time_is_for_all_of_it(command, tmp_path, monkeypatch):
         assert "Nothing is known of new rows: " in result["recommendation"]
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 def test_ctrl_c_in_the_folds_keeps_the_metric_and_the_folds_that_are_there(command, helpful, tmp_path, monkeypatch):
     iterate, begun = Monitor.iterate, []
@@ -269,6 +281,7 @@ def test_ctrl_c_in_the_folds_keeps_the_metric_and_the_folds_that_are_there(comma
     assert saved.exists()
 
 
+@pytest.mark.integration
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 @pytest.mark.parametrize(("at", "kept"), [(1, None), (2, "optimal")])
 def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, at, kept):
@@ -290,6 +303,7 @@ def test_ctrl_c_before_the_first_fold_is_scored(command, helpful, monkeypatch, a
         assert result["status"] == (kept or "interrupted")
 
 
+@pytest.mark.integration
 def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, monkeypatch):
     monkeypatch.setattr(fitting, "SAFE_SHARE", 0.0)
     code, out, _ = command("fit", helpful, "--label", "kind", *LMNN, "--max-seconds", "10", "--quiet")
@@ -297,6 +311,7 @@ def test_a_fit_that_takes_all_the_time_leaves_none_for_scores(command, helpful, 
     assert "of new rows: the limit left 0.1 s for scores, too little for a fold; raise --max-seconds." in out
 
 
+@pytest.mark.integration
 def test_a_limit_counts_from_when_the_process_began(helpful, monkeypatch, capsys):
     monkeypatch.setattr(
         "sys.argv", ["convexmetric", "fit", str(helpful), "--label", "kind", "--max-seconds", "60", "-q"]
@@ -307,6 +322,7 @@ def test_a_limit_counts_from_when_the_process_began(helpful, monkeypatch, capsys
     assert re.search("not enough time: choosing scale and strength takes (about|more than)", said)
 
 
+@pytest.mark.integration
 def test_a_sample_is_learned_from_where_there_is_no_time_to_state_all(command, helpful, tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "ROWS_WITH_LIMIT", 24)
     monkeypatch.setattr(fitting, "STATED_SHARE", 0.0)
@@ -323,6 +339,7 @@ def test_a_sample_is_learned_from_where_there_is_no_time_to_state_all(command, h
     assert lines <= {2 + row for row in stratified_sample(LABELS, 24, 0)}
 
 
+@pytest.mark.integration
 def test_with_scale_and_strength_given_the_default_is_scored_as_other_methods_are(command, helpful, quick):
     given = ["--set", "scale=1", "--set", "strength=1", "--max-seconds", "60"]
     code, out, _ = command("fit", helpful, "--label", "kind", *given, "--quiet", "--json")
@@ -337,6 +354,7 @@ def test_ctrl_c_before_there_is_a_metric_says_so(command, helpful, monkeypatch):
     assert "interrupted: there is no metric yet" in err
 
 
+@pytest.mark.integration
 def test_ctrl_c_in_the_report_leaves_what_was_saved(command, helpful, tmp_path, monkeypatch):
     monkeypatch.setattr(html_report, "_worst", _interrupted)
     saved, report = tmp_path / "metric.npz", tmp_path / "page.html"
@@ -391,6 +409,7 @@ def parsed(path):
     return page
 
 
+@pytest.mark.integration
 def test_the_report_is_one_page_that_asks_for_nothing(command, helpful, tmp_path, quick):
     path = tmp_path / "report.html"
     options = ["--method", "mlr", "--set", "measure=auc", "--quiet", "--report", path]
@@ -474,6 +493,7 @@ def test_the_text_of_pictures_fits(classes):
         assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
 
 
+@pytest.mark.integration
 def test_the_costliest_comparisons_name_lines_of_the_file(command, helpful, tmp_path):
     lines = helpful.read_text().splitlines()
     wrong = 30
@@ -489,6 +509,7 @@ def test_the_costliest_comparisons_name_lines_of_the_file(command, helpful, tmp_
     assert ("31", "once") not in said
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "options",
     [
@@ -507,6 +528,7 @@ def test_every_metric_has_a_report(command, helpful, tmp_path, options):
     assert "Costliest comparisons" in "".join(parsed(path).text)
 
 
+@pytest.mark.integration
 def test_names_from_the_table_are_text_in_the_report(command, helpful, tmp_path):
     helpful.write_text(helpful.read_text().replace("loud", "<script>").replace("c0", "<b>&amp;"))
     path = tmp_path / "report.html"
@@ -515,6 +537,7 @@ def test_names_from_the_table_are_text_in_the_report(command, helpful, tmp_path)
     assert "b" not in parsed(path).tags
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("word", ["$$", r"$\frac{", "\x1b[31mred", "[/bold]", "\x85\u202e"])
 def test_no_name_is_a_formula_or_an_order(command, helpful, tmp_path, word):
     text = helpful.read_text().replace("c0", f"{word} c0").replace("calm", f"{word} calm")
@@ -551,6 +574,7 @@ def learned(command, helpful, tmp_path):
     return path
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("suffix", [".csv", ".npy"])
 def test_apply_writes_rows_whose_distances_are_the_learned_ones(command, helpful, learned, tmp_path, suffix):
     path = tmp_path / f"out{suffix}"
@@ -576,6 +600,7 @@ def test_apply_finds_columns_by_name_in_any_order(command, helpful, learned, tmp
     np.testing.assert_array_equal(np.load(straight), np.load(turned))
 
 
+@pytest.mark.integration
 def test_apply_takes_all_columns_where_the_metric_knows_no_names(command, helpful, learned, tmp_path):
     bare, out = tmp_path / "bare.npz", tmp_path / "out.npy"
     cm.SimilarityOperator.load(learned).save(bare)
@@ -643,6 +668,7 @@ def test_audit_judges_a_metric_against_the_optimum_of_a_table(command, helpful, 
     assert command("audit", *stated, tmp_path / "eye.npy", "--tol", "1e-3")[0] == 1
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("scale", ["--scale", "--no-scale"])
 def test_audit_brings_a_metric_that_fit_saved_to_the_columns_of_the_objective(command, helpful, tmp_path, scale):
     saved = tmp_path / "metric.npz"
@@ -679,6 +705,7 @@ def test_a_saved_metric_says_what_was_set(learned):
         read_metric(learned)
 
 
+@pytest.mark.integration
 def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
     wine, rng = cm.datasets.load("wine"), np.random.default_rng(0)
     blends = wine.X[:, :12] @ rng.dirichlet(np.ones(12), size=4).T
@@ -711,6 +738,7 @@ def test_one_row_is_transformed_but_not_learned_from(command, learned, tmp_path)
         assert (code, "has one row only; a metric is learned from several rows of every class" in err) == (2, True)
 
 
+@pytest.mark.integration
 def test_copies_of_rows_are_told_with_the_scores(command, helpful, quick):
     lines = helpful.read_text().splitlines()
     helpful.write_text("\n".join([*lines, *lines[1:20]]))
@@ -720,6 +748,7 @@ def test_copies_of_rows_are_told_with_the_scores(command, helpful, quick):
     assert json.loads(command("fit", helpful, "--label", "kind", *method, "--json")[1])["held_out"]["copies"] == 19
 
 
+@pytest.mark.integration
 def test_packed_tables_are_fitted(command, helpful):
     packed = helpful.with_name("helpful.csv.gz")
     packed.write_bytes(gzip.compress(helpful.read_bytes()))

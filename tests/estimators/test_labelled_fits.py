@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from samples import some
 from scipy.spatial.distance import cdist, pdist
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -112,14 +113,14 @@ def test_pickles_and_clones(name):
     np.testing.assert_allclose(fresh.fit(X, Y).components_, estimator.components_, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", some(ESTIMATORS, 4))
 def test_names_of_classes_may_be_text(name):
     again = ESTIMATORS[name]().fit(X, NAMES)
     np.testing.assert_allclose(np.abs(again.transform(X)), np.abs(fitted(name).transform(X)), rtol=0.02, atol=0.02)
     assert again.certificate_.upper_bound == pytest.approx(fitted(name).certificate_.upper_bound, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", some(ESTIMATORS, 4))
 def test_pipelines_learn_what_tells_the_wines_apart(name):
     pipeline = make_pipeline(StandardScaler(), ESTIMATORS[name](), KNeighborsClassifier(3))
     assert cross_val_score(pipeline, RAW, NAMES, cv=3).mean() > 0.85
@@ -144,7 +145,7 @@ def test_grid_search_over_the_score_of_held_out_points(name, grid):
     assert search.best_estimator_.gap_ <= 1e-4
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", some(ESTIMATORS, 4))
 def test_learning_raises_the_score_above_that_of_the_features(name):
     estimator = fitted(name)
     untouched = clone(estimator).fit(X, Y)
@@ -189,7 +190,7 @@ def test_frames_keep_their_names(name):
         "large-margin-diagonal",
     ],
 )
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array])
+@pytest.mark.parametrize("form", some([sp.csr_matrix, sp.csc_array], 1))
 def test_sparse_points_give_what_dense_ones_give(name, form):
     thinned = np.where(X > 0.3, X, 0.0)
     dense = ESTIMATORS[name]().fit(thinned, Y)
@@ -234,7 +235,7 @@ def test_a_diagonal_projection_metric_takes_thousands_of_sparse_features():
     assert estimator.get_feature_names_out().shape == (3000,)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", some(ESTIMATORS, 4))
 def test_constant_features_change_nothing(name):
     if name in ("relative-A", "projection"):
         pytest.skip("another number of features is another map")

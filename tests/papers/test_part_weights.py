@@ -5,7 +5,8 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import WEIGHTED, clarabel, instance, random_triplets
+from catalogue import instance, names
+from samples import clarabel, random_triplets, some
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError, SolverNotInstalledError
@@ -137,7 +138,7 @@ def test_large_margins_with_weights_are_the_program_written_out(diagonal):
     assert set(problem.targets[:, 0]) == set(np.flatnonzero(weights))
 
 
-@pytest.mark.parametrize("name", sorted(WEIGHTED))
+@pytest.mark.parametrize("name", names("weighted"))
 def test_every_solver_that_takes_the_problem_finds_the_optimum_of_the_conic_reference(name):
     problem = instance(name)
     optimum = clarabel(problem)
@@ -161,7 +162,7 @@ def test_every_solver_that_takes_the_problem_finds_the_optimum_of_the_conic_refe
     assert tried >= 2
 
 
-@pytest.mark.parametrize("name", sorted(WEIGHTED))
+@pytest.mark.parametrize("name", some(names("weighted"), 4))
 def test_certificates_of_weighted_problems_are_proven(name, tmp_path):
     problem = instance(name)
     cm.check_problem(problem)

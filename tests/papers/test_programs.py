@@ -6,7 +6,8 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import METHODS, instance, random_lists
+from catalogue import cases, instance
+from samples import random_lists
 
 import convexmetric as cm
 from convexmetric.errors import InputError
@@ -52,7 +53,7 @@ def program_of(problem):
         return problem.to_cvxpy(rankings=solution.working_set), False
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
 def test_the_program_the_compiled_statement_and_the_objective_agree(name):
     problem = instance(name)
     program, whole = program_of(problem)
@@ -84,7 +85,7 @@ def metric_of(problem, solution):
     return solution.certificate.M if getattr(problem, "projection", None) is not None else solution.M
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
 def test_program_and_formula_use_the_same_letters(name):
     problem = instance(name)
     program, _ = program_of(problem)
@@ -97,7 +98,7 @@ def test_program_and_formula_use_the_same_letters(name):
         assert any(written in latex for written in LETTERS.get(letter, (letter,))), letter
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
 def test_what_is_printed_is_short_and_names_every_comparison(name):
     program, _ = program_of(instance(name))
     text = str(program)

@@ -3,7 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import RANKING, instance, random_lists
+from catalogue import instance, names
+from samples import random_lists
 
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
@@ -38,7 +39,7 @@ def test_every_ranking_written_out_has_the_optimum_of_the_pairs(seed):
     assert len(sizes) == 3
 
 
-@pytest.mark.parametrize("name", sorted(RANKING))
+@pytest.mark.parametrize("name", names("method", "ranking"))
 def test_either_statement_gives_multipliers_that_prove_the_optimum(name):
     problem = instance(name)
     statement = problem.statement()

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from catalogue import cases, instance
 from matplotlib.mathtext import MathTextParser
-from samples import METHODS, instance
 
 import convexmetric as cm
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
 def test_text_states_sizes_formula_and_source(name):
     problem = instance(name)
     text = str(problem)
@@ -57,7 +57,7 @@ def test_text_states_sizes_formula_and_source(name):
         assert ("xi" in text) == np.isfinite(problem.C)
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
 def test_latex_is_balanced_and_its_parts_render(name):
     latex = instance(name)._repr_latex_()
     assert latex.count("$$") == 4

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from samples import some
 
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
@@ -33,7 +34,7 @@ def words(d):
     return sp.csr_array(X + own)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", some(PROBLEMS))
 def test_sparse_points_have_the_optimum_of_dense_ones(name):
     X = words(12)
     sparse, dense = (PROBLEMS[name](points) for points in (X, X.toarray()))
@@ -53,7 +54,7 @@ def test_sparse_points_have_the_optimum_of_dense_ones(name):
 
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", some(PROBLEMS, 2))
 def test_twenty_thousand_features_take_no_square_of_them(name):
     X = words(20_000)
     tracemalloc.start()
@@ -67,6 +68,7 @@ def test_twenty_thousand_features_take_no_square_of_them(name):
     assert peak < 8 * 20_000**2 / 8
 
 
+@pytest.mark.integration
 def test_a_matrix_of_many_features_is_sparse_for_dense_points_too():
     X = words(10_001).toarray()
     solution = cm.solve(PROBLEMS["triplets"](X), tol=1e-1)

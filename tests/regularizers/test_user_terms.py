@@ -8,7 +8,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import instance
+from catalogue import instance
 
 import convexmetric as cm
 from convexmetric.errors import InputError

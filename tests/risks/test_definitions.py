@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from catalogue import instance, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import HARD, RANKING, RELATIVE_KINDS, SOFT, consistent, instance, random_metric, random_triplets
+from samples import consistent, random_metric, random_triplets
 
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
@@ -20,7 +21,7 @@ def distance(M, a, b):
     return (a - b) @ (np.diag(M) if M.ndim == 1 else M) @ (a - b)
 
 
-@given(seeds, st.sampled_from([*RANKING, "ranking, diagonal, squared norm"]))
+@given(seeds, st.sampled_from([*names("method", "ranking"), "ranking, diagonal, squared norm"]))
 @settings(max_examples=40)
 def test_ranking_risk_is_a_mean_of_pairwise_hinges(seed, name):
     rng = np.random.default_rng(seed)
@@ -37,7 +38,7 @@ def test_ranking_risk_is_a_mean_of_pairwise_hinges(seed, name):
     assert risk.value(M) == pytest.approx(risk.C * total / len(compared), rel=1e-9, abs=1e-12)
 
 
-@given(seeds, st.sampled_from(sorted(SOFT)))
+@given(seeds, st.sampled_from(names("soft")))
 @settings(max_examples=40)
 def test_relative_risk_is_a_sum_of_hinges(seed, name):
     rng = np.random.default_rng(seed)
@@ -51,7 +52,7 @@ def test_relative_risk_is_a_sum_of_hinges(seed, name):
     assert problem.risk.value(w) == pytest.approx(problem.C * total, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(HARD))
+@pytest.mark.parametrize("name", names("hard"))
 def test_hard_margins_are_constraints_that_scaling_up_meets(name):
     problem = instance(name)
     risk, comparisons = problem.risk, problem.triplets
@@ -151,8 +152,7 @@ def test_a_metric_too_small_to_be_scaled_up_is_returned():
 
 
 def test_soft_margins_need_no_repair():
-    assert len(RELATIVE_KINDS) == len(SOFT)
-    for name in [*SOFT, *RANKING]:
+    for name in [*names("soft"), *names("method", "ranking")]:
         problem = instance(name)
         M = random_metric(np.random.default_rng(0), problem.cone)
         assert problem.risk.repair(M) is M

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from catalogue import instance, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import PAIRS, SIMILARITY, instance
 
 from convexmetric.risks import LabelledPairRisk, ListedImages
 
-NAMES = sorted(PAIRS | SIMILARITY)
+NAMES = sorted({*names("pairs"), *names("similarity")})
 
 
 def images(name, seed=0):

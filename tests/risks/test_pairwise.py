@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from samples import TRIPLETS, random_metric
+from catalogue import instance, names
+from samples import random_metric
 
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.risks import PairwiseRisk
 
-NAMES = sorted(TRIPLETS)
+NAMES = names("method", "triplets")
 
 
 def every_pair(risk, M):
@@ -25,7 +26,7 @@ def every_pair(risk, M):
 
 @pytest.fixture(params=NAMES)
 def risk(request):
-    problem = TRIPLETS[request.param](np.random.default_rng(5))
+    problem = instance(request.param, seed=5)
     assert isinstance(problem.risk, PairwiseRisk)
     return problem.risk
 

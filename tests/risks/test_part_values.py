@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from samples import EVERYTHING, HARD, instance, random_metric
+from catalogue import cases, instance
+from samples import random_metric
 
 from convexmetric.losses import Logistic
 from convexmetric.risks import LabelledPairRisk, LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING))
+@pytest.mark.parametrize("name", cases())
 def test_parts_add_up_to_the_risk(name):
     problem = instance(name)
     risk = problem.risk
@@ -23,7 +24,7 @@ def test_parts_add_up_to_the_risk(name):
         np.testing.assert_allclose(values, cuts.values, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERYTHING) - set(HARD)))
+@pytest.mark.parametrize("name", cases(without=("hard", "sum")))
 @pytest.mark.parametrize("beside", [False, True])
 def test_the_worst_comparison_of_a_part_is_the_one_found_by_brute_force(name, beside):
     problem = instance(name)
@@ -84,7 +85,7 @@ def _comparisons(risk, part, M):
     return rows, np.array(losses)
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING))
+@pytest.mark.parametrize("name", cases())
 def test_what_a_metric_proves_by_itself_is_a_bound(name):
     problem = instance(name)
     rng = np.random.default_rng(4)

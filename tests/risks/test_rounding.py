@@ -5,9 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from catalogue import cases, instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import EVERYTHING, instance, random_metric
+from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
@@ -87,7 +88,7 @@ def test_a_lifted_metric_is_in_the_cone(seed, zeros):
     assert (lifted <= 1e-10 * M.diagonal().max(initial=0.0) + 1e-30).all()
 
 
-@pytest.mark.parametrize("name", [name for name in EVERYTHING if "hard" not in name])
+@pytest.mark.parametrize("name", cases(without="hard"))
 def test_sensitivities_count_all_that_costs(name):
     """The coefficients of the tangent plane, and of those at margins that are a little wrong."""
     problem = instance(name)

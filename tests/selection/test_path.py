@@ -5,8 +5,8 @@ from copy import copy
 import cvxpy as cp
 import numpy as np
 import pytest
+from catalogue import instance
 from extensions import HonestlyLowered
-from samples import instance
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets

@@ -9,8 +9,9 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 import pytest
+from catalogue import instance
 from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
-from samples import instance, two_blocks
+from samples import some, two_blocks
 
 import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Triplets
@@ -68,16 +69,11 @@ def failing(monkeypatch, error, first=1, last=1000):
 
 
 def test_a_panic_of_a_conic_solver_is_its_failure(monkeypatch):
-    problem = sparse_near_a_prior()
-    calls = failing(monkeypatch, PanicException("index out of bounds"))
-    bound = problem.bound(1.0, np.eye(6), np.eye(6))
-    assert len(calls) == len(conic_calls.ATTEMPTS)
-    monkeypatch.undo()
-    assert -np.inf < bound <= problem.bound(1.0, np.eye(6), np.eye(6)) + 1e-9
     x = cp.Variable()
-    failing(monkeypatch, PanicException("index out of bounds"))
+    calls = failing(monkeypatch, PanicException("index out of bounds"))
     with pytest.raises(SolverError, match="it panicked: index out of bounds"):
         conic_calls.solve_conic(cp.Problem(cp.Minimize(x), [x >= 1]))
+    assert len(calls) == len(conic_calls.ATTEMPTS)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -89,7 +85,7 @@ def test_the_end_of_the_program_is_no_failure(monkeypatch, error):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("first", [1, 2, 3, 6])
+@pytest.mark.parametrize("first", some([1, 2, 3, 6], 2))
 @pytest.mark.parametrize("error", [PanicException("index"), cp.SolverError("numbers")])
 def test_a_solve_whose_conic_solver_breaks_down_has_a_solution_or_a_solver_error(monkeypatch, first, error):
     problem = sparse_near_a_prior()
@@ -105,11 +101,11 @@ def test_a_solve_whose_conic_solver_breaks_down_has_a_solution_or_a_solver_error
     assert solution.upper_bound >= exact.lower_bound
 
 
-@pytest.mark.parametrize("first", [1, 2, 4])
+@pytest.mark.parametrize("first", [1, 2])
 def test_an_interrupt_within_a_conic_solver_leaves_a_solution(monkeypatch, first):
     problem = sparse_near_a_prior()
     failing(monkeypatch, KeyboardInterrupt(), first, first)
-    solution = cm.solve(problem)
+    solution = cm.solve(problem, solver="cutting-planes")
     assert solution.keyboard_interrupt
     monkeypatch.undo()
     assert solution.lower_bound <= cm.solve(problem).upper_bound <= solution.upper_bound * (1.0 + 1e-4)
@@ -185,7 +181,7 @@ def test_a_conic_solver_has_the_time_that_is_left():
 
 
 @pytest.mark.parametrize("cone", [PSDCone(4), NonnegativeDiagonal(4), two_blocks(4)])
-def test_norms_beside_each_other_take_one_program(monkeypatch, cone):
+def test_bounds_of_norms_beside_each_other_call_no_conic_solver(monkeypatch, cone):
     prior = cone.identity()
     inner = TraceDistance(0.2, prior, LogDet(prior, 0.3))
     omega = EntrywiseL1(0.1, Distance(0.5, prior, inner))
@@ -195,11 +191,13 @@ def test_norms_beside_each_other_take_one_program(monkeypatch, cone):
     calls, solved = [], CLARABEL.solve_via_data
     monkeypatch.setattr(CLARABEL, "solve_via_data", lambda *a, **k: calls.append(1) or solved(*a, **k))
     lower = problem.dual_bound(optimum.certificate.dual, hint=optimum.certificate.M)
-    assert len(calls) == 1
-    assert lower == pytest.approx(optimum.lower_bound, rel=1e-7)
+    fresh = cm.MetricProblem(problem.risk, EntrywiseL1(0.1, Distance(0.5, prior, inner)))
+    searched = fresh.dual_bound(optimum.certificate.dual, hint=optimum.certificate.M)
+    assert not calls
+    assert [lower, searched] == pytest.approx([optimum.lower_bound] * 2, rel=1e-7)
 
 
-@pytest.mark.parametrize("limit", [0.5, 1.0])
+@pytest.mark.parametrize("limit", some([0.5, 1.0], 1))
 @pytest.mark.parametrize("omega", ["sparse", "nested", "user"])
 def test_limits_hold_near_a_prior_that_is_nearly_singular(omega, limit):
     d, cone = 25, PSDCone(25)
@@ -221,6 +219,7 @@ def test_limits_hold_near_a_prior_that_is_nearly_singular(omega, limit):
 def test_the_default_goes_on_where_a_conic_solver_fails(monkeypatch):
     problem = cm.MetricProblem(instance("psd triplets, trace").risk, Distance(0.1, np.eye(4), Trace(1.0)))
     monkeypatch.setattr(cp.Problem, "solve", lambda *_, **__: (_ for _ in ()).throw(cp.SolverError("numbers")))
-    solution = cm.solve(problem, 1e-5)
+    stages = cm.solvers.Conic(), cm.solvers.CuttingPlanes()
+    solution = cm.solve(problem, 1e-5, solver=cm.solvers.Exact(stages))
     assert solution.solver == "cutting-planes"
     assert solution.status == "optimal"

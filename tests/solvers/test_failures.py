@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import HARD, instance
+from catalogue import instance, names
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, SolverError, UnsupportedProblemError
@@ -50,7 +50,7 @@ def test_a_regularizer_of_another_kind_is_left_to_conic_solvers():
 
 @pytest.mark.parametrize("solver", ["cutting-planes", "subgradient"])
 def test_hard_margins_are_not_for_cuts(solver):
-    for name in sorted(HARD)[:2]:
+    for name in names("hard")[:2]:
         with pytest.raises(UnsupportedProblemError, match="hard constraints"):
             cm.solve(instance(name), solver=solver)
 

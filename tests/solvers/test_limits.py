@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from samples import instance_with_optimum
+from catalogue import conic
 
 import convexmetric as cm
 from convexmetric import deadline as deadlines
@@ -81,7 +81,7 @@ def test_a_path_begins_no_solve_after_a_deadline_around_it():
 @pytest.mark.parametrize("limit", [0.5, 2.5, 7.5, 20.5, 60.5])
 @pytest.mark.parametrize("name", NAMES)
 def test_bounds_hold_the_optimum_wherever_a_solve_is_ended(clock, name, limit):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     clock.now = 0.0
     solution = cm.solve(problem, 1e-9, max_seconds=limit)
     assert solution.lower_bound <= optimum * (1.0 + 1e-6) + 1e-9
@@ -189,7 +189,7 @@ def test_at_zero_numbers_of_items_decide(measure):
 
 @pytest.mark.parametrize("name", ["ranking from labels", "psd triplets, trace", "relative, rbf, soft"])
 def test_no_metric_is_steeper_than_the_steepest(name):
-    problem, _ = instance_with_optimum(name)
+    problem, _ = conic(name)[:2]
     for t in (0.0, 1e-3, 1.0, 1e3):
         slope = problem.risk.lipschitz_near(t * problem.cone.identity(), 1e-9)
         assert slope <= problem.risk.lipschitz * (1.0 + 1e-12)

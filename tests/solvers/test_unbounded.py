@@ -3,7 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import EVERYTHING, instance
+from catalogue import cases, instance
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
@@ -57,7 +57,7 @@ def test_a_linear_term_that_the_risk_or_the_penalty_outweighs_is_not(omega, G):
     assert cm.solve(problem, 1e-3).status == "optimal"
 
 
-@pytest.mark.parametrize("name", sorted(EVERYTHING)[::6])
+@pytest.mark.parametrize("name", cases(without="user terms"))
 def test_problems_with_an_optimum_are_not_said_to_fall(name):
     check_bounded(instance(name).without_constant())
 

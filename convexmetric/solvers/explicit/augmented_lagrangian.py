@@ -19,31 +19,32 @@ weights may be positive. A step goes along the arc :math:`[w + t d]_+` (Bertseka
 A width is solved when what is left of its problem is small against what the multipliers moved; one that took few steps
 is followed by a smaller one, and one where no step pays by a larger one. Both bounds are those of the whole problem in
 every step.
+
+Of many comparisons few are near their kink. Once the gap is moderate, the same steps go on with these alone, written
+out: the others keep the multipliers 0 or C, whose share of :math:`D^\top a` joins G. What comes of it is the next
+proximal point of all, and tells which comparisons were missing. The first point comes from a random sample.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import row_width
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.numerics.newton_system import scaled_rows
+from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import (
-    linear_part,
-    need_diagonal_metrics,
-    soft_hinges,
-    squared_norm,
-)
+from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, quadratic_part, soft_hinges
 
 __all__ = ["AugmentedLagrangian"]
 
@@ -61,27 +62,43 @@ MAX_ROUNDS = 1_000
 SUBPROBLEM_SHARE = 0.3
 #: Proximal steps without a better gap, after which it gives up.
 IDLE_ROUNDS = 20
-#: Comparisons on the kink of which the matrix of a step is made, at most.
-SAMPLE = 20_000
+#: Comparisons on the kink of which the matrix of a step is made: at least, for each free weight, and at most.
+LEAST_SAMPLE, SAMPLE_PER_WEIGHT, SAMPLE = 2_000, 6, 20_000
 #: Conjugate gradient steps for one Newton step at most.
 CG_STEPS = 60
 #: They end where the preconditioned residual is below this share of the first one.
 CG_ACCURACY = 0.1
 #: A step is halved until it pays, down to this share: where few comparisons are on the kink it may be far too long.
 SHORTEST_STEP = 0.5**39
+#: Comparisons of a working set at least, and its share of all at most: more save nothing.
+WORKING_SET, WORKING_SHARE = 4_000, 0.25
+#: Numbers in the rows of a working set at most.
+MOST_ENTRIES = 3e7
+#: Share of all comparisons from which the first point comes.
+FIRST_SAMPLE = 0.125
+#: Gap from which working sets pay.
+MODERATE_GAP = 1e-2
+#: Accuracy of a working set: shares of the tolerance and of the gap so far, the larger of which counts.
+TOLERANCE_SHARE, GAP_SHARE = 0.2, 1e-2
+#: Share of the gap that a working set leaves if it pays: then the next one has half as many comparisons, else twice.
+PAYING_SHARE = 0.5
+#: Share of C from which a multiplier counts as neither 0 nor C.
+INTERIOR_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(Solver):
-    """Exact where tens of thousands of weights are positive, or may become so."""
+    """Exact for listed comparisons and weights of features: hundreds of thousands of either."""
 
     name: ClassVar[str] = "augmented-lagrangian"
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs soft hinges of listed comparisons, diagonal metrics and a squared Frobenius norm."""
+        """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
         need_diagonal_metrics(problem)
-        reg = squared_norm(problem)
-        return partial(self._solve, problem, soft_hinges(problem), reg)
+        hinges, quadratic = soft_hinges(problem), problem.quadratic()
+        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
+            raise UnsupportedProblemError("its regularizer is not quadratic")
+        return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the sample's rows, three times, ten vectors of multipliers and as many of weights."""
@@ -90,24 +107,23 @@ class AugmentedLagrangian(Solver):
         rows = min(SAMPLE, count) * row_width(hinges.comparisons.points, problem.cone)
         return FLOAT * (3.0 * rows + 10.0 * (count + problem.cone.size))
 
-    def _solve(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
-        """Proximal steps until the certified gap closes, from what earlier solvers left or from zero."""
-        proximal = _Proximal(problem, hinges, reg, monitor)
-        width, idle = FIRST_WIDTH * hinges.size, 0
-        for _ in range(MAX_ROUNDS):
-            before = monitor.gap
-            steps = proximal.solve(width)
-            if steps is None:
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
+        """Proximal steps until the certified gap closes, from what earlier solvers left, or from a sample."""
+        proximal = _Proximal(problem, hinges, monitor)
+        count, dual = len(hinges.weights), monitor.dual_point
+        if isinstance(dual, np.ndarray) and monitor.M is not None:
+            proximal.move(monitor.M, hinges.loss.clip(dual))
+        elif monitor.start is not None:
+            proximal.move(monitor.start)
+        elif (size := max(WORKING_SET, int(FIRST_SAMPLE * count))) <= WORKING_SHARE * count:
+            rows = np.sort(np.random.default_rng(0).permutation(count)[:size])
+            part = proximal.part(rows, np.zeros(count), count / size, MODERATE_GAP)
+            part.follow()
+            proximal.next, proximal.working = part.next, int(WORKING_SHARE * count)
+            proximal.move(part.here.w)
+            if proximal.stopped() or proximal.follow_some():
                 return
-            idle = 0 if monitor.gap < before else idle + 1
-            if idle == IDLE_ROUNDS:
-                return
-            if not proximal.solved:
-                width /= WIDTH_FACTOR
-                continue
-            proximal.multipliers = proximal.here.a
-            if steps <= FEW_STEPS:
-                width *= WIDTH_FACTOR
+        proximal.follow()
 
 
 @dataclass(frozen=True)
@@ -121,21 +137,122 @@ class _Point:
     value: float
 
 
+class _Rows:
+    """Comparisons written out, a row each."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def forward(self, w: Array) -> Array:
+        """Their margins."""
+        return np.asarray(self.rows @ w)
+
+    def adjoint(self, u: Array) -> Array:
+        """Their weighted sum."""
+        return np.asarray(self.rows.T @ u)
+
+    def block(self, rows: Any, columns: Any) -> Any:
+        """Some of them, in some columns."""
+        return self.rows[rows][:, columns]
+
+
 class _Proximal:
     """One proximal step after the other, in the letters of the module."""
 
-    def __init__(self, problem: MetricProblem, hinges: ListedHinges, reg: float, monitor: Monitor) -> None:
-        self.problem, self.hinges, self.reg, self.monitor = problem, hinges, reg, monitor
-        self.G = linear_part(problem)
+    def __init__(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
+        self.problem, self.hinges, self.monitor = problem, hinges, monitor
+        self.L, self.G = quadratic_part(problem), problem.linear()
         self.rng = np.random.default_rng(0)
-        dual = monitor.dual_point
-        self.multipliers = hinges.loss.clip(dual) if isinstance(dual, np.ndarray) else np.zeros(len(hinges.weights))
-        self.width = np.inf
+        self.multipliers = np.zeros(len(hinges.weights))
+        #: The width, and that of the next step.
+        self.width, self.next = np.inf, FIRST_WIDTH * hinges.size
         #: Whether the last width came to an end, or no step paid any more.
         self.solved = True
-        self.here = self._at(problem.cone.zeros() if monitor.M is None else monitor.M)
+        #: Comparisons of the next working set at least.
+        self.working = WORKING_SET
+        self.here = self._at(problem.cone.zeros())
 
-    def solve(self, width: float) -> int | None:
+    def move(self, w: Array, multipliers: Array | None = None) -> None:
+        """Go on from other weights and multipliers; without these, from the slopes of the hinges there."""
+        s = self.hinges.comparisons.forward(w)
+        self.multipliers = self.hinges.loss.subgradient(s) if multipliers is None else multipliers
+        self.width = np.inf
+        self.here = self._at(w, s)
+
+    def stopped(self, **details: float) -> bool:
+        """Offer both bounds; True if the monitor says stop."""
+        self._price()
+        return self.monitor.iterate(**details)
+
+    def follow(self) -> None:
+        """Proximal steps until the monitor says stop, or nothing gets better."""
+        idle = 0
+        for _ in range(MAX_ROUNDS):
+            before = self.monitor.gap
+            steps = self._solve(self.next)
+            if steps is None:
+                return
+            idle = 0 if self.monitor.gap < before else idle + 1
+            if idle == IDLE_ROUNDS:
+                return
+            if not self.solved:
+                self.next /= WIDTH_FACTOR
+                continue
+            self.multipliers = self.here.a
+            if steps <= FEW_STEPS:
+                self.next *= WIDTH_FACTOR
+            if self.monitor.gap <= MODERATE_GAP and self.follow_some():
+                return
+
+    def follow_some(self) -> bool:
+        """Go on with the comparisons near their kink alone, as long as that pays; True if the monitor says stop."""
+        monitor, hinges = self.monitor, self.hinges
+        while (rows := self._near()) is not None:
+            gap = monitor.gap
+            fixed = hinges.loss.subgradient(self.here.s)
+            fixed[rows] = 0.0
+            accuracy = max(TOLERANCE_SHARE * monitor.tol, GAP_SHARE * min(1.0, gap))
+            part = self.part(rows, fixed, 1.0, 0.0, accuracy * abs(monitor.upper_bound))
+            part.next = self.next
+            part.move(self.here.w, self.here.a[rows])
+            part.follow()
+            fixed[rows] = part.here.a
+            self.next = part.next
+            self.move(part.here.w, fixed)
+            if self.stopped(rows=rows.size):
+                return True
+            paid = monitor.gap <= PAYING_SHARE * gap
+            self.working = max(WORKING_SET, self.working // 2) if paid else 2 * self.working
+        return False
+
+    def _near(self) -> np.ndarray | None:
+        """Comparisons with a multiplier that is neither 0 nor C, and others near their kink; None if they are many."""
+        C, a = self.hinges.weights, self.here.a
+        away = self.hinges.margins - self.here.s
+        inside = (a > INTERIOR_SHARE * C) & (a < (1.0 - INTERIOR_SHARE) * C)
+        away = np.where(inside | ((away > 0.0) != (a > 0.5 * C)), 0.0, np.abs(away))
+        count = max(self.working, int(np.count_nonzero(away == 0.0)))
+        if (
+            count > WORKING_SHARE * C.size
+            or count * row_width(self.problem.risk.points, self.problem.cone) > MOST_ENTRIES
+        ):
+            return None
+        return np.sort(np.argpartition(away, count)[:count])
+
+    def part(self, rows: np.ndarray, fixed: Array, factor: float, tol: float, atol: float = 0.0) -> _Proximal:
+        """The problem of some comparisons, with more weight; the others have multipliers that are fixed."""
+        hinges = self.hinges
+        linear = self.problem.linear() - self.problem.regularizer.linear(self.problem.cone)
+        # Its risk is that of all comparisons, and is not asked.
+        problem = MetricProblem(self.problem.risk, self.problem.regularizer, linear - hinges.comparisons.adjoint(fixed))
+        written: Any = _Rows(hinges.comparisons.block(rows, slice(None)))
+        some = ListedHinges(written, factor * hinges.weights[rows], hinges.margins[rows])
+        return _Proximal(problem, some, Monitor(tol, None, self.monitor.seconds_left, atol=atol))
+
+    def _solve(self, width: float) -> int | None:
         """Newton steps on the problem of one width: how many there were; None if the monitor says stop."""
         self.width, self.solved = width, True
         self.here = self._at(self.here.w, self.here.s)
@@ -160,7 +277,7 @@ class _Proximal:
         away, C = hinges.margins - s, hinges.weights
         a = np.clip(u + C / self.width * away, 0.0, C)
         moved = 0.0 if np.isinf(self.width) else 0.5 * self.width * float(((a - u) ** 2 / C).sum())
-        value = 0.5 * self.reg * float(w @ w) + float(self.G @ w) + float(a @ away) - moved
+        value = self.problem.penalty(w) + float(a @ away) - moved
         return _Point(w, s, a, moved, value)
 
     def _price(self) -> tuple[Array, float]:
@@ -169,10 +286,9 @@ class _Proximal:
         S = hinges.comparisons.adjoint(here.a)
         self.monitor.primal(here.w, hinges.loss.value(here.s) + problem.penalty(here.w))
         proven = hinges.loss.dual_value(here.a)
-        self.monitor.dual(problem.bound(proven, S, here.w), lambda: here.a)
-        best = np.maximum(S - self.G, 0.0)
-        dual = proven - 0.5 * float(best @ best) / self.reg - here.moved
-        return self.reg * here.w + self.G - S, here.value - dual
+        bound = problem.bound(proven, S, here.w)
+        self.monitor.dual(bound, lambda: here.a)
+        return times(self.L, here.w) + self.G - S, here.value - (bound - here.moved)
 
     def _newton_step(self, gradient: Array) -> Array:
         """Newton's step in the weights that are positive or want to be, by conjugate gradients."""
@@ -180,16 +296,19 @@ class _Proximal:
         free = np.flatnonzero((here.w > 0.0) | (gradient < 0.0))
         rows = np.flatnonzero((here.a > 0.0) & (here.a < C))
         step, weight = np.zeros_like(here.w), 1.0 / self.width
-        if rows.size > SAMPLE:
-            weight *= rows.size / SAMPLE
-            rows = np.sort(self.rng.choice(rows, SAMPLE, replace=False))
-        if not rows.size or not free.size:
-            step[free] = -gradient[free] / self.reg
+        sample = min(SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_WEIGHT * free.size))
+        if rows.size > sample:
+            weight *= rows.size / sample
+            rows = np.sort(self.rng.choice(rows, sample, replace=False))
+        L = self.L[np.ix_(free, free)] if isinstance(self.L, np.ndarray) else self.L
+        diagonal = np.diag(L) if isinstance(L, np.ndarray) else np.full(free.size, L)
+        if not rows.size:
+            step[free] = -gradient[free] / diagonal
             return step
         B = scaled_rows(self.hinges.comparisons.block(rows, free), np.sqrt(weight * C[rows]))
-        diagonal = self.reg + np.asarray((B * B).sum(axis=0)).ravel()
+        diagonal = diagonal + np.asarray((B * B).sum(axis=0)).ravel()
         step[free], _ = conjugate_gradients(
-            lambda x: self.reg * x + B.T @ (B @ x), -gradient[free], diagonal, CG_ACCURACY, CG_STEPS
+            lambda x: times(L, x) + B.T @ (B @ x), -gradient[free], diagonal, CG_ACCURACY, CG_STEPS
         )
         return step
 

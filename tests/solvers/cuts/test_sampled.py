@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from samples import some
 
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance
@@ -50,7 +51,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", some(PROBLEMS))
 def test_the_same_optimum_as_without_samples(name):
     problem = PROBLEMS[name]
     sampled = cm.solve(problem, 1e-3, solver=cm.solvers.Exact(stages=(SAMPLED, cm.solvers.CuttingPlanes())))

@@ -4,20 +4,21 @@ import warnings
 
 import numpy as np
 import pytest
+from catalogue import conic, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from samples import TRIPLETS, instance_with_optimum, random_triplets
+from samples import random_triplets
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.risks import SmoothedPairs
 
-SQUARED = sorted(TRIPLETS)
+SQUARED = names("method", "triplets")
 
 
 @pytest.mark.parametrize("name", SQUARED)
 def test_the_optimum_is_clarabels(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     solution = cm.solve(problem, tol=1e-8, solver="semismooth-newton")
     assert solution.gap <= 1e-8
     assert solution.upper_bound == pytest.approx(optimum, rel=1e-7)

@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from samples import SMOOTH, instance, instance_with_optimum
+from catalogue import conic, instance, names
+from samples import some
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
@@ -44,9 +45,11 @@ def solve(problem, solver, tol=1e-6, **limits):
         return cm.solve(problem, tol, solver, **limits)
 
 
-@pytest.mark.parametrize("weights", [(0.01, 0.0), (0.1, 1e-3), (1.0, 0.1), (10.0, 0.0), (30.0, 1.0), (1e4, 1.0)])
-def test_newton_and_proximal_gradient_agree(weights):
-    problem = cross_modal(*weights)
+@pytest.mark.parametrize(
+    ("alpha", "beta"), some([(0.01, 0.0), (0.1, 1e-3), (1.0, 0.1), (10.0, 0.0), (30.0, 1.0), (1e4, 1.0)], 2)
+)
+def test_newton_and_proximal_gradient_agree(alpha, beta):
+    problem = cross_modal(alpha, beta)
     newton, proximal = (solve(problem, solver, 1e-8) for solver in ("low-rank-newton", "proximal-gradient"))
     assert newton.status == "optimal"
     assert proximal.gap <= 1e-6
@@ -111,9 +114,9 @@ def test_any_smooth_loss_of_listed_comparisons(make, newton):
         assert proximal.lower_bound <= exact.upper_bound <= proximal.upper_bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", sorted(SMOOTH))
+@pytest.mark.parametrize("name", names("logistic", without="ranking"))
 def test_they_agree_with_cvxpy(name):
-    problem, optimum = instance_with_optimum(name)
+    problem, optimum = conic(name)[:2]
     for solver in (cm.solvers.LowRankNewton(), cm.solvers.ProximalGradient()):
         if solver.unsupported(problem) is None:
             solution = solve(problem, solver, 1e-7)

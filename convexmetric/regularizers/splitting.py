@@ -1,0 +1,185 @@
+r"""Douglas-Rachford splitting (ADMM in consensus form) of a metric's norms, its cone and a function of its margins.
+
+.. math:: \min_{M \in K} \; f(D M) + \langle G, M \rangle + \omega(M) + \sum_k \lambda_k \|M - M_k\|_k
+
+Every part has a copy of its own: margins :math:`s = D M`, a metric in K for :math:`\omega`, and one for each norm. A
+step takes the proximal map of every part at a point v, and lets the copies agree by least squares:
+
+.. math:: z = \mathrm{prox}(v), \qquad x = \arg\min_x \|A x - (2 z - v)\|, \qquad v \leftarrow v + \alpha (A x - z)
+
+where A makes all copies of a metric (Eckstein and Bertsekas 1992; Boyd et al. 2011). With a step length
+:math:`1 / \rho`, :math:`\rho (v - z)` are slopes of the parts at z: multipliers of f, and points of the dual balls.
+The factor of the least-squares problem is made once, whatever :math:`\rho` becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg as la
+import scipy.sparse as sp
+
+from convexmetric.arrays import Array, norm_of
+from convexmetric.cones import Cone
+from convexmetric.deadline import seconds_left
+from convexmetric.regularizers.zero import Zero
+
+if TYPE_CHECKING:
+    from convexmetric.regularizers.base import Regularizer
+    from convexmetric.regularizers.norm_term import NormTerm
+
+__all__ = ["Splitting"]
+
+#: Over-relaxation.
+ALPHA = 1.7
+#: The first step after which rho is balanced; it is again after twice as many.
+FIRST = 5
+#: The factor by which rho changes at most, and below which it stays.
+FARTHEST, NEAREST = 100.0, 1.5
+#: Steps that are combined, and what is added to the diagonal of their products, as a share of it.
+MEMORY, RIDGE = 20, 1e-12
+#: A combination after which copies differ by so much more than ever before is given up.
+WORSE = 2.0
+
+
+class Splitting:
+    """The state of one splitting.
+
+    Parameters
+    ----------
+    terms : sequence of NormTerm
+        The norms.
+    base : Regularizer
+        omega, with a :meth:`~Regularizer.prox`.
+    cone : Cone
+    linear : array
+        G.
+    rows : (T, cone.size) array or sparse matrix
+        D in coordinates.
+    prox : callable
+        Of f, at margins with a step length for each.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[NormTerm],
+        base: Regularizer,
+        cone: Cone,
+        linear: Array,
+        rows: Any,
+        prox: Callable[[Array, Array], Array],
+    ) -> None:
+        self.terms, self.base, self.cone, self.linear, self.prox = terms, base, cone, linear, prox
+        size = norm_of(rows.data if sp.issparse(rows) else rows) / np.sqrt(max(1, rows.shape[0]))
+        #: Margins are in units in which rows are of size one, as those of the other copies are.
+        self.units = np.full(rows.shape[0], 1.0 / size if size > 0.0 else 1.0)
+        if base.margin is not None:
+            A, last = cone.coordinates(base.margin[0])[None], base.margin[1]
+            rows = sp.csr_array(sp.vstack([rows, A])) if sp.issparse(rows) else np.vstack([rows, A])
+            self.units = np.append(self.units, 1.0 / norm_of(A))
+            self.base = Zero()
+            self.prox = lambda v, t: np.append(prox(v[:-1], t[:-1]), last(v[-1:], t[-1:]))
+        scale = sp.dia_array((self.units[None], [0]), shape=2 * self.units.shape) if sp.issparse(rows) else 0
+        self.rows = sp.csr_array(scale @ rows) if sp.issparse(rows) else self.units[:, None] * rows
+        self.columns = self.rows.T.tocsr() if sp.issparse(rows) else self.rows.T
+        self.copies = 1.0 + len(terms)
+        self.wide = self.rows.shape[0] < self.rows.shape[1]
+        gram = self.rows @ self.columns if self.wide else self.columns @ self.rows
+        gram = gram.toarray() if sp.issparse(gram) else gram
+        self.factor = la.cho_factor(gram + self.copies * np.eye(len(gram)), overwrite_a=True, check_finite=False)
+        self.centres = [cone.zeros() if term.centre is None else term.centre for term in terms]
+        self.steps, self.due, self.rho = 0, FIRST, 1.0
+
+    def start(self, M: Array, multipliers: Array, slopes: Sequence[Array], base: Array) -> None:
+        """Begin at a metric, with multipliers of f, slopes of the norms, and one of omega."""
+        multipliers = np.append(multipliers, np.zeros(self.units.size - multipliers.size))
+        cone = self.cone
+        parts = np.array([cone.coordinates(part) for part in (base, *slopes)])
+        sizes = np.hypot(norm_of(parts), norm_of(self.columns @ (multipliers / self.units))), norm_of(M)
+        self.rho = float(sizes[0] / sizes[1]) if min(sizes) > 0.0 and np.isfinite(sizes[0] / sizes[1]) else 1.0
+        at = cone.coordinates(M)
+        margins = self.rows @ at - multipliers / (self.rho * self.units)
+        self.v = np.concatenate([margins, (at + parts / self.rho).ravel()])
+        self.memory: list[tuple[Array, Array]] = []
+        self.least = np.inf
+
+    def run(self, steps: int) -> None:
+        """Some steps, or one where the time is out.
+
+        Sets the metric ``M`` of the cone, ``multipliers`` of f there and ``slopes`` of the norms.
+        """
+        for _ in range(steps):
+            z, apart = self._step()
+            self.steps += 1
+            if self.steps == self.due:
+                self._balance(z, apart)
+            elif self.memory and norm_of(apart) > WORSE * self.least:
+                # Too far: on from the last plain step, which is never wrong.
+                self.v, self.memory, self.least = self.memory[-1][0], [], np.inf
+            else:
+                self.v = self._accelerated(self.v + ALPHA * apart, apart)
+            self.before = z
+            if seconds_left() <= 0.0:
+                break
+
+    def _step(self) -> tuple[Array, Array]:
+        """The copies z of all parts at v, and how far those that agree are from them."""
+        cone, units, time, T = self.cone, self.units, 1.0 / self.rho, self.units.size
+        metrics = self.v[T:].reshape(-1, cone.size)
+        s = units * self.prox(self.v[:T] / units, time / units**2)
+        V = cone.from_coordinates(metrics)
+        self.M = self.base.prox(V[0] - time * self.linear, time, cone)
+        self.multipliers = self.rho * units * (s - self.v[:T])
+        self.slopes = [
+            term.project_dual_ball(self.rho * (N - centre), cone)
+            for term, centre, N in zip(self.terms, self.centres, V[1:], strict=True)
+        ]
+        copies = [cone.coordinates(self.M)]
+        copies += [N - time * cone.coordinates(Y) for N, Y in zip(metrics[1:], self.slopes, strict=True)]
+        z = np.concatenate([s, *copies])
+        towards = 2.0 * z - self.v
+        x = self._agreed(towards[:T], towards[T:].reshape(metrics.shape).sum(axis=0))
+        return z, np.concatenate([self.rows @ x, np.tile(x, len(metrics))]) - z
+
+    def _agreed(self, margins: Array, total: Array) -> Array:
+        """The metric, in coordinates, whose copies are nearest to margins and to metrics of that sum."""
+        right = self.columns @ margins + total
+        if not self.wide:
+            return np.asarray(la.cho_solve(self.factor, right, check_finite=False))
+        inner = la.cho_solve(self.factor, self.rows @ right, check_finite=False)
+        return np.asarray((right - self.columns @ inner) / self.copies)
+
+    def _accelerated(self, following: Array, apart: Array) -> Array:
+        """The combination of the last plain steps whose copies differ least, were they linear (Anderson 1965)."""
+        self.memory = [*self.memory[-MEMORY:], (following, apart)]
+        self.least = min(self.least, norm_of(apart))
+        if len(self.memory) == 1:
+            return following
+        steps, residuals = (np.diff(np.array(each), axis=0) for each in zip(*self.memory, strict=True))
+        gram = residuals @ residuals.T
+        gram[np.diag_indices(len(gram))] *= 1.0 + RIDGE
+        gram[np.diag_indices(len(gram))] += RIDGE * gram.trace()
+        with suppress(np.linalg.LinAlgError):
+            combined = following - np.linalg.solve(gram, residuals @ apart) @ steps
+            if np.isfinite(combined).all():
+                return np.asarray(combined)
+        return following
+
+    def _balance(self, z: Array, apart: Array) -> None:
+        """Change rho so that copies disagree, relatively, about as much as slopes still change."""
+        self.due *= 2
+        left = self.v - z
+        sizes = norm_of(apart), norm_of(z), norm_of(z - self.before), norm_of(left)
+        factor = 1.0
+        if all(0.0 < size < np.inf for size in sizes):
+            wanted = np.sqrt(sizes[0] / sizes[1] * sizes[3] / sizes[2])
+            factor = float(np.clip(wanted, 1.0 / FARTHEST, FARTHEST))
+        if 1.0 / NEAREST < factor < NEAREST:
+            self.v = self.v + ALPHA * apart
+            return
+        # Slopes stay what they are.
+        self.rho *= factor
+        self.v, self.memory, self.least = z + left / factor, [], np.inf

@@ -1,0 +1,90 @@
+r"""The alternating direction method of multipliers (ADMM) for norms of the metric beside losses of listed comparisons.
+
+.. math:: \min_{M \in K} \; \sum_t \ell_t(s_t) + \langle G, M \rangle + \omega(M) + \sum_k \lambda_k \|M - M_k\|_k,
+   \qquad s = D M
+
+Losses, omega on the cone and every norm have copies of their own (:mod:`convexmetric.regularizers.splitting`). A step
+is one proximal map of each and a product with the inverse of a matrix that is factored once; some hundreds to thousands
+are needed. Multipliers of the comparisons and slopes of the norms are feasible in every step, and prove a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from convexmetric.comparisons.points import row_width
+from convexmetric.errors import UnsupportedProblemError
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers.splitting import Splitting
+from convexmetric.risks import SeparableRisk
+from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import need
+
+__all__ = ["ADMM"]
+
+#: Steps at most, and between two looks at the certified gap, which count as iterations.
+MAX_STEPS, LOOK_EVERY = 20_000, 25
+#: Looks in a row without a better gap after which it gives up.
+IDLE_LOOKS = 100
+#: Bytes of comparisons in coordinates above which it refuses a problem.
+MAX_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True)
+class ADMM(Solver):
+    """Exact for penalties that have proximal maps, alone or norm by norm."""
+
+    name: ClassVar[str] = "admm"
+
+    def prepare(self, problem: MetricProblem) -> Run:
+        """Needs listed comparisons, and a loss and a regularizer whose parts have proximal maps."""
+        risk, cone = problem.risk.form(SeparableRisk), problem.cone
+        base = problem.regularizer.chain(cone)[1]
+        need(base.margin is not None or base.has_prox(cone), "its regularizer has no proximal map")
+        try:
+            risk.loss.prox(np.ones(risk.parts), 1.0)
+        except NotImplementedError as error:
+            raise UnsupportedProblemError("its loss has no proximal map") from error
+        few = risk.parts * row_width(risk.points, problem.cone) * FLOAT <= MAX_BYTES
+        need(few, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+        return partial(self._solve, problem, risk)
+
+    def memory(self, problem: MetricProblem) -> float | None:
+        """Bytes of the rows, twice, of a square of their smaller side, and of some fifty states."""
+        risk = problem.risk.form(SeparableRisk)
+        small = min(risk.parts, problem.cone.size)
+        states = 50.0 * (risk.parts + 3.0 * problem.cone.size)
+        return FLOAT * (2.0 * risk.parts * row_width(risk.points, problem.cone) + float(small) ** 2 + states)
+
+    def _solve(self, problem: MetricProblem, risk: SeparableRisk, monitor: Monitor) -> None:
+        """Step until the certified gap closes."""
+        cone, omega, loss = problem.cone, problem.regularizer, risk.loss
+        terms, base, linear = omega.chain(cone)
+        G = linear if problem.G is None else linear + problem.G
+        splitting = Splitting(terms, base, cone, G, risk.comparisons.rows, loss.prox)
+        M = cone.zeros() if monitor.M is None else monitor.M
+        splitting.start(M, loss.clip(np.zeros(risk.parts)), [cone.zeros() for _ in terms], cone.zeros())
+        best, idle, gap = omega.kept, 0, monitor.gap
+        for _ in range(0, MAX_STEPS, LOOK_EVERY):
+            splitting.run(LOOK_EVERY)
+            if not np.isfinite(splitting.v).all():
+                return
+            M = omega.repair(risk.repair(splitting.M), cone)
+            monitor.primal(M, problem.value(M), by_risk=True)
+            u = loss.clip(splitting.multipliers[: risk.parts])
+            value, S = loss.dual_value(u), risk.comparisons.adjoint(u)
+            if terms:
+                omega.kept = S - G, splitting.slopes, 1.0
+            if monitor.dual(problem.bound(value, S, M), partial(np.copy, u)):
+                best = omega.kept
+            if terms:
+                omega.kept = best
+            idle = 0 if monitor.gap < gap else idle + 1
+            gap = monitor.gap
+            if monitor.iterate(rho=splitting.rho) or idle == IDLE_LOOKS:
+                return

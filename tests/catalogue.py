@@ -1,0 +1,647 @@
+"""One catalogue of small problems: every method and every block of the package in some of them.
+
+A new paper or block is entered here, and ``certificates/test_contracts.py`` holds it against everything that a problem
+promises. ``test_catalogue.py`` fails while a block is missing.
+
+Each entry is a random problem, made from a generator, with tags:
+
+===================  ================================================================================================
+method               stated by a class of ``convexmetric.papers``; the paper's letters are in their names
+ranking, relative,   the method's family; ``triplets`` also has listed triplets that no method states
+triplets, pairs,
+similarity, ...
+listed               one margin a comparison, whatever the loss
+hard                 margins that have to be kept
+logistic             a smooth loss
+kernel               on kernel values
+diagonal             weights of features
+weighted             parts of unequal weight, some of them zero
+measure              rankings scored by a measure that is no mean over pairs, and AUC beside them
+barrier              infinite at some metrics, but for hard margins
+combination          a loss and a regularizer that no method has together
+sum                  a sum of risks
+user terms           constraints and convex terms in CVXPY
+user blocks          classes of a user's own
+===================  ================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from extensions import RIGHT
+from samples import as_matrix, consistent, random_lists, random_metric, random_triplets, stated
+from sklearn.metrics.pairwise import rbf_kernel
+
+import convexmetric as cm
+from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
+from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
+from convexmetric.measures import AUC
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import (
+    Budget,
+    Distance,
+    EntrywiseL1,
+    LogDet,
+    Regularizer,
+    SquaredDistance,
+    SquaredFrobenius,
+    Trace,
+    TraceDistance,
+    Zero,
+)
+from convexmetric.risks import LogisticRankingRisk, RankingRisk, Risk, SeparableRisk, SmoothSeparableRisk
+
+Make = Callable[[np.random.Generator], MetricProblem]
+
+#: A metric of rank two, as a prior.
+SINGULAR = np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a problem is made, and what it is."""
+
+    make: Make
+    tags: frozenset[str]
+
+
+#: Every problem by name.
+CATALOGUE: dict[str, Entry] = {}
+
+
+def enter(tags: str, problems: dict[str, Make]) -> None:
+    """Add problems under comma-separated tags; words of a name that are tags of their own count, too."""
+    for name, make in problems.items():
+        assert name not in CATALOGUE
+        words = {"hard", "diagonal"} & {*name.split(", "), name.split()[0]}
+        CATALOGUE[name] = Entry(make, frozenset({*tags.split(", "), *words}))
+
+
+def _labels(rng: np.random.Generator) -> MetricProblem:
+    y = np.repeat([0, 1, 2], 4)
+    return cm.RankingProblem.from_labels(rng.standard_normal((12, 3)) + 0.5 * y[:, None], y, C=20.0)
+
+
+def _lists(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, queries = rng.standard_normal((9, 3)), rng.standard_normal((4, 3))
+        relevant, irrelevant = random_lists(rng, 4, 9)
+        given: Any = (relevant, irrelevant)
+        if form != "lists":
+            given = as_matrix(relevant, 9), as_matrix(irrelevant, 9)
+        if form == "sparse":
+            given = tuple(sp.coo_array(matrix) for matrix in given)
+        return cm.RankingProblem(X, *given, queries=queries, C=8.0)
+
+    return make
+
+
+def _ranking_diagonal(rng: np.random.Generator) -> MetricProblem:
+    """A ranking risk on diagonal metrics with the squared norm: a variant of the paper, not a named method."""
+    X, y = rng.standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
+    rankings = Rankings(X + 0.5 * y[:, None], X, Relevance.from_labels(y), NonnegativeDiagonal(3))
+    return MetricProblem(RankingRisk(rankings, AUC(), 20.0), SquaredFrobenius(0.7))
+
+
+def _relative(kind: str, C: float) -> Callable[[np.random.Generator], MetricProblem]:
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, d = 12, 4
+        X: Any = rng.standard_normal((n, d))
+        arguments: dict[str, Any] = {}
+        features: Any = X
+        if kind == "sparse":
+            X = X * (rng.random((n, d)) < 0.6)
+            features = X
+            X = sp.csc_array(X)
+        elif kind == "A":
+            arguments["A"] = rng.standard_normal((d, 5))
+            features = X @ arguments["A"]
+        elif kind != "identity":
+            features = X @ X.T if kind == "linear" else rbf_kernel(X, gamma=1.0 / d)
+            arguments["kernel"] = {"rbf": "rbf", "linear": "linear", "callable": rbf_kernel}.get(kind, features)
+        triplets = random_triplets(rng, n, 14)
+        if np.isinf(C):
+            spread = features.toarray() if sp.issparse(features) else np.asarray(features)
+            triplets = consistent(features, triplets, rng.random(spread.shape[1]), 0.05 * spread.var())
+        return cm.RelativeComparisonProblem(X, triplets, C=C, **arguments)
+
+    return make
+
+
+def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 3: a list with repeated triplets, neighbours of labels, all triplets of labels, a graph."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, y = rng.standard_normal((11, 3)), np.arange(11) % 3
+        options: dict[str, Any] = {"reg": 0.2, "margin": 0.9, "diagonal": diagonal}
+        if form == "list":
+            triplets = random_triplets(rng, 11, 14)
+            return cm.TripletProblem(X, np.concatenate([triplets, triplets[:3]]), intra=0.1, inter=0.05, **options)
+        if form == "neighbours":
+            return cm.TripletProblem.from_labels(X + y[:, None], y, 2, 3, intra=0.3, **options)
+        if form == "labels":
+            return cm.TripletProblem.from_labels(X + y[:, None], y, None, None, **options)
+        links = rng.random((11, 11)) < 0.2
+        links[0, 1] = True
+        projection = cm.features.make_projection("gaussian", X, 2, rng) if form == "projected graph" else None
+        points = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if diagonal or projection else X
+        return cm.TripletProblem.from_graph(points, links, inter=0.1, projection=projection, **options)
+
+    return make
+
+
+def _pairs(
+    listed: bool, norm: str, kernel: str | None, margin: Any, prior: Any = None
+) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4: a list with repeated pairs, or all pairs of labels; perhaps near a prior."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, y = 9, np.arange(9) % 3
+        X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
+        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "norm": norm, "kernel": kernel, "prior": prior}
+        if not listed:
+            return cm.PairMarginProblem.from_labels(X, y, **options)
+        pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(14)])
+        r = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        return cm.PairMarginProblem(X, np.concatenate([pairs, pairs[:3, ::-1]]), np.concatenate([r, r[:3]]), **options)
+
+    return make
+
+
+def _similarity(loss: str, norm: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4, section 4.1: distances near given values."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X = rng.standard_normal((9, 3))
+        pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(14)])
+        return cm.SimilarityRegressionProblem(X, pairs, rng.random(14), reg=0.2, loss=loss, y0=0.3, norm=norm)
+
+    return make
+
+
+def _later_paper(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """A row of a paper that has no method file: triplets, hinge, any cone and penalty, a linear term."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        n, d = 10, 4
+        K = cone(d)
+        X = rng.standard_normal((n, d))
+        risk = SeparableRisk(Triplets(X, random_triplets(rng, n, 16), K), Hinge(1.5, margin=0.8))
+        G = 0.3 * random_metric(rng, K) if linear else None
+        return MetricProblem(risk, regularizer, G)
+
+    return make
+
+
+def _cross_modal(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 5: labels with and without representatives, several labels an object, a relevance matrix."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, Y = rng.standard_normal((8, 2)), rng.standard_normal((7, 2))
+        labels_x, labels_y = np.arange(8) % 3, np.arange(7) % 3
+        options: dict[str, Any] = {"n_neighbors": 2, "random_state": rng}
+        if form == "relevance":
+            relevance = rng.random((8, 7)) < 0.4
+            relevance[:, 0], relevance[:, 1] = True, False
+            return cm.CrossModalProblem.from_relevance(X, Y, relevance, 1.0, 0.1, n_clusters=2, **options)
+        if form == "several labels":
+            indicators = np.eye(3)[labels_y]
+            indicators[2, 1] = 1.0
+            return cm.CrossModalProblem(X, Y, np.eye(3)[labels_x], indicators, 1.0, 0.1, n_clusters=1, **options)
+        n_clusters = 2 if form == "representatives" else None
+        return cm.CrossModalProblem(X, Y, labels_x, labels_y, 1.0, 0.1, n_clusters=n_clusters, **options)
+
+    return make
+
+
+def _large_margin(diagonal: bool, **options: Any) -> Callable[[np.random.Generator], MetricProblem]:
+    """Large margin nearest neighbours of three classes that overlap."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(15) % 3
+        return cm.LargeMarginProblem(rng.standard_normal((15, 3)) + 0.5 * y[:, None], y, 2, 0.6, diagonal, **options)
+
+    return make
+
+
+def _weighted(form: str) -> Callable[[np.random.Generator], MetricProblem]:
+    """Problems whose queries, points, triplets or pairs have weights, one of them zero."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(12) % 3
+        X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
+        w = 0.5 + 2.0 * rng.random(12)
+        w[4] = 0.0
+        triplets, pairs = random_triplets(rng, 12, 12), np.array([rng.choice(12, 2, replace=False) for _ in range(12)])
+        if form.startswith("queries"):
+            return cm.RankingProblem.from_labels(X, y, C=8.0, diagonal="diagonal" in form, query_weights=w)
+        if form.startswith("targets"):
+            return cm.LargeMarginProblem(X, y, 2, 0.6, "diagonal" in form, weights=w)
+        if form == "relative":
+            return cm.RelativeComparisonProblem(X, triplets, 1.5, weights=w)
+        if form == "triplets":
+            repeated, weights = np.concatenate([triplets, triplets[:3]]), np.r_[w, 1.0, 2.0, 3.0]
+            return cm.TripletProblem(X, repeated, reg=0.3, weights=weights)
+        if form == "neighbours":
+            return cm.TripletProblem.from_labels(X, y, 2, 3, reg=0.2, diagonal=True, weights=w)
+        if form == "similarity":
+            return cm.SimilarityRegressionProblem(X, pairs, rng.random(12), reg=0.2, weights=w)
+        signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
+        return cm.PairMarginProblem(X, pairs, signs, reg=0.4, margin=(0.5, 1.5), norm=form, weights=w)
+
+    return make
+
+
+def _smooth(cone: type[Cone], regularizer: Any, linear: bool) -> Callable[[np.random.Generator], MetricProblem]:
+    """A logistic loss of listed triplets."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        K = cone(3)
+        comparisons = Triplets(rng.standard_normal((9, 3)), random_triplets(rng, 9, 14), K)
+        G = 0.2 * random_metric(rng, K) if linear else None
+        return MetricProblem(SmoothSeparableRisk(comparisons, Logistic(1.3)), regularizer, G)
+
+    return make
+
+
+def _ranking(measure: str, regularizer: str, diagonal: bool, **options: Any) -> Make:
+    """Four queries with lists of one to five items, some items in none."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        relevant = [[1, 2], [0, 2, 5], [7], [8, 9]]
+        irrelevant = [[3, 4, 10], [4, 6, 11], [12, 13, 14, 15, 16], [17, 18]]
+        X = rng.standard_normal((19, 3))
+        k = 2 if measure in ("precision", "ndcg", "ndcg-log2", "knn") else None
+        queries = X[[1, 0, 7, 8]] + 0.7 * rng.standard_normal((4, 3))
+        return cm.RankingProblem(X, relevant, irrelevant, queries, measure, 30.0, k, regularizer, diagonal, **options)
+
+    return make
+
+
+def _many_pairs(rng: np.random.Generator) -> MetricProblem:
+    """More pairs of relevant and irrelevant items than are listed at once."""
+    y = np.arange(40) % 3
+    return cm.RankingProblem.from_labels(rng.standard_normal((40, 4)) + 0.5 * y[:, None], y, C=10.0)
+
+
+def _logistic_ranking(cone: type[Cone]) -> Make:
+    """A logistic loss of the pairs of rankings."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X, y = rng.standard_normal((12, 3)), np.repeat([0, 1, 2], 4)
+        rankings = Rankings(X + 0.5 * y[:, None], X, Relevance.from_labels(y), cone(3))
+        return MetricProblem(LogisticRankingRisk(rankings, 1.0), SquaredFrobenius(0.1))
+
+    return make
+
+
+def _information_theoretic(diagonal: bool) -> Make:
+    """Davis et al.: pairs of labels, near the identity or near given weights."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(12) % 3
+        prior: Any = np.array([0.5, 1.0, 2.0]) if diagonal else "identity"
+        X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
+        return cm.InformationTheoreticProblem.from_labels(
+            X, y, 20, gamma=0.5, prior=prior, diagonal=diagonal, random_state=rng
+        )
+
+    return make
+
+
+def _cone(kind: str, d: int = 4) -> Cone:
+    return {"full": PSDCone, "diagonal": NonnegativeDiagonal, "blocks": lambda d: BlockDiagonal([1, d - 1])}[kind](d)
+
+
+def _combination(risk: str, penalty: str, kind: str) -> Make:
+    """Triplets or pairs of points with three labels: any loss, or sum of risks, with any regularizer, over any cone."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        cone, y = _cone(kind), np.arange(14) % 3
+        X = rng.standard_normal((14, 4)) + 0.5 * y[:, None]
+        triplets = Triplets(X, random_triplets(rng, 14, 24), cone)
+        pairs = np.array([rng.choice(14, 2, replace=False) for _ in range(40)])
+        similar = y[pairs[:, 0]] == y[pairs[:, 1]]
+        signs, differences = np.where(similar, -1.0, 1.0), X[pairs[:, 0]] - X[pairs[:, 1]]
+        scatter = cone.outer_sum(differences[similar], np.full(similar.sum(), 1.0 / similar.sum()))
+        every, far = PairDistances(X, pairs, signs, cone), PairDistances(X, pairs[~similar], signs[~similar], cone)
+        hinge = SeparableRisk(triplets, Hinge(0.1))
+        logistic = SmoothSeparableRisk(triplets, Logistic(0.1))
+        margins = BoxLoss.hinge(np.full(len(pairs), 0.05), np.where(similar, -1.0, 2.0))
+        errors = BoxLoss.squared_error(np.full(len(pairs), 0.02), 1.0 - signs)
+        queries = RankingRisk(Rankings(X, X[:4] + 0.1, Relevance.between(y[:4], y), cone), AUC(), 3.0)
+        lengths = (differences**2).sum(axis=1)
+        bounds = np.where(similar, np.quantile(lengths, 0.05), np.quantile(lengths, 0.95))
+        risks: dict[str, Callable[[], Risk]] = {
+            "hinge": lambda: hinge,
+            "logistic": lambda: logistic,
+            "itakura-saito": lambda: SeparableRisk(every, ItakuraSaito(0.3, bounds, signs)),
+            "log": lambda: SeparableRisk(far, NegativeLog(0.1)),
+            "root": lambda: SeparableRisk(far, NegativeRoot(0.01)),
+            "triplets and pairs": lambda: hinge + SeparableRisk(every, margins),
+            "triplets and errors": lambda: hinge + SeparableRisk(every, errors),
+            "triplets and rankings": lambda: hinge + queries,
+            "hinge and logistic": lambda: hinge + logistic,
+        }
+        penalties: dict[str, Callable[[], Regularizer]] = {
+            "linear term": Zero,
+            "trace": lambda: Trace(0.5),
+            "square": lambda: SquaredFrobenius(0.4),
+            "l1": lambda: EntrywiseL1(0.2),
+            "l1 off the diagonal": lambda: EntrywiseL1(0.2, SquaredFrobenius(0.3), diagonal=False),
+            "l1 and log det": lambda: EntrywiseL1(0.2, LogDet(cone.identity()), diagonal=False),
+            "l1 distance": lambda: EntrywiseL1(0.2, prior=scatter),
+            "log det": lambda: LogDet(cone.identity(), 0.7),
+            "log det to a metric": lambda: LogDet(scatter, 0.7),
+            "budget": lambda: Budget(scatter),
+            "budget at a price": lambda: Budget(scatter, 1.0, 20.0),
+            "squared distance": lambda: SquaredDistance(0.5, scatter),
+            "distance": lambda: Distance(0.5, scatter),
+            "trace distance": lambda: TraceDistance(0.3, cone.identity()),
+        }
+        return MetricProblem(risks[risk](), penalties[penalty](), scatter if penalty == "linear term" else None)
+
+    return make
+
+
+def _user_terms(of: Make) -> Make:
+    """A trace that is bounded, and a convex term, on top of another problem."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        return of(rng).subject_to(lambda M: [M[0, 0] <= 0.5], lambda M: 0.1 * cp.sum(cp.abs(M)))
+
+    return make
+
+
+enter(
+    "method, ranking",
+    {
+        "ranking from labels": _labels,
+        "ranking from lists": _lists("lists"),
+        "ranking from 0/1 matrices": _lists("dense"),
+        "ranking from sparse matrices": _lists("sparse"),
+    },
+)
+enter(
+    "ranking, measure",
+    {
+        f"{measure}, {regularizer}, {'diagonal' if diagonal else 'full'}": _ranking(measure, regularizer, diagonal)
+        for measure in ("auc", "precision", "map", "mrr", "err", "ndcg", "ndcg-log2", "knn")
+        for regularizer, diagonal in (("trace", False), ("squared-frobenius", True))
+    },
+)
+enter(
+    "ranking, measure",
+    {
+        "map, squared-frobenius, full": _ranking("map", "squared-frobenius", False),
+        "map, trace, diagonal": _ranking("map", "trace", True),
+        "map, weighted queries": _ranking("map", "trace", False, query_weights=np.array([1.0, 0.0, 2.0, 0.5])),
+        "auc, near the identity": _ranking("auc", "squared-frobenius", False, prior="identity"),
+        "auc, many pairs": _many_pairs,
+    },
+)
+RELATIVE_KINDS = ("identity", "sparse", "A", "rbf", "linear", "callable", "precomputed")
+for _kind in RELATIVE_KINDS:
+    _tags = "method, relative, listed, diagonal" + (", kernel" if _kind in RELATIVE_KINDS[3:] else "")
+    enter(_tags + ", soft", {f"relative, {_kind}, soft": _relative(_kind, 1.0)})
+    enter(_tags, {f"relative, {_kind}, hard": _relative(_kind, np.inf)})
+enter(
+    "method, triplets",
+    {
+        f"triplets, {form}{', diagonal' if diagonal else ''}": _triplets(form, diagonal)
+        for form in ("list", "neighbours", "labels", "graph", "projected graph")
+        for diagonal in (False, True)
+    },
+)
+for _form in ("representatives", "all objects", "several labels", "relevance"):
+    enter("method, cross-modal, listed, logistic", {f"cross-modal, {_form}": _cross_modal(_form)})
+for _kernel in (None, "unit-rbf"):
+    enter(
+        "method, pairs" + (", kernel" if _kernel else ""),
+        {
+            f"pairs, {'listed' if listed else 'all'}, {norm}, {_kernel or 'features'}, margin {margin}": _pairs(
+                listed, norm, _kernel, margin
+            )
+            for listed in (True, False)
+            for norm in ("frobenius", "trace")
+            for margin in (1.0, (0.5, 1.5))
+        },
+    )
+enter(
+    "method, pairs",
+    {
+        "pairs, listed, near the identity": _pairs(True, "frobenius", None, (0.5, 1.5), "identity"),
+        "pairs, all, near a metric": _pairs(False, "frobenius", None, 1.0, np.diag([2.0, 1.0, 0.5])),
+        "pairs, all, near the identity of a kernel": _pairs(False, "frobenius", "unit-rbf", 1.0, "identity"),
+        **{f"weighted, {norm}": _weighted(norm) for norm in ("frobenius", "trace")},
+    },
+)
+enter(
+    "method, similarity",
+    {
+        f"similarity, {loss}, {norm}": _similarity(loss, norm)
+        for loss in ("squared", "absolute", "weighted")
+        for norm in ("frobenius", "trace")
+    }
+    | {"weighted, similarity": _weighted("similarity")},
+)
+enter(
+    "method, large margin",
+    {
+        "large margin": _large_margin(False),
+        "large margin, diagonal": _large_margin(True),
+        "large margin, near the identity": _large_margin(False, prior="identity", reg=0.3),
+        "large margin, near a metric": _large_margin(False, prior=SINGULAR, ridge=0.1),
+        "large margin, diagonal, near weights": _large_margin(True, prior=SINGULAR.diagonal(), weights=np.arange(15)),
+    },
+)
+enter(
+    "method, weighted",
+    {
+        f"weighted, {form}": _weighted(form)
+        for form in (
+            "queries",
+            "queries, diagonal",
+            "targets",
+            "targets, diagonal",
+            "relative",
+            "triplets",
+            "neighbours",
+        )
+    },
+)
+enter(
+    "method, information-theoretic, barrier",
+    {
+        "information-theoretic": _information_theoretic(False),
+        "information-theoretic, diagonal": _information_theoretic(True),
+    },
+)
+enter(
+    "no method, listed, logistic, triplets",
+    {
+        "psd logistic, trace": _smooth(PSDCone, Trace(1.0), False),
+        "psd logistic, trace, G": _smooth(PSDCone, Trace(1.0), True),
+        "psd logistic, squared Frobenius, G": _smooth(PSDCone, SquaredFrobenius(0.5), True),
+        "diagonal logistic, trace": _smooth(NonnegativeDiagonal, Trace(1.0), False),
+        "diagonal logistic, squared norm": _smooth(NonnegativeDiagonal, SquaredFrobenius(0.5), False),
+    },
+)
+enter(
+    "ranking, logistic",
+    {
+        "logistic rankings": _logistic_ranking(PSDCone),
+        "logistic rankings, diagonal": _logistic_ranking(NonnegativeDiagonal),
+    },
+)
+enter(
+    "no method, listed, triplets",
+    {
+        "psd triplets, squared Frobenius": _later_paper(PSDCone, SquaredFrobenius(0.5), False),
+        "psd triplets, squared Frobenius, G": _later_paper(PSDCone, SquaredFrobenius(0.5), True),
+        "psd triplets, trace": _later_paper(PSDCone, Trace(1.2), False),
+        "psd triplets, trace, G": _later_paper(PSDCone, Trace(1.2), True),
+        "diagonal triplets, trace": _later_paper(NonnegativeDiagonal, Trace(0.8), False),
+        "diagonal triplets, trace, G": _later_paper(NonnegativeDiagonal, Trace(0.8), True),
+    },
+)
+enter("no method, ranking", {"ranking, diagonal, squared norm": _ranking_diagonal})
+_PENALTIES = (
+    "linear term",
+    "l1",
+    "l1 off the diagonal",
+    "l1 and log det",
+    "l1 distance",
+    "log det",
+    "log det to a metric",
+    "budget",
+    "budget at a price",
+    "squared distance",
+    "distance",
+    "trace distance",
+)
+_COMBINATIONS = [("hinge", penalty, kind) for penalty in _PENALTIES for kind in ("full", "diagonal", "blocks")]
+_COMBINATIONS += [("itakura-saito", penalty, "full") for penalty in _PENALTIES]
+_COMBINATIONS += [(r, p, "full") for r in ("logistic", "log", "root") for p in ("linear term", "l1", "log det")]
+_COMBINATIONS += [(risk, "budget", kind) for risk in ("log", "root") for kind in ("full", "diagonal", "blocks")]
+_SUMS = ("triplets and pairs", "triplets and errors", "triplets and rankings", "hinge and logistic")
+for _risk, _penalty, _kind in _COMBINATIONS:
+    _tags = "combination"
+    if _risk in ("itakura-saito", "log", "root") or _penalty == "budget" or "log det" in _penalty:
+        _tags += ", barrier"
+    enter(_tags, {f"{_risk}, {_penalty}, {_kind}": _combination(_risk, _penalty, _kind)})
+for _risk in _SUMS:
+    enter("combination, sum", {f"{_risk}, {p}, full": _combination(_risk, p, "full") for p in ("trace", "square")})
+    enter("combination, sum, barrier", {f"{_risk}, log det, full": _combination(_risk, "log det", "full")})
+enter(
+    "user terms",
+    {
+        "psd triplets under terms": _user_terms(_later_paper(PSDCone, Trace(1.2), False)),
+        "ranking under terms": _user_terms(_labels),
+    },
+)
+enter("user blocks", {f"own, {name}": lambda rng, make=make: make() for name, make in RIGHT.items()})
+
+
+#: A few that together have every block; the others are left to ``make integration`` where a test takes its time.
+REPRESENTATIVES = (
+    "ranking from labels",
+    "ranking from lists",
+    "precision, trace, full",
+    "map, squared-frobenius, diagonal",
+    "mrr, trace, full",
+    "err, trace, full",
+    "ndcg, trace, full",
+    "ndcg-log2, trace, full",
+    "knn, trace, full",
+    "relative, identity, soft",
+    "relative, A, soft",
+    "relative, sparse, hard",
+    "relative, rbf, hard",
+    "triplets, list",
+    "triplets, neighbours, diagonal",
+    "triplets, projected graph",
+    "cross-modal, representatives",
+    "pairs, listed, frobenius, features, margin (0.5, 1.5)",
+    "pairs, all, trace, unit-rbf, margin 1.0",
+    "pairs, all, near a metric",
+    "similarity, squared, frobenius",
+    "similarity, absolute, trace",
+    "large margin",
+    "large margin, diagonal, near weights",
+    "weighted, queries",
+    "map, weighted queries",
+    "weighted, triplets",
+    "information-theoretic",
+    "psd logistic, trace, G",
+    "logistic rankings, diagonal",
+    "psd triplets, trace, G",
+    "ranking, diagonal, squared norm",
+    "hinge, linear term, full",
+    "hinge, l1 off the diagonal, blocks",
+    "hinge, l1 and log det, diagonal",
+    "hinge, squared distance, diagonal",
+    "hinge, distance, full",
+    "hinge, budget, blocks",
+    "hinge, trace distance, diagonal",
+    "itakura-saito, budget at a price, full",
+    "itakura-saito, l1 distance, full",
+    "log, budget, full",
+    "root, log det, full",
+    "triplets and pairs, square, full",
+    "triplets and rankings, log det, full",
+    "hinge and logistic, trace, full",
+    "psd triplets under terms",
+    "own, squared hinge",
+    "own, expected reciprocal rank",
+)
+
+
+def names(*tags: str, without: str | Iterable[str] = ()) -> list[str]:
+    """Problems that have all tags, and none of the others, by name."""
+    unwanted = {without} if isinstance(without, str) else set(without)
+    return sorted(n for n, e in CATALOGUE.items() if e.tags.issuperset(tags) and not e.tags & unwanted)
+
+
+def cases(*tags: str, without: str | Iterable[str] = ()) -> list[Any]:
+    """The same as parameters of a test, of which ``make test`` runs the representatives."""
+    found = names(*tags, without=without)
+    return [n if n in REPRESENTATIVES else pytest.param(n, marks=pytest.mark.integration) for n in found]
+
+
+def instance(name: str, seed: int = 0) -> MetricProblem:
+    """A problem by name, made anew."""
+    return CATALOGUE[name].make(np.random.default_rng(seed))
+
+
+class Conic(NamedTuple):
+    """A problem as CVXPY and CLARABEL solve it: optimal value, accurate to about 1e-8, metric, and dual point."""
+
+    problem: MetricProblem
+    optimum: float
+    M: np.ndarray
+    dual: Any
+
+
+@cache
+def conic(name: str, seed: int = 0) -> Conic:
+    """The conic reference of a problem, solved once a session."""
+    problem = instance(name, seed)
+    statement = stated(problem)
+    M = problem.cone.project(np.asarray(statement.metric.value))
+    return Conic(problem, float(statement.problem.value), M, statement.dual())
+
+
+@cache
+def solved(name: str) -> cm.Solution:
+    """What the default solver finds, once a session."""
+    return cm.solve(conic(name).problem, tol=1e-7)

@@ -16,14 +16,6 @@ from convexmetric.arrays import Array
 from convexmetric.errors import InputError
 from convexmetric.solvers.runtime import Monitor, Solver, check_counts, check_flags
 
-__all__ = [
-    "ApproximateSolver",
-    "RandomisedSolver",
-    "generator_at",
-    "next_stop",
-    "resumed",
-]
-
 
 @dataclass(frozen=True)
 class ApproximateSolver(Solver):

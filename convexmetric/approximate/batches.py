@@ -10,8 +10,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.runtime import Monitor, check_counts
 
-__all__ = ["BOUND_WIDTH", "BatchSolver", "is_due", "offered"]
-
 #: Smoothing, in margins, of the hinges whose slopes give the lower bound.
 BOUND_WIDTH = 0.01
 

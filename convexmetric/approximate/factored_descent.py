@@ -33,8 +33,6 @@ from convexmetric.risks import LogisticRankingRisk, Minorant, SmoothRisk, tangen
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
 from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, trace_weight
 
-__all__ = ["FactoredDescent"]
-
 #: Factor by which a step that gains too little is shortened.
 BACKTRACKING = 0.5
 #: The line search gives up at this share of the first length.

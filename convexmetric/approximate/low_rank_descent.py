@@ -30,8 +30,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
 
-__all__ = ["LowRankDescent"]
-
 #: First width of the smoothed hinges, in margins.
 FIRST_WIDTH = 1.0
 #: Factor from one width to the next.

@@ -18,8 +18,6 @@ from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor
 from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
-__all__ = ["PairwiseFactor", "check_not_printed", "factored"]
-
 #: Largest distance between a near and a far item under a random start, in margins.
 START = 2.0
 #: Share of nonzero entries up to which points are multiplied as sparse ones.

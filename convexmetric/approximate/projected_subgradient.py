@@ -40,8 +40,6 @@ from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
-__all__ = ["ProjectedSubgradient"]
-
 #: First distance of the level from the objective, as a share of the objective's size.
 FIRST_LEVEL = 0.5
 #: Passes after which the level comes nearer, if they have not come ``LEVEL_PROGRESS`` of the way to it.

@@ -43,8 +43,6 @@ from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_flags
 from convexmetric.solvers.runtime.requirements import norm_weights, squared_norm
 
-__all__ = ["BatchState", "StochasticBatch"]
-
 
 @dataclass(frozen=True)
 class StochasticBatch(BatchSolver):

@@ -65,8 +65,6 @@ from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
-__all__ = ["StochasticFactors"]
-
 #: Entries of vectors that have diverged: their products leave the range of floats.
 OVERFLOW = 1e50
 #: First of the falling steps, over the mean squared length of differences.

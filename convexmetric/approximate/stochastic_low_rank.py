@@ -38,8 +38,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 
-__all__ = ["StochasticLowRank"]
-
 #: Largest entry of a factor with which it goes on: beyond, squares of distances overflow.
 OVERFLOW = 1e30
 

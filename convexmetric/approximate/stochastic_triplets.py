@@ -44,8 +44,6 @@ from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, positive_quadratic, soft_hinges
 
-__all__ = ["StochasticTriplets"]
-
 #: Length of the last step as a share of the first.
 LAST_STEP_SHARE = 1e-3
 #: Smoothings, in margins, of the hinges whose slopes give lower bounds.

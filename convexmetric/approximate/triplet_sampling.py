@@ -14,8 +14,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.rankings import Rankings
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["TripletSampler"]
-
 
 class TripletSampler:
     """Draw triplets (query, near item, far item), independently and in proportion to their weights.

@@ -24,8 +24,6 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.searches import Point, concave_maximum
 from convexmetric.problem import MetricProblem
 
-__all__ = ["RANK_SHARE", "Conditions", "Scale", "Subspace", "best_scale", "compare_ranges", "optimality_conditions"]
-
 #: Eigenvalues (or weights) above this share of the largest one count for the rank, as in ``Solution.rank``.
 RANK_SHARE = 1e-6
 #: Evaluations along the ray at most; half as many halve an interval down to rounding.

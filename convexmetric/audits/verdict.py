@@ -35,8 +35,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
-__all__ = ["Audit", "Reference", "WorstPart", "audit", "projected", "reference_of", "worst_parts"]
-
 #: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
 FEASIBILITY = 1e-9
 #: Below this suboptimality a metric is called optimal: what is left is rounding and the reference's own gap.

@@ -42,8 +42,6 @@ from convexmetric.solvers.conic import Conic
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["QUICK", "RUNS_FILE", "benchmark", "chosen_instances", "loaded_solver"]
-
 #: Instances by default: of all papers whose data come with the package, and quick.
 QUICK = (
     "ranking-auc-wine-c1",

@@ -24,8 +24,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import Risk
 
-__all__ = ["MADE", "compose", "pairs_by_name"]
-
 #: Classes by name: what a file may name.
 CLASSES: dict[str, type] = {"MetricProblem": MetricProblem} | {
     name: vars(package)[name]

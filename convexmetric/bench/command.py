@@ -32,8 +32,6 @@ from convexmetric.cli.shared import (
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
 
-__all__: list[str] = []
-
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:

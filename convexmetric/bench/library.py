@@ -41,8 +41,6 @@ from convexmetric.papers import (
 )
 from convexmetric.problem import MetricProblem
 
-__all__ = ["Instance", "list_problems", "load_instance", "load_problem", "read_instance"]
-
 Rows = tuple[Any, NDArray[Any]]
 """Points after preprocessing, and their labels."""
 

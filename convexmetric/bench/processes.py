@@ -16,8 +16,6 @@ from typing import Any
 
 from convexmetric.numerics.threads import THREAD_VARIABLES, limit_threads
 
-__all__ = ["Channel", "Outcome", "peak_bytes", "run_isolated"]
-
 #: Seconds before a function must have started its clock: imports, data, compiled loops.
 START_UP = 600.0
 

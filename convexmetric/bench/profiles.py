@@ -21,8 +21,6 @@ from convexmetric.plotting.axes import (
     text_of,
 )
 
-__all__ = ["plot_benchmark", "plot_data_profile", "plot_performance_profile"]
-
 #: One for each solver: with the colours, 8 x 7 lines before two look alike, and neighbours differ in both.
 DASHES: tuple[Any, ...] = (
     "-",

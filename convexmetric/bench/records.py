@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = [
-    "GAPS",
-    "RESOLUTION",
-    "STATUSES",
-    "Run",
-    "RunFile",
-    "SolveTimes",
-    "performance_profile",
-    "read_runs",
-    "solve_times",
-]
-
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 STATUSES = ("optimal", "limit", "stalled", "unsupported", "error")

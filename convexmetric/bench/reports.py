@@ -17,16 +17,6 @@ from convexmetric.bench.traces import AuditTrail
 from convexmetric.cli.reports import digits, facts, finite
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 
-__all__ = [
-    "benchmark_markdown",
-    "benchmark_table",
-    "instance_record",
-    "instances_table",
-    "run_record",
-    "trail_record",
-    "trail_table",
-]
-
 
 def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
     """What ``audit --iterates --json`` prints; numbers that are not finite become null."""

@@ -35,8 +35,6 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
-__all__ = ["AuditTrail", "Recorder", "audit_iterates", "trace"]
-
 #: Suboptimalities whose first time is told.
 MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
 

@@ -20,8 +20,6 @@ from convexmetric.plotting.axes import (
     text_of,
 )
 
-__all__ = ["plot_trails"]
-
 #: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
 SPREAD = 5.0
 #: What a trail did before this share of its time is not worth half of the axis.

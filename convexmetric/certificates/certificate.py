@@ -32,8 +32,6 @@ from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
 from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
-__all__ = ["Certificate", "certify", "relative_gap"]
-
 #: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
 #: Share of bounds of grade conic by which they may cross: what the conic solver makes of the smallest tasks.

@@ -34,8 +34,6 @@ else:  # A script beside the kernel.
 Ball, CertificateError, MAX_BYTES = kernel.Ball, kernel.CertificateError, kernel.MAX_BYTES
 read, refusals = kernel.contents, kernel.refusals
 
-__all__ = ["Ball", "CertificateError", "Verdict", "verify"]
-
 Array = NDArray[Any]
 
 #: Limit on the pairs of one query where they are written out: logistic losses, gains of rankings.

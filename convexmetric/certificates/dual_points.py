@@ -21,8 +21,6 @@ from convexmetric.described import Described
 from convexmetric.measures import most_violated_rankings
 from convexmetric.risks import Risk
 
-__all__ = ["in_parts", "stored"]
-
 #: Bits of slopes and weights, if the kernel's sums of them stay below 2^53.
 BITS = 36
 

@@ -17,8 +17,6 @@ from convexmetric.certificates.subgradients import above, feasible
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
-__all__ = ["Difference", "difference", "verify_instance"]
-
 
 @dataclass(frozen=True)
 class Difference:

@@ -19,8 +19,6 @@ from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
-__all__ = ["Arrays", "Table", "as_rational", "describe", "named_by_summand", "plain"]
-
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
 

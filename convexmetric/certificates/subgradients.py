@@ -22,8 +22,6 @@ from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
 
-__all__ = ["above", "feasible", "shrunk"]
-
 #: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
 BACKOFFS = (0.0, *(2.0**-k for k in range(50, 19, -3)), 1.0)
 

@@ -34,8 +34,6 @@ from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
-__all__ = ["write_certificate"]
-
 #: How far up a metric is scaled, step by step, to keep hard margins beyond rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
 #: By how much the statement and the problem may differ at a metric: relative to the sizes of their terms, and in
@@ -51,7 +49,8 @@ class Certified(Protocol):
     """What carries a certificate: a :class:`~convexmetric.Solution`."""
 
     @property
-    def certificate(self) -> Certificate: ...
+    def certificate(self) -> Certificate:
+        """Bounds with the points that prove them."""
 
 
 def write_certificate(

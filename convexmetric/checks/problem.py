@@ -62,8 +62,6 @@ from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
-__all__ = ["check_problem"]
-
 #: What rounding is allowed, relative to the magnitudes met; and what a conic solver is.
 ROUNDING, CONIC = 1e-8, 1e-4
 #: CLARABEL's absolute tolerance; metrics smaller than this, or larger than its inverse, are not for CLARABEL.

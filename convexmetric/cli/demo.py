@@ -21,8 +21,6 @@ from convexmetric.plotting import plot_solution, save_picture
 from convexmetric.solution import Solution
 from convexmetric.solvers import SmoothedNewton, solve
 
-__all__ = ["mean_score", "run_demo"]
-
 #: The slack trade-off: large enough for the loss to rule, and for the bounds to start far apart.
 C = 100.0
 SUBGRADIENT_STEPS = (10, 100, 1000)

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
     from convexmetric.estimators.base import MetricEstimator
 
-__all__ = [
-    "DEFAULT_METHOD",
-    "KEEP_LONE",
-    "METHODS",
-    "Fitted",
-    "deviations",
-    "estimator_of",
-    "fit_table",
-    "labels_of",
-    "scaled",
-]
-
 #: What can be learned from points with labels, and the estimator that does.
 METHODS = {
     "neighbors": "NeighborMetric",

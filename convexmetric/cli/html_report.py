@@ -33,19 +33,6 @@ from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
 from convexmetric.selection.folds import stratified_sample
 from convexmetric.solution import Solution
 
-__all__ = [
-    "claim",
-    "facts",
-    "paragraph",
-    "picture",
-    "section",
-    "side_by_side",
-    "table",
-    "versions",
-    "write_page",
-    "write_report",
-]
-
 #: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
 #: The share of the largest eigenvalue above which one counts.

@@ -17,8 +17,6 @@ from convexmetric.datasets.rounding import on_raw_rows
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing, read_arrays, write_arrays
 
-__all__ = ["metric_on_table", "read_components", "save_components", "saved_settings", "write_rows"]
-
 
 def save_components(path: Path, fitted: Fitted) -> None:
     """Components that act on the table as it is, with names of columns, settings and bounds."""

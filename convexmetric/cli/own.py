@@ -10,8 +10,6 @@ from pathlib import Path
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
-__all__ = ["made_by"]
-
 
 def made_by(name: str) -> MetricProblem:
     """The problem that ``module:factory`` returns; the module may lie in the current folder.

@@ -24,22 +24,6 @@ if TYPE_CHECKING:
 
     from convexmetric.cli.fitting import Fitted
 
-__all__ = [
-    "audit_record",
-    "audit_table",
-    "digits",
-    "explanation_record",
-    "facts",
-    "figures_table",
-    "finite",
-    "fit_record",
-    "paired_record",
-    "solution_record",
-    "solution_table",
-    "verdict_record",
-    "worst_table",
-]
-
 
 def solution_record(name: str, solution: Solution) -> dict[str, Any]:
     """What ``solve --json`` prints; numbers that are not finite become null."""

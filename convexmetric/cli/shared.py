@@ -24,25 +24,6 @@ from convexmetric.imports import room
 from convexmetric.notebooks import printable
 from convexmetric.solvers import SOLVERS
 
-__all__ = [
-    "INTERRUPTED",
-    "NOT_CERTIFIED",
-    "WRONG_INPUT",
-    "AsJson",
-    "Name",
-    "Quiet",
-    "app",
-    "check_picture_path",
-    "check_report_path",
-    "complete_name",
-    "complete_solver",
-    "console",
-    "interruptible",
-    "noted",
-    "print_json",
-    "say",
-]
-
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PICTURES = (".png", ".pdf", ".svg")
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.

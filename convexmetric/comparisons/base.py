@@ -11,8 +11,6 @@ from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["Comparisons"]
-
 
 class Comparisons(ABC):
     """``s = D(M)`` with ``s_t = <D_t, M>``, where each ``D_t`` is a signed sum of ``(x - x')(x - x')^T``."""

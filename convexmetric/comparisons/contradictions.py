@@ -18,8 +18,6 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from convexmetric.comparisons.triplets import Triplets
 
-__all__ = ["contradiction"]
-
 #: Margins below this share of the largest squared differences count as none.
 SMALLEST_MARGIN = 1e-10
 

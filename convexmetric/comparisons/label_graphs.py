@@ -15,8 +15,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
-__all__ = ["as_indicators", "cross_product", "neighbour_graph", "sharing", "smoothness"]
-
 #: Numbers held at a time.
 BLOCK = 2**22
 

@@ -13,8 +13,6 @@ from convexmetric.comparisons.relevance import Relevance
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
-__all__ = ["as_adjacency", "grouped_triplets", "linked_triplets", "nearest_by_label"]
-
 #: Distances held at a time.
 BLOCK = 2**22
 #: Items of which the nearest bound how far the nearest of all are.

@@ -23,8 +23,6 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["PairDistances", "symmetric"]
-
 #: Pairs whose differences are held at a time.
 BLOCK = 4_096
 

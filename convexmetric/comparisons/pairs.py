@@ -22,8 +22,6 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
 
-__all__ = ["LabelledPairs", "ListedPairs", "Pairs", "UnlinkedPairs", "label_codes", "one_a_pair", "pair_signs"]
-
 
 class Pairs(ABC):
     """A set of ordered pairs of different points."""

@@ -12,8 +12,6 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
-__all__ = ["Checked", "as_points", "as_rows", "described_points", "large_offset", "row_width", "rows_of", "translated"]
-
 #: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
 LARGEST = 1e60
 #: Largest entry of points that are not all zero must be above this: the same products do not underflow.

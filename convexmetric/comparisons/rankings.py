@@ -35,8 +35,6 @@ from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["Block", "DenseBlock", "ListedBlock", "Rankings"]
-
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
 #: Distances for each entry of a metric from which its eigenvectors are worth their time.

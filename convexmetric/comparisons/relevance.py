@@ -15,8 +15,6 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["Lists", "Relevance", "lists_of", "place"]
-
 Lists = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Storage, start and stop of relevant points, and the same of irrelevant ones."""
 

@@ -12,8 +12,6 @@ from convexmetric.arguments import as_generator, check_count
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
-__all__ = ["triplets_from_labels"]
-
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
 #: Draws beyond which the rejection of almost everything is an error rather than a wait.

@@ -12,8 +12,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["StackedComparisons"]
-
 
 class StackedComparisons(Comparisons):
     """Comparisons of the first kind, then those of the second, and so on.

@@ -24,8 +24,6 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["Triplets", "checked_triplets"]
-
 #: Numbers in the rows of triplets under diagonal metrics up to which the rows are kept.
 WRITTEN_OUT = 2**20
 

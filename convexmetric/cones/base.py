@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection
     from convexmetric.cones.scaling import Scaling
 
-__all__ = ["Cone"]
-
 
 class Cone(ABC):
     """A self-dual cone ``K`` of metrics on R^d with inner product ``<., .>``.

@@ -27,8 +27,6 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["BlockDiagonal", "shared_points"]
-
 #: Entries between blocks up to this share of the largest are what conic solvers leave there.
 ROUNDING = 1e-6
 

@@ -13,8 +13,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.cones.psd import PSDCone
 
-__all__ = ["Images", "TangentImages"]
-
 
 class Images(PSDCone):
     """Forms of the metric ``B^T B`` by a factor B in its place; sums of outer products come multiplied by B."""

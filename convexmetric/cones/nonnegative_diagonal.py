@@ -16,8 +16,6 @@ from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["NonnegativeDiagonal"]
-
 
 def _squared(V: Any) -> Any:
     return V * V if isinstance(V, np.ndarray) else V.multiply(V).tocsr()

@@ -24,8 +24,6 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["DiagonalProjection", "ListedDifferences", "MatrixProjection", "Projection"]
-
 
 class ListedDifferences(Protocol):
     """Listed elements ``D_t = f_t f_t^T - n_t n_t^T`` of the cone's space."""

@@ -16,8 +16,6 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["PSDCone"]
-
 #: Asymmetry above this share of the largest entry is not that of a computed metric.
 NOT_ROUNDING = 1e-3
 A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"

@@ -19,8 +19,6 @@ from convexmetric.arrays import Array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import SolverError
 
-__all__ = ["DiagonalScaling", "MatrixScaling", "Scaling", "longest_step"]
-
 
 class Scaling(ABC):
     """The scaling of a pair (U, Z), and the curvature H of the Newton system.

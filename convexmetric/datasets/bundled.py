@@ -11,8 +11,6 @@ import numpy as np
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.imports import room
 
-__all__ = ["BUNDLED"]
-
 
 def _wine() -> Dataset:
     from sklearn.datasets import load_wine

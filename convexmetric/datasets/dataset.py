@@ -13,8 +13,6 @@ from scipy.sparse import csr_array, issparse
 
 from convexmetric.errors import InputError
 
-__all__ = ["Dataset", "Matrix", "sha256"]
-
 Matrix: TypeAlias = Any
 """A dense float64 ``ndarray`` or a float64 ``scipy.sparse.csr_array``, two-dimensional."""
 

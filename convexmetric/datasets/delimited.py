@@ -18,19 +18,6 @@ from convexmetric.datasets.frames import is_parquet, is_workbook, read_parquet, 
 from convexmetric.errors import InputError
 from convexmetric.files import read_unpacked
 
-__all__ = [
-    "DECIMAL_COMMAS",
-    "HEAD",
-    "MISSING",
-    "PLAIN",
-    "Marks",
-    "is_number",
-    "names_columns",
-    "numbers",
-    "read_rows",
-    "ways_to_write",
-]
-
 #: How files begin that are old workbooks, or packed by zip, xz or Zstandard, or twice.
 PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 #: In the order in which they are tried: a comma may also be a decimal mark.

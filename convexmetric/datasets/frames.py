@@ -12,8 +12,6 @@ from convexmetric import files
 from convexmetric.files import check_unpacked, guarded
 from convexmetric.imports import optional
 
-__all__ = ["is_parquet", "is_workbook", "read_parquet", "read_workbook"]
-
 #: Suffixes of the workbooks that openpyxl reads.
 WORKBOOKS = (".xlsx", ".xlsm")
 #: What pandas calls an index without a name.

@@ -14,8 +14,6 @@ from scipy.sparse import csr_array, issparse
 from convexmetric.datasets.dataset import Matrix
 from convexmetric.errors import InputError
 
-__all__ = ["STEPS", "preprocess"]
-
 _PCA = re.compile(r"pca:([1-9][0-9]*)")
 _DIVIDE = re.compile(r"divide:([1-9][0-9]{0,8})")
 # Entries of a principal axis within this factor of the largest count as equally large.

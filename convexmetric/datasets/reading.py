@@ -8,8 +8,6 @@ from pathlib import Path
 from convexmetric.errors import DataNotFoundError
 from convexmetric.files import existing
 
-__all__ = ["ENVIRONMENT_VARIABLE", "data_folder", "locate"]
-
 ENVIRONMENT_VARIABLE = "CONVEXMETRIC_DATA"
 """The environment variable that names the data folder."""
 

@@ -12,8 +12,6 @@ from convexmetric.datasets.bundled import BUNDLED, beside
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, NotInstalledError
 
-__all__ = ["ALIASES", "list_datasets", "load"]
-
 #: Readers of the data folder, which stand in rooms beside the core, by name; what they take after the folder are
 #: options.
 FOLDER = {

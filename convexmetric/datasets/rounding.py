@@ -22,8 +22,6 @@ from scipy.sparse.csgraph import connected_components
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import InputError
 
-__all__ = ["flattened", "on_raw_rows"]
-
 #: Least rounding that is assumed, in deviations of the column.
 FLOOR = 1e-6
 #: Columns with fewer steps to a deviation than this are counts or codes, not measurements that were rounded.

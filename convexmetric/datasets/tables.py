@@ -29,8 +29,6 @@ from convexmetric.datasets.delimited import (
 )
 from convexmetric.errors import InputError
 
-__all__ = ["read_csv", "read_table"]
-
 #: What pandas calls a column without a name.
 UNNAMED = "Unnamed: "
 #: Names of columns that tell rows apart, in small letters.

@@ -18,8 +18,6 @@ from convexmetric.estimators.tuples import dimensions
 from convexmetric.evaluation import retrieval_curve, squared_distances
 from convexmetric.papers import CrossModalProblem
 
-__all__ = ["CrossModalMetric"]
-
 
 class CrossModalMetric(CertifiedEstimator):
     """Maps of two modalities to one space in which objects of x find those of y that share a label.

@@ -11,8 +11,6 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError
 from convexmetric.features import Embedding
 
-__all__ = ["LearnedDistance"]
-
 
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:

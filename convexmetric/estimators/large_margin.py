@@ -13,8 +13,6 @@ from convexmetric.estimators.base import MetricEstimator
 from convexmetric.papers import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["LMNN", "LargeMargin", "NeighborEstimator"]
-
 
 class NeighborEstimator(MetricEstimator):
     """A metric that is learned for the classification of a point by its nearest neighbours."""

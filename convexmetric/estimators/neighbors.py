@@ -39,8 +39,6 @@ from convexmetric.selection.folds import NestedFolds, Rows, dealt, distinct_rows
 from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.selection.rows import discriminant_scores, factor_of, row_scores
 
-__all__ = ["NeighborMetric"]
-
 #: What is tried, from the strongest prior on.
 SCALES, STRENGTHS = (0.3, 1.0, 3.0), (10.0, 1.0, 0.1)
 #: Euclidean distance as a scale and a strength: the optimum is the prior to the last digits.

@@ -12,9 +12,6 @@ from convexmetric.features import Embedding
 from convexmetric.papers import PairMarginProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["OperatorMarginMetric"]
-
-
 #: Points up to which all pairs are taken by default, and pairs that are drawn of more points.
 ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 

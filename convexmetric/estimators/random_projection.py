@@ -14,8 +14,6 @@ from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["RandomProjectionMetric"]
-
 
 class RandomProjectionMetric(TripletEstimator):
     """A metric on randomly projected points under which triplets keep a margin.

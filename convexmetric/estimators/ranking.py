@@ -17,8 +17,6 @@ from convexmetric.measures import measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["MLR"]
-
 
 class MLR(MetricEstimator):
     """Metric learning to rank: a metric that ranks points of the query's label first.

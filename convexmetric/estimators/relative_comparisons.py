@@ -12,8 +12,6 @@ from convexmetric.features import Embedding, KernelValues
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 
-__all__ = ["RelativeComparisonMetric"]
-
 #: Triplets drawn from labels by default: so many a point, and no more than so many in all.
 TRIPLETS_A_POINT, MOST_TRIPLETS = 20, 200_000
 

@@ -11,8 +11,6 @@ from sklearn.utils import check_array
 from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 
-__all__ = ["NAMES", "are_tuples", "dimensions", "look_up", "points_and_rows"]
-
 #: What tuples of a size are called.
 NAMES = {2: "pairs", 3: "triplets"}
 

@@ -25,8 +25,6 @@ from convexmetric.selection.folds import Rows, Trial, dealt, first_best, stratif
 from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.selection.rows import factor_of, row_scores
 
-__all__ = ["WeightSearch"]
-
 #: Share of the time limit for the choice; the fit has the rest.
 CHOICE = 0.3
 

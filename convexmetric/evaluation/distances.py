@@ -12,8 +12,6 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["listed_squared_distances", "squared_distances", "verdicts"]
-
 #: Rows that stay in the cache while the others pass by.
 TILE = 16
 

@@ -28,8 +28,6 @@ from convexmetric.features import Embedding, StorableEmbedding, embedding_from_a
 from convexmetric.files import check_solution_path, read_arrays, write_arrays
 from convexmetric.solution import Solution
 
-__all__ = ["SimilarityOperator"]
-
 #: What the arrays of an embedding are called in a file.
 PREFIX = "embedding."
 

@@ -35,17 +35,6 @@ from convexmetric.evaluation.distances import listed_squared_distances, squared_
 from convexmetric.features import Embedding
 from convexmetric.numerics.compiling import compiled
 
-__all__ = [
-    "RocCurve",
-    "balanced_error",
-    "empirical_risk",
-    "empirical_risk_from_labels",
-    "roc_area",
-    "roc_curve",
-    "single_prototype_error",
-    "verifier_errors",
-]
-
 #: Bytes of distances held at a time.
 BLOCK_BYTES = 32 * 2**20
 

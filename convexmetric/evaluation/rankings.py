@@ -28,8 +28,6 @@ from convexmetric.errors import InputError
 from convexmetric.measures import Measure, irrelevant_above, measure_named
 from convexmetric.numerics.threads import blas_threads_for
 
-__all__ = ["RetrievalScores", "knn_error", "retrieval_scores"]
-
 #: Bytes of distances held at a time by the classifier.
 BLOCK_BYTES = 64 * 2**20
 

@@ -24,8 +24,6 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError
 from convexmetric.measures import measure_named
 
-__all__ = ["RetrievalCurve", "retrieval_curve"]
-
 #: Levels of recall.
 LEVELS = tuple(np.linspace(0.0, 1.0, 11).tolist())
 

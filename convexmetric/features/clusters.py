@@ -20,8 +20,6 @@ from convexmetric.comparisons.label_graphs import sharing
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import openmp_threads_for
 
-__all__ = ["MEAN_SHIFT", "Representatives", "all_items", "representatives"]
-
 #: In place of a number of clusters.
 MEAN_SHIFT = "mean-shift"
 

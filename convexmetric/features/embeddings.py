@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = ["Embedding", "StorableEmbedding", "embedding_from_arrays", "storable"]
-
 
 @runtime_checkable
 class Embedding(Protocol):

@@ -29,8 +29,6 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.features.embeddings import storable
 
-__all__ = ["KERNELS", "Kernel", "KernelSpan", "KernelValues", "kernel_matrix", "unit_rbf"]
-
 Kernel = str | Callable[[Any, Any], ArrayLike]
 """A name of KERNELS, or a function of two point matrices such as those of ``sklearn.metrics.pairwise``."""
 

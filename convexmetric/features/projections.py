@@ -24,8 +24,6 @@ from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features.embeddings import storable
 
-__all__ = ["KINDS", "Projection", "make_projection"]
-
 #: Names of the kinds of projection.
 KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
 #: Features up to which principal components come from a dense decomposition.

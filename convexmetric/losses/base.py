@@ -18,8 +18,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 if TYPE_CHECKING:
     from convexmetric.losses.box import BoxLoss
 
-__all__ = ["Loss", "SmoothLoss"]
-
 
 class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""

@@ -27,8 +27,6 @@ from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["BoxLoss"]
-
 
 @dataclass(frozen=True, eq=False)
 class BoxLoss(Loss):

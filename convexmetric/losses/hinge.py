@@ -20,8 +20,6 @@ from convexmetric.losses.base import Loss
 from convexmetric.losses.box import BoxLoss
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["Hinge"]
-
 
 @dataclass(frozen=True)
 class Hinge(Loss):

@@ -24,8 +24,6 @@ from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["ItakuraSaito"]
-
 #: Share of gamma / t by which multipliers of upper bounds stay below it.
 INSIDE = 1e-12
 

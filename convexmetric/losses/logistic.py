@@ -21,8 +21,6 @@ from convexmetric.errors import InputError
 from convexmetric.losses.base import SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["Logistic"]
-
 #: Share of C by which multipliers keep away from 0 and C.
 INSIDE = 1e-14
 

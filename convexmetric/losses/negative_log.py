@@ -19,8 +19,6 @@ from convexmetric.described import Described
 from convexmetric.losses.base import Loss
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["NegativeLog", "NegativeRoot"]
-
 #: Multipliers, in units of C, below which none are taken: margins above 1e100 are none.
 LEAST = 1e-100
 #: Newton steps of a proximal map at most; some six reach rounding.

@@ -22,8 +22,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import place
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["AUC"]
-
 
 class AUC(Measure):
     """Area under the ROC curve (paper 1, section 4; oracle after Joachims, 2005).

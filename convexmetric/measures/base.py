@@ -40,8 +40,6 @@ from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
 
-__all__ = ["SHORT", "Measure", "MeasureAtK", "rankings_of"]
-
 #: What learning does with queries of fewer than k relevant items.
 SHORT = ("cut", "printed")
 

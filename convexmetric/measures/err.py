@@ -22,8 +22,6 @@ from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["ExpectedReciprocalRank"]
-
 
 @compiled
 def every_err(begin, end, block, k, cut, losses, violations):

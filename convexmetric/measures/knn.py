@@ -25,8 +25,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["NearestNeighbours"]
-
 
 class NearestNeighbours(MeasureAtK):
     """Binary k-nearest-neighbour prediction (paper 1, section 4).

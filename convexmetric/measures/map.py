@@ -27,8 +27,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["AveragePrecision"]
-
 #: Irrelevant items sorted at first; every further chunk is twice as long.
 FIRST = 64
 

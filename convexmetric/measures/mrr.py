@@ -22,8 +22,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells, place
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["ReciprocalRank"]
-
 
 class ReciprocalRank(Measure):
     """Reciprocal rank of the first relevant item (paper 1, section 4; after Chakrabarti et al., 2008).

@@ -37,8 +37,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["NDCG", "NDCGLog2"]
-
 
 class NDCG(MeasureAtK):
     """NDCG at k (paper 1, section 4; dynamic programme after Chakrabarti et al., 2008).

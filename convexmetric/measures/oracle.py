@@ -16,8 +16,6 @@ from convexmetric.measures.registry import COMPILED
 from convexmetric.measures.rows import coefficients
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["most_violated_rankings"]
-
 
 def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array]:
     r"""Most violated ranking of every query of a block, ``argmax_y Delta(y) - <W, dpsi(q, y)>``.

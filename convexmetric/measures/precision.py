@@ -31,8 +31,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["PrecisionAtK"]
-
 
 class PrecisionAtK(MeasureAtK):
     """Precision at k (paper 1, section 4; sweep over its k + 1 values after Joachims, 2005).

@@ -15,8 +15,6 @@ from convexmetric.measures.sorting import ascending, count_below
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["irrelevant_above"]
-
 
 def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Irrelevant items above each relevant one, for every query of a block.

@@ -17,8 +17,6 @@ from convexmetric.arrays import Array
 from convexmetric.errors import ContractError
 from convexmetric.measures.base import Measure
 
-__all__ = ["checked_gains", "most_violated", "places"]
-
 #: Sums of distances above this are scaled down before they overflow.
 LARGEST = 1e300
 #: By how much gains may miss what is asked of them, for rounding.

@@ -17,8 +17,6 @@ from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["coefficients", "overwrite", "query"]
-
 
 @compiled
 def query(block, row):

@@ -17,8 +17,6 @@ import numpy as np
 
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["ascending", "count_below", "distribute", "nearest", "order_cells", "place"]
-
 #: Intervals of the table for each relevant item.
 FINENESS = 8
 #: Relevant items in an interval from which it is halved.

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-__all__ = ["SUFFICIENT", "Point", "concave_maximum", "last_true", "root", "shortened"]
-
 #: A step is accepted where the objective changes by this share of what the slope promises (Armijo 1966).
 SUFFICIENT = 1e-4
 

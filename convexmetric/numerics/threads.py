@@ -19,16 +19,6 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from convexmetric.deadline import check_deadline, until_deadline
 
-__all__ = [
-    "THREAD_VARIABLES",
-    "blas_threads_for",
-    "limit_threads",
-    "one_thread",
-    "openmp_threads_for",
-    "over_rows",
-    "shared_cores",
-]
-
 #: Variables that say how many threads a library takes; read when it is loaded.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

@@ -65,8 +65,6 @@ from convexmetric.solution import Solution
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["CrossModalProblem", "Factors", "factor_analysis"]
-
 
 @dataclass(frozen=True)
 class Factors:

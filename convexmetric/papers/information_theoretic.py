@@ -42,8 +42,6 @@ from convexmetric.risks import SeparableRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["InformationTheoreticProblem"]
-
 #: Percentiles of the distances of random pairs that the paper takes for u and l.
 NEAR, FAR = 5.0, 95.0
 

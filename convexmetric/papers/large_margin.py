@@ -67,8 +67,6 @@ from convexmetric.risks import PairwiseRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["LargeMarginProblem"]
-
 #: Share of the scatter of all points that target neighbours must have in every direction.
 LEAST_SHARE = 1e-10
 

@@ -68,8 +68,6 @@ from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["PairMarginProblem", "SimilarityRegressionProblem", "balanced_pairs"]
-
 NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
 LOSSES = ("squared", "absolute", "weighted")
 

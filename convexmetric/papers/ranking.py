@@ -57,8 +57,6 @@ from convexmetric.risks import CutDual, Ranking, RankingRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["RankingProblem"]
-
 #: Regularizers by the name a user types.
 REGULARIZERS: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 

@@ -47,8 +47,6 @@ from convexmetric.risks import SeparableRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-__all__ = ["RelativeComparisonProblem"]
-
 
 class RelativeComparisonProblem(MetricProblem):
     """Learn nonnegative weights under which given triplets keep a margin.

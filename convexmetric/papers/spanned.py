@@ -22,8 +22,6 @@ from convexmetric.features import KernelSpan
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["SpannedProblem"]
-
 #: Features up to which a metric is written out on the original ones.
 FULL_LIMIT = 10_000
 #: Share of a metric on the features that may lie off its coordinates as rounding.

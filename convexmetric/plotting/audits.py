@@ -29,8 +29,6 @@ from convexmetric.plotting.axes import (
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
-__all__ = ["plot_audit", "plot_scale", "plot_spectrum", "plot_worst"]
-
 #: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
 SCALE_REACH, SCALE_POINTS = 8.0, 61
 

@@ -14,23 +14,6 @@ from matplotlib.figure import Figure
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 
-__all__ = [
-    "BAND",
-    "COLOURS",
-    "LEGEND_LIMIT",
-    "LOG_FACTOR",
-    "LOWER",
-    "MARKERS",
-    "UPPER",
-    "axes_of",
-    "curve_axes",
-    "named",
-    "plain",
-    "save_picture",
-    "shortened",
-    "text_of",
-]
-
 #: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")

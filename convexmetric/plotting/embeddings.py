@@ -21,8 +21,6 @@ from convexmetric.plotting.axes import (
 )
 from convexmetric.plotting.principal_plane import Plane, distance_plane, metric_plane
 
-__all__ = ["plot_embedding", "plot_mds"]
-
 
 def plot_embedding(
     X: Any,

@@ -21,8 +21,6 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 
-__all__ = ["Plane", "distance_plane", "metric_plane"]
-
 #: Eigenvalues (or weights) above this share of the largest count for the rank.
 RANK_SHARE = 1e-6
 

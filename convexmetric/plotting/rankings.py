@@ -27,14 +27,6 @@ from convexmetric.plotting.axes import (
 )
 from convexmetric.selection import HeldOutQueries, Validation
 
-__all__ = [
-    "plot_precision_recall",
-    "plot_query_changes",
-    "plot_roc",
-    "plot_validation",
-    "plot_violated_ranking",
-]
-
 
 def plot_validation(validation: Validation, score: str | None = None, ax: Axes | None = None) -> Axes:
     """Mean score of what was held out against a weight, plus and minus one standard deviation, with the one chosen.

@@ -10,8 +10,6 @@ import matplotlib
 
 from convexmetric.plotting.axes import save_picture
 
-__all__ = ["show_pictures"]
-
 #: Pictures of a process are counted through, over all calls.
 _COUNT = count(1)
 #: Backends of Matplotlib that only write files.

@@ -27,8 +27,6 @@ from convexmetric.plotting.axes import (
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
-__all__ = ["plot_bounds", "plot_gap", "plot_path", "plot_solution", "plot_weights"]
-
 #: First bounds that are off by more than this factor are cut off.
 LOG_REACH = 1e3
 

@@ -11,8 +11,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["cvxpy"]
-
 
 class _Lazy(ModuleType):
     """Stands for the module of its name."""

@@ -29,8 +29,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 if TYPE_CHECKING:
     from convexmetric.regularizers.norm_term import NormTerm
 
-__all__ = ["Grade", "NormWeights", "Regularizer"]
-
 #: What bounds rest on: our own evaluation in float64, or also a conic solver's word.
 Grade = Literal["float", "conic"]
 #: Shares of a dual point that are tried for the best bound, and how near to the best one needs to be.

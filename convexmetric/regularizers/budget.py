@@ -24,8 +24,6 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
-__all__ = ["Budget"]
-
 #: Unit roundoff; how many roundings of an eigendecomposition metrics that keep a hard budget stay below it.
 U, CAREFUL = 2.0**-53, 4.0
 

@@ -18,8 +18,6 @@ from convexmetric.deadline import OutOfTime, check_deadline, seconds_left
 from convexmetric.errors import InfeasibleError, SolverError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["attempted", "guarded", "solve_conic"]
-
 Found = TypeVar("Found")
 
 #: What CLARABEL is asked for.

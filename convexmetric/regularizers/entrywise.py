@@ -21,8 +21,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.regularizers.norm_term import NormTerm
 
-__all__ = ["EntrywiseL1"]
-
 
 class EntrywiseL1(NormTerm):
     """``rest(M) + reg * sum |M_ij - M0_ij|``.

@@ -22,8 +22,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
-__all__ = ["Frobenius"]
-
 #: Newton steps for theta, and how near to the norm they need to come.
 STEPS, NEAR = 20, 1e-11
 

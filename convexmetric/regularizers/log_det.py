@@ -22,8 +22,6 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer, of_eigenvalues
 
-__all__ = ["LogDet"]
-
 #: Share of the largest eigenvalue at which the smallest one may be rounding.
 SINGULAR = 1e-13
 NOT_DEFINITE = "prior must be positive definite (diagonal metrics: weights above zero), or no metric is near it"

@@ -27,8 +27,6 @@ from convexmetric.regularizers.base import Grade, Regularizer, of_eigenvalues
 from convexmetric.regularizers.splitting import Splitting
 from convexmetric.regularizers.zero import Zero
 
-__all__ = ["Distance", "NormTerm", "TraceDistance"]
-
 #: Steps of a search for Y at most, and those between two looks at its bound.
 STEPS, LOOK_EVERY = 4_000, 50
 #: It ends where the bound is this near to what a metric costs, relatively.

@@ -22,8 +22,6 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
-__all__ = ["QuadraticForm"]
-
 #: Changes of the active set before the best bound so far must do.
 ROUNDS = 30
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from convexmetric.regularizers.base import Regularizer
     from convexmetric.regularizers.norm_term import NormTerm
 
-__all__ = ["Splitting"]
-
 #: Over-relaxation.
 ALPHA = 1.7
 #: The first step after which rho is balanced; it is again after twice as many.

@@ -29,8 +29,6 @@ from convexmetric.regularizers.norm_term import Distance, TraceDistance
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
 
-__all__ = ["SquaredDistance", "towards"]
-
 #: By how much a prior may miss the cone, relative to its size, as rounding.
 OFF_CONE = 1e-9
 

@@ -15,8 +15,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
-__all__ = ["SquaredFrobenius"]
-
 
 @dataclass(frozen=True)
 class SquaredFrobenius(WeightedRegularizer):

@@ -18,8 +18,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
-__all__ = ["Trace"]
-
 
 @dataclass(frozen=True)
 class Trace(WeightedRegularizer):

@@ -38,8 +38,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
 
-__all__ = ["TOLERANCE", "Constraints", "ExtraObjective", "SubjectTo"]
-
 Constraints = Callable[["cp.Expression"], Any]
 ExtraObjective = Callable[["cp.Expression"], Any]
 

@@ -10,8 +10,6 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.described import Described
 from convexmetric.regularizers.base import Regularizer
 
-__all__ = ["WeightedRegularizer"]
-
 
 @dataclass(frozen=True)
 class WeightedRegularizer(Regularizer):

@@ -17,8 +17,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.trace import best_share, max_dual_scaling
 
-__all__ = ["Zero"]
-
 
 @dataclass(frozen=True)
 class Zero(Regularizer):

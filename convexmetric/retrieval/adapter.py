@@ -56,8 +56,6 @@ from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
-__all__ = ["RetrievalAdapter", "exact_measure", "reported_measure"]
-
 #: C where none is given: from metrics that hardly leave the prior to such as hardly know it.
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
 #: What is reported beside the measure that decides.

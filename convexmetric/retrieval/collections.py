@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
     from convexmetric.retrieval import Qrels, RetrievalAdapter
 
-__all__ = ["Collection", "adapt", "adapt_record", "read_collection", "read_vectors", "save_adapter"]
-
 
 @dataclass(frozen=True)
 class Collection:

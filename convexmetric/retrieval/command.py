@@ -31,8 +31,6 @@ from convexmetric.retrieval.collections import adapt_record, read_collection, re
 from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
 
-__all__: list[str] = []
-
 
 @app.command()
 def adapt(

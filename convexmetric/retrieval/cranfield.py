@@ -14,8 +14,6 @@ from convexmetric.datasets.reading import locate
 from convexmetric.retrieval.judgements import Qrels
 from convexmetric.retrieval.reading import read_qrels
 
-__all__ = ["bundled_part", "read_cranfield"]
-
 
 def bundled_part() -> Dataset:
     """The first hundred questions, and all that is relevant to them.

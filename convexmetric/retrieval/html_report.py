@@ -20,8 +20,6 @@ from convexmetric.cli.html_report import (
 from convexmetric.plotting import plot_query_changes
 from convexmetric.retrieval.adapter import RetrievalAdapter
 
-__all__ = ["write_adapter_report"]
-
 
 def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
     """Write the page of ``adapt``, all or nothing.

@@ -18,8 +18,6 @@ from convexmetric.comparisons.relevance import Relevance
 from convexmetric.errors import InputError
 from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
 
-__all__ = ["UNJUDGED", "Judged", "judged_relevance"]
-
 Rows = NDArray[np.int64]
 
 #: What becomes of documents that nobody judged for a query.

@@ -18,16 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError
 
-__all__ = [
-    "PairTable",
-    "Qrels",
-    "RetrievalRun",
-    "as_identifiers",
-    "identifiers_of",
-    "named",
-    "rows_named",
-]
-
 #: What the columns of a frame are called, by Pyserini, ir_datasets, PyTerrier, BEIR and trec_eval.
 QUERY_COLUMNS = ("query_id", "qid", "query-id", "query", "topic")
 DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "corpus_id", "document")

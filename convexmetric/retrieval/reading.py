@@ -29,8 +29,6 @@ from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_gz
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun
 
-__all__ = ["BeirFolder", "read_beir", "read_letor", "read_qrels", "read_run"]
-
 #: How a line of LETOR begins.
 _LETOR = re.compile(r"[-+]?\d+(\.0*)?\s+qid:\d+(\s+\d+:\S+)*\s*$")
 

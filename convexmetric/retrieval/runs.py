@@ -41,8 +41,6 @@ from convexmetric.imports import optional
 from convexmetric.measures import NDCGLog2, measure_named
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
 
-__all__ = ["rank_corpus", "score_run"]
-
 #: What is scored unless something else is asked for.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
 #: Measures of this module, those of learning that they are for two degrees, and what they are called as well.

@@ -29,8 +29,6 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.forms import Form
 
-__all__ = ["CutDual", "Cuts", "Minorant", "Risk", "RiskStatement", "Violation", "tangent_dual"]
-
 Kind = TypeVar("Kind", bound=Form)
 
 

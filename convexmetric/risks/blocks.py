@@ -10,8 +10,6 @@ from convexmetric.comparisons import Comparisons
 from convexmetric.losses import Loss
 from convexmetric.measures import Measure
 
-__all__ = ["Blocks"]
-
 
 @dataclass(frozen=True)
 class Blocks:

@@ -13,8 +13,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.described import Described
 
-__all__ = ["alone", "witnesses"]
-
 
 def witnesses(dual: Any, rankings: Rankings, most: Array) -> Described:
     """Any dual point; ``most`` is what a multiplier of a pair is at most, for every query."""

@@ -16,8 +16,6 @@ from convexmetric.risks.base import CutDual
 from convexmetric.risks.pairwise import SmoothedPairs
 from convexmetric.risks.sum import JoinedDual
 
-__all__ = ["dual_arrays", "dual_from_arrays"]
-
 KINDS = (CutDual, SmoothedPairs, JoinedDual)
 
 

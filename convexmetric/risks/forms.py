@@ -15,8 +15,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.losses import BoxLoss
 
-__all__ = ["Form", "ListedHinges", "ListedPairs"]
-
 
 class Form(Protocol):
     """What a solver may ask a risk for."""

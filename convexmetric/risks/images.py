@@ -31,8 +31,6 @@ from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["ImagePass", "ImageRisk", "ListedImages"]
-
 
 @dataclass(frozen=True)
 class ImagePass:

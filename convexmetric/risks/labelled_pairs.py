@@ -30,8 +30,6 @@ from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violati
 from convexmetric.risks.images import ImagePass, ImageRisk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["LabelledPairRisk", "PairHinge"]
-
 #: Rows of a block of distances.
 BLOCK = 256
 #: Largest number of pairs that are written out.

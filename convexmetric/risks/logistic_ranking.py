@@ -35,8 +35,6 @@ from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
 
-__all__ = ["LogisticRankingRisk"]
-
 #: Spread of distances up to which exponentials of them neither overflow nor vanish.
 SPREAD = 600.0
 #: A product of factors 1 + f is turned into its logarithm when it has grown so far.

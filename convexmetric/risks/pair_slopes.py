@@ -24,8 +24,6 @@ from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending, count_below
 from convexmetric.numerics.compiling import compiled
 
-__all__ = ["every_slope"]
-
 #: Items of a run up to which it is summed one by one: differences of prefix sums lose as many digits as it is narrow.
 SHORT_RUN = 8
 

@@ -39,8 +39,6 @@ from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["PairwiseRisk", "Smoothed", "SmoothedPairs"]
-
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
 #: Widths, in margins, over which hinges are smoothed for what a metric proves by itself.

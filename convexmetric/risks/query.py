@@ -11,8 +11,6 @@ from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.risks.base import Risk
 
-__all__ = ["QueryRisk"]
-
 
 class QueryRisk(Risk):
     """A sum over queries of nonnegative losses of how their items are ranked."""

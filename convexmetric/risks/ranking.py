@@ -35,8 +35,6 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.ranking_record import Ranking, order_of
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["RankingRisk"]
-
 #: Largest number of constraints, and of items a query, for which every ranking is written out.
 ENUMERATION_LIMIT = 20_000
 ITEMS_LIMIT = 7

@@ -8,8 +8,6 @@ import numpy as np
 
 from convexmetric.arrays import Array
 
-__all__ = ["Ranking", "order_of"]
-
 
 @dataclass(frozen=True)
 class Ranking:

@@ -29,17 +29,6 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 
-__all__ = [
-    "BoundingBox",
-    "error_of_distances",
-    "error_of_lifted",
-    "error_of_sums",
-    "largest_form",
-    "lift",
-    "reach",
-    "sum_error",
-]
-
 #: Unit roundoff.
 U = 2.0**-53
 #: Rows of points whose forms are held at a time.

@@ -20,8 +20,6 @@ from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
-__all__ = ["SeparableRisk"]
-
 #: Losses that differ in weight, margin or sign up to which these are parameters of a certificate file, and not data.
 MOST_TERMS = 32
 #: Multiple of the Euclidean metric at which multipliers of losses that fall without end are small.

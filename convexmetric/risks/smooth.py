@@ -21,8 +21,6 @@ from convexmetric.losses import SmoothLoss
 from convexmetric.risks.base import Minorant, Risk
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["SmoothRisk", "SmoothSeparableRisk"]
-
 Derivative = Callable[[Array], Array]
 
 

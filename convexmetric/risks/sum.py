@@ -27,8 +27,6 @@ from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violati
 from convexmetric.risks.forms import ListedHinges
 from convexmetric.risks.separable import SeparableRisk
 
-__all__ = ["JoinedDual", "SumRisk"]
-
 #: Rounds of repairs: the second changes the last bits at most where all are scaled up, the third nothing.
 ROUNDS = 10
 

@@ -33,8 +33,6 @@ from convexmetric.selection.path import solve_path
 from convexmetric.selection.records import Validation
 from convexmetric.solvers import solve
 
-__all__ = ["cross_validate", "cross_validate_queries"]
-
 #: What a learned metric scores on the queries left out, by the name of the score.
 Judge = Callable[[Array], dict[str, float]]
 #: The problem without a fold, and what judges its metrics by the fold.

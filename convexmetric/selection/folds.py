@@ -26,18 +26,6 @@ from convexmetric.errors import GapWarning, InputError
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = [
-    "NestedFolds",
-    "Rows",
-    "dealt",
-    "dealt_evenly",
-    "distinct_rows",
-    "first_best",
-    "progress_bar",
-    "stratified_sample",
-    "validated",
-]
-
 Rows = NDArray[np.int64]
 #: Scores of a candidate on the items held out, by name, and the certified gap of its solve.
 Trial = tuple[dict[str, float], float]

@@ -25,8 +25,6 @@ from convexmetric.solvers.pairwise import SemismoothNewton
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.solving import solve
 
-__all__ = ["solve_path"]
-
 
 def solve_path(
     problem: MetricProblem,

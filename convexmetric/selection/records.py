@@ -33,8 +33,6 @@ from convexmetric.arrays import Array
 from convexmetric.errors import InputError
 from convexmetric.notebooks import printable
 
-__all__ = ["LARGEST_GAP", "HeldOut", "HeldOutQueries", "PairedScores", "Tabled", "Validation"]
-
 #: A difference counts where so large a one, or a larger one, would be rarer than this without any.
 LEVEL = 0.05
 #: Metrics with a larger certified gap are not solved: nothing is said of what they are good for.

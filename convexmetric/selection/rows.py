@@ -27,8 +27,6 @@ from convexmetric.selection.folds import Rows, dealt, distinct_rows, progress_ba
 from convexmetric.selection.records import LARGEST_GAP, HeldOut, PairedScores
 from convexmetric.solution import Solution
 
-__all__ = ["discriminant_scores", "factor_of", "held_out", "row_scores", "unsolved"]
-
 
 def held_out(
     estimator: Any,

@@ -21,8 +21,6 @@ from convexmetric.errors import BackendError, InputError
 from convexmetric.numerics.threads import one_thread
 from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, evaluate_run, level_of, lost
 
-__all__ = ["Backend", "Executors", "Serial", "as_backend", "picklable"]
-
 Task = Callable[[Any, Any], Terms]
 """A function of a module: of a shard and the argument that all shards share."""
 

@@ -21,8 +21,6 @@ from convexmetric.errors import BackendError, InputError, SolverNotInstalledErro
 from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
 from convexmetric.shards.sums import Partial, Tree, Unit, add, cut, evaluate_run, level_of, lost
 
-__all__ = ["DaskBackend"]
-
 #: Seconds after which to look again whether the scheduler is back.
 PAUSE = 0.2
 #: Seconds after which to look whether anybody works, and for how long nobody may.

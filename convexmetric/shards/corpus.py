@@ -23,8 +23,6 @@ from convexmetric.cones import Cone
 from convexmetric.errors import InputError
 from convexmetric.shards.folder import BLOCK
 
-__all__ = ["Once", "SharedRankings", "StreamedRankings"]
-
 FLOAT = np.dtype(np.float64)
 
 Once = Callable[[Array, Callable[[], Array]], Array]

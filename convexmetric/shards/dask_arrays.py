@@ -28,8 +28,6 @@ from convexmetric.shards.folder import Piece, StoredArray
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays, write_piece
 
-__all__ = ["write_labels"]
-
 
 def write_labels(
     X: Any,

@@ -13,8 +13,6 @@ from convexmetric.shards.backends import as_backend
 from convexmetric.shards.risk import ShardedRisk
 from convexmetric.shards.writing import write
 
-__all__ = ["spread"]
-
 
 @contextmanager
 def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:

@@ -37,20 +37,6 @@ from convexmetric.errors import InputError
 from convexmetric.files import mapped
 from convexmetric.fingerprint import fingerprint
 
-__all__ = [
-    "FORMAT",
-    "NAMES",
-    "REACH",
-    "TABLE",
-    "Piece",
-    "Shard",
-    "StoredArray",
-    "cone_of",
-    "digest",
-    "reach_of",
-    "read_table",
-]
-
 FORMAT = "convexmetric shards 1"
 TABLE, REACH = "shards.json", "reach.npy"
 #: Largest table that is read, and largest number of pieces.

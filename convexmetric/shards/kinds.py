@@ -20,8 +20,6 @@ from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
 from convexmetric.shards.corpus import SharedRankings, StreamedRankings
 from convexmetric.shards.folder import NAMES, StoredArray
 
-__all__ = ["Made", "Source", "cut", "made"]
-
 
 class Source(Protocol):
     """Arrays by name, read by rows."""

@@ -18,8 +18,6 @@ from convexmetric.arrays import Array
 from convexmetric.shards.folder import Shard, StoredArray, cone_of
 from convexmetric.shards.kinds import Made, made
 
-__all__ = ["Cache", "load"]
-
 
 class Cache:
     """What was loaded, up to a number of bytes. Threads share it."""

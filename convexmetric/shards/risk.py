@@ -42,8 +42,6 @@ from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, diges
 from convexmetric.shards.loading import load
 from convexmetric.shards.sums import Partial, Terms
 
-__all__ = ["CACHE_BYTES", "SHARDS", "ShardedRisk"]
-
 #: Bytes of data that a process keeps between passes, unless another number is given.
 CACHE_BYTES = 2**28
 #: Number of shards, unless another one is given: the same on any machine, as sums depend on it in their last bits.

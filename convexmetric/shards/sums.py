@@ -16,8 +16,6 @@ import numpy as np
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import one_thread
 
-__all__ = ["FAN", "Partial", "Tree", "Unit", "add", "cut", "evaluate", "evaluate_run", "level_of", "lost"]
-
 #: How many neighbours are added at a time.
 FAN = 8
 #: Tasks that every worker has at least where a task is several shards: it may wait for the last one.

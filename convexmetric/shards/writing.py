@@ -21,8 +21,6 @@ from convexmetric.shards.folder import FORMAT, REACH, TABLE, Piece, digest
 from convexmetric.shards.kinds import cut
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 
-__all__ = ["Written", "finish", "new_folder", "piece_name", "write", "write_arrays", "write_piece", "write_pieces"]
-
 
 @dataclass(frozen=True)
 class Written:

@@ -15,8 +15,6 @@ from convexmetric.solvers.runtime import Solver
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.memory import readable_bytes
 
-__all__ = ["WIDTH", "Costs", "candidates_within", "costs_of", "long_solve", "pass_seconds"]
-
 #: Characters of a line.
 WIDTH = 118
 #: Seconds of an evaluation of some parts from which those of all are known; parts at first, and how their number grows.

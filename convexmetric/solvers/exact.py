@@ -13,8 +13,6 @@ from convexmetric.solvers.costs import candidates_within
 from convexmetric.solvers.routes import ROUTES, Candidate, Candidates, Route, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 
-__all__ = ["Exact"]
-
 
 @dataclass(frozen=True)
 class Exact(Solver):

@@ -12,8 +12,6 @@ from convexmetric.solvers.costs import WIDTH, Costs, candidates_within, costs_of
 from convexmetric.solvers.routes import ADVICE, Candidate, Candidates
 from convexmetric.solvers.runtime import Solver
 
-__all__ = ["Explanation", "Step", "explain"]
-
 
 @dataclass(frozen=True)
 class Step:

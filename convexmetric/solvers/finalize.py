@@ -28,8 +28,6 @@ from convexmetric.solution import Solution
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
 
-__all__ = ["certificate_of", "concluded", "start_from_nothing", "within_limit"]
-
 #: Time after a limit or Ctrl-C for what remains to be done: a share of that before it, but seconds enough for a block.
 GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
 #: Seconds for a certificate without a pass where there was no time for one with it.

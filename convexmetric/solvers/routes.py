@@ -42,8 +42,6 @@ from convexmetric.solvers.runtime.requirements import (
 )
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
-__all__ = ["ADVICE", "ROUTES", "Candidate", "Candidates", "Route", "refusal", "routes_table"]
-
 #: What to do about a problem that none can solve.
 ADVICE = (
     "what to do: soft margins (finite weights) with a trace or a squared Frobenius norm can be solved at any size; "

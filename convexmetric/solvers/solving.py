@@ -109,8 +109,8 @@ def solve(
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
-        ``"exact"``, which is the default and chooses among the next fourteen;
-        ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``, ``"admm"``,
+        ``"exact"``, which is the default and chooses among the exact ones:
+        ``"dual-ascent"``, ``"augmented-lagrangian"``, ``"dual-newton"``,
         ``"factored-lagrangian"``, ``"interior-point"``, ``"admm"``, ``"semismooth-newton"``, ``"smoothed-newton"``,
         ``"smoothed-low-rank"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
         ``"sampled-cutting-planes"``, ``"cutting-planes"``;

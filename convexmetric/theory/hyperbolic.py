@@ -44,8 +44,6 @@ from convexmetric.theory.risk_bounds import (
     checked_probability,
 )
 
-__all__ = ["HyperbolicPCA", "hyperbolic_pca", "hyperbolic_pca_from_labels"]
-
 
 @dataclass(frozen=True)
 class HyperbolicPCA:

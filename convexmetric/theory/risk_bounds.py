@@ -68,15 +68,6 @@ from convexmetric.evaluation import listed_squared_distances, squared_distances
 from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.evaluation.pairs import Margin, loss_of
 
-__all__ = [
-    "RiskBound",
-    "affine_risk_bound",
-    "affine_risk_bound_from_labels",
-    "independent_pairs",
-    "risk_bound",
-    "transfer_bound",
-]
-
 #: Rounding allowed in checks of assumptions.
 ROUNDING = 1e-9
 

@@ -27,8 +27,6 @@ from convexmetric.evaluation import empirical_risk, empirical_risk_from_labels
 from convexmetric.features import Embedding
 from convexmetric.theory.risk_bounds import RiskBound, independent_pairs, transfer_bound
 
-__all__ = ["OperatorChoice", "PairSample", "choose_operator", "concatenate_tasks"]
-
 
 @dataclass(frozen=True)
 class OperatorChoice:

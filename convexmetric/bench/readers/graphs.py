@@ -13,8 +13,6 @@ from convexmetric.datasets.dataset import Dataset, Matrix
 from convexmetric.datasets.reading import locate
 from convexmetric.files import read_json_xz, read_lines, read_lines_xz
 
-__all__ = ["read_chameleon", "read_cora", "read_webkb_linqs"]
-
 UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 
 

@@ -19,8 +19,6 @@ from convexmetric.datasets.dataset import Dataset
 from convexmetric.datasets.reading import locate
 from convexmetric.files import read_arrays, read_gz, read_mat
 
-__all__ = ["read_alphadigits", "read_coil20", "read_corel5k", "read_mnist_test", "read_orl_faces"]
-
 _COREL_FEATURES = 499
 
 

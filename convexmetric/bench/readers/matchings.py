@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = ["TEST", "TRAINING", "Matchings", "synthetic_matchings"]
-
 #: Table 3 of the paper. Which test users query is not said; as there are more of them than training queries, from fewer
 #: matchings, less must be asked of them than two and five.
 TRAINING: dict[str, Any] = {"n_users": 294_832, "n_matchings": 506_688, "n_queries": 22_391}

@@ -18,8 +18,6 @@ from convexmetric.bench.readers.uci import balance_scale, ionosphere, isolet
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import DataNotFoundError
 
-__all__ = ["OPENML", "fetch"]
-
 _Loader = Callable[[NDArray[np.float64], list[str]], Dataset]
 
 

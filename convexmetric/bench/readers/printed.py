@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 
 from convexmetric.datasets.dataset import Dataset
 
-__all__ = ["PRINTED", "ROTATED_LETTERS", "Printed", "read_printed", "render", "rotations"]
-
 _LEFT_OUT = "GOUVWZ"
 ROTATED_LETTERS = "".join(letter for letter in string.ascii_uppercase if letter not in _LEFT_OUT)
 """Twenty capitals that no rotation turns into each other.

@@ -17,8 +17,6 @@ from convexmetric.datasets.reading import locate
 from convexmetric.errors import InputError
 from convexmetric.files import read_arrays, read_lines, read_mat, read_tar_xz
 
-__all__ = ["read_crossmodal", "read_webkb_cmu"]
-
 _WEBKB = "WebKB, the CMU World Wide Knowledge Base (Craven et al. 1998)"
 _TOPICS = ("course", "faculty", "project", "student")
 _UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin", "misc")

@@ -14,15 +14,6 @@ from convexmetric.datasets.dataset import Dataset
 from convexmetric.datasets.reading import locate
 from convexmetric.files import read_arrays, read_lines
 
-__all__ = [
-    "balance_scale",
-    "ionosphere",
-    "isolet",
-    "read_balance_scale",
-    "read_ionosphere",
-    "read_isolet",
-]
-
 BALANCE_CLASSES = ("L", "B", "R")
 IONOSPHERE_CLASSES = ("b", "g")
 ISOLET_CLASSES = tuple(string.ascii_uppercase)

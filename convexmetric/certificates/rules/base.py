@@ -18,11 +18,6 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
 
-__all__ = [
-    "Bounded", "Dual", "Rule", "below", "best", "in_blocks", "largest", "last", "of_matrix", "positive_part",
-    "spectrum", "with_spectrum",
-]  # fmt: skip
-
 #: How often the range of the best scaling is halved: what is lost is the square of how wrong it is, but at its largest.
 HALVINGS, EXACT = 20, 52
 #: By how much beyond its ball, relative, a dual point is as good as in it.

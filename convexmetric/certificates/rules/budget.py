@@ -12,8 +12,6 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Dual, Rule, below, in_blocks, largest, last, spectrum
 from convexmetric.certificates.statement import Arrays, Table
 
-__all__ = ["Budget"]
-
 
 class Budget(Rule):
     """Dual scaling and multiplier of a budget, backed off so that the checker's rounding accepts them.

@@ -7,8 +7,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.certificates.rules.base import Rule
 
-__all__ = ["Entrywise"]
-
 
 class Entrywise(Rule):
     """Subgradient of sizes of entries, backed off so that the checker's rounding accepts it."""

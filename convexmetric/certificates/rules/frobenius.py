@@ -11,8 +11,6 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Bounded, Dual, Rule, best, in_blocks, positive_part, spectrum
 from convexmetric.certificates.statement import Arrays, Table
 
-__all__ = ["Frobenius", "SquaredFrobenius"]
-
 
 class Euclidean(Rule):
     """What a Frobenius norm and its square have in common: the subgradient, the smallest above ``scaling S - G``."""

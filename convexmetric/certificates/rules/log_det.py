@@ -9,8 +9,6 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Dual, Rule, best, of_matrix, spectrum
 from convexmetric.certificates.statement import Arrays, Table
 
-__all__ = ["LogDet"]
-
 
 class LogDet(Rule):
     """Dual scaling and subgradient of a divergence, backed off so that the checker's rounding accepts them.

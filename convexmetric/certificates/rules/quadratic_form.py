@@ -10,8 +10,6 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Dual, Rule, of_matrix
 from convexmetric.certificates.statement import Arrays, Table
 
-__all__ = ["QuadraticForm"]
-
 
 class QuadraticForm(Rule):
     """Dual scaling and subgradient ``L z`` of a form, backed off so that the checker's rounding accepts them."""

@@ -8,8 +8,6 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Bounded, Dual
 
-__all__ = ["Trace"]
-
 
 class Trace(Bounded):
     """Dual scaling of a trace, backed off so that the checker's rounding accepts it: ``scaling S - G <= weight I``."""

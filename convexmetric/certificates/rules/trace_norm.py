@@ -11,8 +11,6 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Rule, of_matrix, positive_part, spectrum, with_spectrum
 from convexmetric.certificates.statement import Arrays
 
-__all__ = ["TraceNorm"]
-
 #: What the kernel needs of a matrix that is zero.
 SMALLEST = 1e-140
 

@@ -18,8 +18,6 @@ from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint
 
-__all__ = ["ConicMaster"]
-
 #: Rows for a cut in hand when the program is stated.
 ROOM = 2
 #: What CLARABEL is asked for, and what its value is taken to be good for.

@@ -51,8 +51,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, che
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need_planes, quadratic_part
 
-__all__ = ["CuttingPlanes", "Pool"]
-
 #: Steps towards a metric at which a barrier is finite.
 HALVINGS = 60
 #: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.

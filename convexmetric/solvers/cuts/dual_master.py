@@ -31,8 +31,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
 
-__all__ = ["DualMaster", "near_a_prior", "simplex_qp"]
-
 #: Steps of a master at most. Near a prior they are 2 to 30.
 STEPS = 100
 #: Eigenvalues above this share of the largest count for the rank of a prior, and the share of all that is many.

@@ -31,8 +31,6 @@ from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start, warm_start
 
-__all__ = ["Master", "MasterPoint", "master_rows"]
-
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48
 #: Columns to begin with, and the most that join at a time.

@@ -25,8 +25,6 @@ from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.dual_master import simplex_qp
 from convexmetric.solvers.cuts.master import MasterPoint
 
-__all__ = ["NewtonMaster", "has_newton_master"]
-
 #: Newton steps at most, and the shortest share of a step.
 STEPS, SHORTEST = 200, 1e-12
 

@@ -47,8 +47,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
 
-__all__ = ["SampledCuttingPlanes"]
-
 #: For the problems of the sample.
 PLANES = CuttingPlanes()
 #: First rho, in units of the objective at a metric divided by the square of its norm.

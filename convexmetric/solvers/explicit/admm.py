@@ -25,8 +25,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need
 
-__all__ = ["ADMM"]
-
 #: Steps at most, and between two looks at the certified gap, which count as iterations.
 MAX_STEPS, LOOK_EVERY = 20_000, 25
 #: Looks in a row without a better gap after which it gives up.

@@ -46,8 +46,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, quadratic_part, soft_hinges
 
-__all__ = ["AugmentedLagrangian"]
-
 #: First width, in margins.
 FIRST_WIDTH = 10.0
 #: Factor by which the width shrinks after one that took few steps.

@@ -28,8 +28,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
 from convexmetric.solvers.runtime.requirements import dual_slopes, need_smooth_conjugate
 
-__all__ = ["DualAscent"]
-
 #: Multiples of equal multipliers with an S of norm one that are tried.
 SCALES = np.logspace(-6.0, 6.0, 49)
 #: Steps between two looks at the certified gap, which count as iterations.

@@ -24,8 +24,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
-__all__ = ["InteriorPoint"]
-
 #: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
 MAX_BYTES = 2 * 2**30
 #: Its iterations at most, from each of two starts.

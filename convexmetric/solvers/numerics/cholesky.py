@@ -11,8 +11,6 @@ from scipy.linalg import lapack
 
 from convexmetric.arrays import Array
 
-__all__ = ["cholesky", "cholesky_solve"]
-
 #: Relative additions to the diagonal that are tried, one after the other: multiples of the machine precision.
 ADDED = (0.0, 1e-14, 1e-12, 1e-10)
 

@@ -9,8 +9,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.deadline import until_deadline
 
-__all__ = ["conjugate_gradients"]
-
 
 def conjugate_gradients(
     product: Callable[[Array], Array], b: Array, diagonal: Array, accuracy: float, steps: int

@@ -32,8 +32,6 @@ from convexmetric.numerics.searches import shortened
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
 
-__all__ = ["FactorObjective", "FactorPoint", "FactorSettings"]
-
 #: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14
 #: Conjugate gradient steps for a Newton step at most.

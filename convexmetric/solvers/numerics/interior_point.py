@@ -17,8 +17,6 @@ from convexmetric.solvers.numerics.newton_system import Direction, NewtonSystem
 from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 from convexmetric.solvers.numerics.starts import cold_start
 
-__all__ = ["Outcome", "interior_point"]
-
 #: Share of the way to the boundary that a step may go, with a quadratic part; and with a linear objective, whose
 #: vertices are sharp: steps that nearly touch them take a third more iterations.
 BOUNDARY_SHARE, BOUNDARY_SHARE_LINEAR = 0.99, 0.95

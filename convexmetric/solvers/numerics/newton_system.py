@@ -25,8 +25,6 @@ from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
 from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 from convexmetric.solvers.numerics.sparse_gram import sparse_gram
 
-__all__ = ["Direction", "NewtonSystem", "ReducedSystem"]
-
 #: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns: near the optimum they
 #: would swamp the rest.
 HEAVY_ROW = 1e4
@@ -182,6 +180,7 @@ class ReducedSystem:
 
 
 def scaled_rows(P: Any, factors: Array) -> Any:
+    """Multiply every row by its factor."""
     return P * factors[:, None] if isinstance(P, np.ndarray) else sp.csr_array(P.multiply(factors[:, None]))
 
 

@@ -25,8 +25,6 @@ from convexmetric.cones import Cone
 from convexmetric.errors import SolverError
 from convexmetric.risks.base import group_sums
 
-__all__ = ["ConicQP", "Iterate", "Penalty", "Units", "times"]
-
 #: Sizes between the reciprocal of this and this need no units of their own.
 MODERATE = 1e9
 

@@ -13,8 +13,6 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-__all__ = ["sparse_gram"]
-
 
 def sparse_gram(P: sp.csr_array) -> Array:
     """The lower triangle of ``P P^T`` as a dense matrix; zeros above the diagonal."""

@@ -10,8 +10,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.solvers.numerics.qp import ConicQP, Iterate
 
-__all__ = ["cold_start", "heavy_start", "warm_start"]
-
 #: A quadratic part below this share of what the rows cost at zero is none in floating-point arithmetic.
 NEGLIGIBLE = 1e-30
 #: Residual of the equation for Z, relative to Z, up to which a warm start still pays; and for the cold start of a

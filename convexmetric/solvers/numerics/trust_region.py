@@ -9,8 +9,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.deadline import until_deadline
 
-__all__ = ["at_boundary", "new_radius", "steihaug"]
-
 #: Shares of the promised decrease below which the region shrinks and above which it may grow, and the factors of both:
 #: those of Nocedal and Wright (2006), algorithm 4.1.
 POOR, GOOD, SHRINKAGE, GROWTH = 0.25, 0.75, 0.25, 2.0

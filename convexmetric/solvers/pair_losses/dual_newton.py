@@ -39,8 +39,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import frobenius_norm, need_full_metrics
 
-__all__ = ["DualNewton"]
-
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 100
 #: The norm at the start is at most this many times too large, if it takes no more than ``START_STEPS`` steps to get

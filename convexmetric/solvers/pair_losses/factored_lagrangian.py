@@ -34,8 +34,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need, need_full_metrics, norm_or_trace
 
-__all__ = ["FactoredLagrangian"]
-
 #: Rows of the factor at most.
 RANK = 64
 #: Rounds after which it gives up; what it found is kept.

@@ -15,8 +15,6 @@ from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.risks import PairwiseRisk
 
-__all__ = ["Kinks"]
-
 
 class Kinks:
     """Comparisons by query, near and far row, with a weight in the second derivative.

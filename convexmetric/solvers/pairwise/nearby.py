@@ -27,8 +27,6 @@ from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.risks import PairwiseRisk, Smoothed
 
-__all__ = ["RARE_POSITIVES", "NearbyPairs", "positives_are_rare"]
-
 #: delta: the larger, the longer the lists, and the longer they last.
 LEEWAY = 0.1
 #: Share of a query's items that may be near: lists for more of them save nothing.

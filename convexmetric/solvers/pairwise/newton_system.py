@@ -21,8 +21,6 @@ from convexmetric.numerics.threads import over_rows
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.pairwise.kinks import Kinks
 
-__all__ = ["DIRECT_WORK", "Factorised", "solve_newton"]
-
 #: Multiplications up to which a system is factorised at once.
 DIRECT_WORK = 1e9
 #: Multiplications up to which it is factorised where conjugate gradients do not reach their accuracy.

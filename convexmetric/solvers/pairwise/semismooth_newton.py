@@ -48,8 +48,6 @@ from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import linear_part, squared_norm
 
-__all__ = ["SemismoothNewton"]
-
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 500
 #: First width of the smoothed hinges, in margins.
@@ -169,7 +167,8 @@ def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
 class WarmRun(Protocol):
     """A run that may go on from a neighbouring problem's solve."""
 
-    def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None: ...
+    def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None:
+        """Run, and leave what the next may begin with."""
 
 
 @dataclass

@@ -43,8 +43,6 @@ from convexmetric.solvers.runtime.requirements import (
     need_linear_penalty,
 )
 
-__all__ = ["SmoothedLowRank"]
-
 #: Looks at the bounds after which it gives up; what it found is kept.
 MAX_LOOKS = 300
 #: Shares of the queries from which the first metrics come, ascending.

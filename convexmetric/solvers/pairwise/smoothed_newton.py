@@ -40,8 +40,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import linear_part, need, need_linear_penalty
 
-__all__ = ["SmoothedNewton"]
-
 #: Hinges over pairs: a PairwiseRisk, or a risk in shards with the methods of one that are used here.
 Pairs = Any
 #: Metric, mu and width.

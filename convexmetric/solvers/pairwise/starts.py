@@ -8,8 +8,6 @@ import numpy as np
 
 from convexmetric.risks import PairwiseRisk
 
-__all__ = ["samples_of", "unit_of"]
-
 
 def samples_of(
     risk: PairwiseRisk, shares: tuple[float, ...], least: int, gap: float

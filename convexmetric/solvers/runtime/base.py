@@ -20,8 +20,6 @@ from convexmetric.risks import Minorant
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
-__all__ = ["Display", "Monitor", "Run", "Solver", "check_counts", "check_flags", "check_positive"]
-
 
 class Display(Protocol):
     """What shows the progress of a solve."""

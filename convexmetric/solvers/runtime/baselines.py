@@ -7,8 +7,6 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 
-__all__ = ["SIMPLE_GRID", "SIMPLE_PARTS", "best_simple", "some_parts"]
-
 #: Parts that tell which simple metric is best.
 SIMPLE_PARTS = 32
 #: Multiples of these metrics that are tried, and up to which more are while they get better.

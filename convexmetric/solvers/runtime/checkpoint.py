@@ -26,8 +26,6 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Progress
 
-__all__ = ["Checkpoint", "State"]
-
 FORMAT = 1
 #: Largest file that is read.
 MAX_BYTES = 2**32

@@ -10,8 +10,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from convexmetric.solution import Progress as SolveProgress
 
-__all__ = ["ProgressBar"]
-
 
 class ProgressBar:
     """Shows iteration, bounds and gap; the bar is full when the gap reaches ``tol``."""

@@ -12,15 +12,6 @@ from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.solvers.runtime.base import Solver
 
-__all__ = [
-    "FLOAT",
-    "available_memory",
-    "check_memory",
-    "memory_limit",
-    "metric_memory",
-    "readable_bytes",
-]
-
 #: Bytes of a number.
 FLOAT = 8.0
 #: Limit and use of a control group, version 2 and version 1.

@@ -16,28 +16,6 @@ from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ListedHinges, Risk, SeparableRisk
 from convexmetric.risks.query import QueryRisk
 
-__all__ = [
-    "dual_slopes",
-    "frobenius_norm",
-    "linear_part",
-    "need",
-    "need_diagonal_metrics",
-    "need_full_metrics",
-    "need_linear_penalty",
-    "need_planes",
-    "need_smooth_conjugate",
-    "norm_or_trace",
-    "norm_weights",
-    "positive_quadratic",
-    "quadratic_part",
-    "queries_of",
-    "soft_hinges",
-    "squared_norm",
-    "squared_norm_or_none",
-    "trace_weight",
-]
-
-
 NORM_OR_TRACE = "is neither a Frobenius norm nor a trace"
 
 

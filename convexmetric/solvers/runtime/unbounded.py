@@ -20,8 +20,6 @@ from convexmetric.deadline import until_deadline
 from convexmetric.errors import SolverError, UnboundedError
 from convexmetric.problem import MetricProblem
 
-__all__ = ["check_bounded"]
-
 #: The trace of metrics that stand for infinity, and how many directions are tried.
 FAR, STEPS = 1e100, 20
 #: Share of the identity in every direction: a logarithm has no slope at a singular metric.

@@ -25,8 +25,6 @@ from convexmetric.solvers.runtime.requirements import (
     need_linear_penalty,
 )
 
-__all__ = ["LowRankNewton"]
-
 #: Looks at the bound after which it gives up.
 MAX_ROUNDS = 200
 #: Newton steps go on until they promise less than this share of the tolerance or of ``PRIMAL_SHARE`` of the gap.

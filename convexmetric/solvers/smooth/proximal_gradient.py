@@ -24,8 +24,6 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import metric_memory
 from convexmetric.solvers.runtime.requirements import linear_part, squared_norm_or_none
 
-__all__ = ["ProximalGradient"]
-
 #: Give up after this many steps.
 MAX_STEPS = 20_000
 #: Steps between two looks at the certified gap, which count as iterations.

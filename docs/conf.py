@@ -54,6 +54,8 @@ nitpick_ignore = [
     ("py:class", "convexmetric.regularizers.norm_term.NormTerm"),
     ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
     ("py:class", "convexmetric.risks.query.QueryRisk"),
+    ("py:class", "convexmetric.selection.records.Tabled"),
+    ("py:class", "convexmetric.selection.records._PairedTable"),
     ("py:class", "convexmetric.approximate.batches.BatchSolver"),
 ]
 nitpick_ignore_regex = [("py:class", r"(numpy|sklearn)\..*")]
@@ -70,8 +72,8 @@ numpydoc_xref_param_type = False
 
 
 #: Modules that users call by name, as they call the root.
-CALLED = ("audits", "bench", "datasets", "estimators", "evaluation", "features")
-CALLED += ("methods", "selection", "similarity", "solution", "solvers")
+CALLED = ("approximate", "audits", "bench", "datasets", "estimators", "evaluation", "features")
+CALLED += ("papers", "retrieval", "selection", "solution", "solvers", "theory")
 
 
 def records() -> list[str]:

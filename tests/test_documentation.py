@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import tomllib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -29,8 +30,9 @@ PAGES = sorted(
     page for page in DOCS.rglob("*.md") if "_build" not in page.parts and FENCE.search(page.read_text("utf-8"))
 )
 #: What a user calls by its name in the package, or imports from the packages below it.
-PACKAGES = ["", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures", ".methods"]
-PACKAGES += [".regularizers", ".risks", ".selection", ".shards", ".similarity", ".solution", ".solvers"]
+PACKAGES = ["", ".approximate", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures"]
+PACKAGES += [".papers", ".regularizers", ".retrieval", ".risks", ".selection", ".shards", ".solution", ".solvers"]
+PACKAGES += [".theory"]
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +136,28 @@ def test_the_reference_names_everything_that_is_public():
             if (inspect.isclass(public) or inspect.isfunction(public)) and id(public) not in named:
                 missing.append(f"{module.__name__}.{name}")
     assert missing == []
+
+
+def test_the_files_that_recipes_name_are_there():
+    root, text = DOCS.parent, (DOCS / "extending.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/]+\.(?:py|md|rst)|[\w/]+/)`", text))
+    assert len(named) > 40
+    places = [root, root / "convexmetric", root / "convexmetric" / "solvers"]
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in places)] == []
+    tables = re.findall(r"`([A-Z]+)`(?: \(|\n?\s*in )`([\w/]+\.py)`", text)
+    assert {"MEASURES", "LOSSES", "REGULARIZERS", "SUMMANDS", "FORMS", "ESTIMATES", "ROUTES"} <= {
+        name for name, _ in tables
+    }
+    for name, file in tables:
+        assert re.search(rf"^{name}\b", (root / "convexmetric" / file).read_text("utf-8"), re.MULTILINE), name
+
+
+def test_the_table_of_layers_is_that_of_the_contract():
+    contracts = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = [each["layers"] for each in contracts if each.get("containers") == ["convexmetric"]]
+    table = (DOCS / "architecture.md").read_text("utf-8").split("| layer | holds |\n|---|---|\n")[1].split("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines()]
+    assert rows == [layer.split(" | ") for layer in layers]
 
 
 def test_records_describe_every_attribute():

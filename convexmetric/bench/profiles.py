@@ -49,6 +49,10 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
         Relative gap that counts as solved: 1e-1, 1e-2, ..., 1e-6 or what was asked for, which is the default.
     ax : Axes, optional
 
+    Returns
+    -------
+    Axes
+
     Raises
     ------
     InputError
@@ -74,7 +78,17 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
 def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
     """The share of instances that a solver certifies within so many seconds, on a logarithmic axis.
 
-    Parameters and errors are those of :func:`plot_performance_profile`.
+    Arguments and errors are those of :func:`plot_performance_profile`.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    tol : float, optional
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
     """
     times = solve_times(runs, tol)
     seconds = np.maximum(times.seconds, RESOLUTION)
@@ -94,7 +108,16 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
 def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     """Performance profile and data profile side by side, with one legend.
 
-    Parameters and errors are those of :func:`plot_performance_profile`.
+    Arguments and errors are those of :func:`plot_performance_profile`.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    tol : float, optional
+
+    Returns
+    -------
+    Figure
     """
     everything = list(runs)
     figure = Figure(figsize=(13.0, 5.0), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))

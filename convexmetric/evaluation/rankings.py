@@ -79,7 +79,7 @@ def retrieval_scores(
     - ``precision@k``: number of relevant points among the first k, over k, also where p or p + n is less than k
     - ``ndcg-paper@k``: sum of D(t) over the places t <= k of relevant points, over that sum of the perfect ranking,
       D(1) + ... + D(min(k, p)), with D(1) = 1 and D(t) = 1 / log2 t: not the nDCG of reports, which has
-      1 / log2(t + 1) (:func:`score_run`)
+      1 / log2(t + 1) (:func:`~convexmetric.retrieval.score_run`)
 
     Parameters
     ----------

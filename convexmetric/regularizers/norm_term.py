@@ -6,7 +6,7 @@ r"""A norm of the metric, or of its distance to a prior, beside another regulari
 with the dual norm: the Frobenius norm is its own, that of the trace norm is the largest eigenvalue in size, that of a
 sum of sizes is the largest size. So any such Y is a linear term for a problem with omega alone, whose bounds less
 :math:`\langle Y, M_0 \rangle` are bounds here. What a norm has to say is the projection on that ball. A good Y is found
-by :class:`~convexmetric.regularizers.splitting.Splitting`; the bound is made by omega from whatever Y is in the ball.
+by :mod:`convexmetric.regularizers.splitting`; the bound is made by omega from whatever Y is in the ball.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def _weighted(form: str) -> Callable[[np.random.Generator], MetricProblem]:
         if form == "similarity":
             return cm.SimilarityRegressionProblem(X, pairs, rng.random(12), reg=0.2, weights=w)
         signs = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
-        return cm.PairMarginProblem(X, pairs, signs, reg=0.4, margin=(0.5, 1.5), norm=form, weights=w)
+        return cm.PairMarginProblem(X, pairs, signs, reg=0.4, margin=(0.5, 1.5), penalty=form, weights=w)
 
     return make
 

@@ -6,12 +6,12 @@ import inspect
 import pytest
 from catalogue import CATALOGUE, REPRESENTATIVES, instance, names
 
-FOLDERS = ("cones", "comparisons", "measures", "losses", "regularizers", "risks", "methods")
+FOLDERS = ("cones", "comparisons", "measures", "losses", "regularizers", "risks", "papers")
 
 #: Classes that no problem holds, by reason.
 ELSEWHERE = {
     "made of rankings while one is searched": "DenseBlock ListedBlock Ranking Violation",
-    "what a risk hands to solvers and certificates": "CutDual Cuts DualPoint JoinedDual Smoothed SmoothedPairs",
+    "what a risk hands to solvers and certificates": "CutDual Cuts JoinedDual Minorant Smoothed SmoothedPairs",
     "another form of a risk, for solvers": "Blocks Form ImagePass ListedHinges ListedImages ListedPairs Reason",
     "comparisons of a sum of risks, while it is solved": "StackedComparisons",
     "a part of a compiled statement": "RiskStatement",

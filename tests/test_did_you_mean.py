@@ -16,7 +16,7 @@ CALLS = {
     "ndcg": lambda: cm.RankingProblem.from_labels(X, Y, measure="NDCG"),
     "wine": lambda: cm.datasets.load("wines"),
     "ranking-auc-wine-c1": lambda: cm.load_problem("ranking-auc-wine-c-1"),
-    "squared-frobenius": lambda: cm.RankingProblem.from_labels(X, Y, regularizer="squared_frobenius"),
+    "squared-frobenius": lambda: cm.RankingProblem.from_labels(X, Y, penalty="squared_frobenius"),
     "gaussian": lambda: cm.features.make_projection("gausian", X, 2),
     "frobenius": lambda: cm.PairMarginProblem.from_labels(X, Y, penalty="frobenious"),
 }

@@ -74,7 +74,6 @@ BLOCKS = [
     lambda: QuadraticForm(EYE),
     lambda: QuadraticForm(2.0 * EYE),
     lambda: SquaredDistance(1.0, EYE),
-    lambda: SquaredDistance(1.0, np.ones(3)).restricted(np.arange(2)),
     lambda: SquaredDistance(1.0, np.ones(2)),
     lambda: EntrywiseL1(1.0),
     lambda: EntrywiseL1(1.0, diagonal=False),

@@ -41,7 +41,7 @@ class Learner:
         """All pairs of the images, or so many drawn from the balanced oracle."""
         reg = self.times * REG[self.norm]
         return cm.PairMarginProblem.from_labels(
-            X, y, n_pairs=pairs, random_state=seed, reg=reg, norm=self.norm, kernel=KERNEL
+            X, y, n_pairs=pairs, random_state=seed, reg=reg, penalty=self.norm, kernel=KERNEL
         )
 
     def solve(self, problem: cm.PairMarginProblem, tol: float, seconds: float, steps: int, seed: int) -> cm.Solution:
@@ -56,7 +56,7 @@ class Learner:
 
 LEARNERS = {
     "exact": Learner(),
-    "exact-trace": Learner(penalty="trace"),
+    "exact-trace": Learner(norm="trace"),
     "exact-doubled": Learner(times=2.0),
     "descent": Learner(descent=True),
     "descent-printed": Learner(descent=True, as_printed=True),

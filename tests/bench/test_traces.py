@@ -209,7 +209,9 @@ def test_malformed_iterates(solved, arguments, message):
     problem, solution = solved
     full = (*arguments, None, None)[:3] if len(arguments) < 4 else arguments
     with pytest.raises(InputError, match=message):
-        cm.bench.audit_iterates(problem, *full[:3], reference=full[3] if len(full) > 3 else solution)
+        cm.bench.audit_iterates(
+            problem, full[0], seconds=full[1], passes=full[2], reference=full[3] if len(full) > 3 else solution
+        )
 
 
 def test_malformed_solvers(solved):

@@ -737,7 +737,7 @@ def test_refusals_are_printed_as_one_short_line():
     ):  # fmt: skip
         with pytest.raises(CertificateError, match=said), kernel.refusals("it"):
             raise error
-    for check, error in ((kernel.errors.require_valid, CertificateError), (kernel.errors.show, NotProven)):
+    for check, error in ((kernel.errors.require_valid, CertificateError), (kernel.errors.require_proven, NotProven)):
         check(True, "it")
         check(np.True_, "it")
         for false in (False, np.False_, None):

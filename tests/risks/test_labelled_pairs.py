@@ -56,7 +56,7 @@ def test_a_pass_is_that_of_the_list(seed):
         if width > 0.0:
             assert ours.kinks == theirs.kinks
             np.testing.assert_allclose(ours.product(H), theirs.product(H), rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(whole.pull(), listed.pull(), atol=1e-10)
+    np.testing.assert_allclose(whole.within_scatter(), listed.within_scatter(), atol=1e-10)
 
 
 def test_blocks_change_nothing(monkeypatch):

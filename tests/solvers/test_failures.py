@@ -111,7 +111,7 @@ def test_an_interrupt_while_a_prior_is_looked_at_leaves_something_certified(monk
 
         return wrapped
 
-    for name in ("value", "dual_point", "separate"):
+    for name in ("value", "minorant", "separate"):
         monkeypatch.setattr(kind, name, interrupted(getattr(kind, name)))
     with pytest.warns(GapWarning, match="interrupted"):
         solution = cm.solve(problem, solver="cutting-planes")

@@ -57,7 +57,7 @@ def clock(monkeypatch):
 
     monkeypatch.setattr(base, "perf_counter", clock)
     monkeypatch.setattr(deadlines, "check_deadline", ticking)
-    for module in ("threads", "comparisons.rankings"):
+    for module in ("numerics.threads", "comparisons.rankings"):
         monkeypatch.setattr(f"convexmetric.{module}.check_deadline", ticking)
     return clock
 

@@ -168,7 +168,7 @@ class Budget(Zero):
 
     parameters, wanted, optional = "multiplier", "kind limit", "weight"
 
-    def __init__(self, table: Table, arrays: Arrays, *, cone: Cone, points: Array | None) -> None:
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
         self.A, self.limit = cone.matrix(arrays, "spent"), positive(table["limit"], "limit")
         self.most = positive(table["weight"], "weight") if "weight" in table else None

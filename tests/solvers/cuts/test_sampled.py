@@ -35,19 +35,19 @@ def listed_pairs(cone, reg):
 
 
 PROBLEMS = {
-    "auc": cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0),
-    "map": cm.RankingProblem.from_labels(*labelled(), "map", C=10.0),
-    "knn": cm.RankingProblem.from_labels(*labelled(), "knn", k=3, C=10.0),
-    "diagonal": cm.RankingProblem.from_labels(*labelled(), "mrr", C=10.0, diagonal=True),
-    "squared": cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0, penalty="squared-frobenius"),
+    "auc": cm.RankingProblem.from_labels(*labelled(), measure="auc", C=10.0),
+    "map": cm.RankingProblem.from_labels(*labelled(), measure="map", C=10.0),
+    "knn": cm.RankingProblem.from_labels(*labelled(), measure="knn", k=3, C=10.0),
+    "diagonal": cm.RankingProblem.from_labels(*labelled(), measure="mrr", C=10.0, diagonal=True),
+    "squared": cm.RankingProblem.from_labels(*labelled(), measure="auc", C=10.0, penalty="squared-frobenius"),
     "linear term": cm.MetricProblem(
-        cm.RankingProblem.from_labels(*labelled(), "auc", C=10.0).risk,
+        cm.RankingProblem.from_labels(*labelled(), measure="auc", C=10.0).risk,
         SquaredFrobenius(0.1),
         G=np.diag([1.0, 2.0, 0.5, 1.0]),
     ),
     "lists": listed_pairs(PSDCone(5), 0.05),
     "diagonal lists": listed_pairs(NonnegativeDiagonal(5), 0.05),
-    "subspace": cm.RankingProblem.from_labels(*labelled(d=50), "auc", C=10.0),
+    "subspace": cm.RankingProblem.from_labels(*labelled(d=50), measure="auc", C=10.0),
 }
 
 
@@ -116,7 +116,7 @@ def test_an_optimum_of_zero():
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (cm.RankingProblem.from_labels(*labelled(60), "auc"), "too few queries for a sample of 60"),
+        (cm.RankingProblem.from_labels(*labelled(60), measure="auc"), "too few queries for a sample of 60"),
         (PROBLEMS["auc"].subject_to(lambda M: [M[0, 0] <= 1.0]), "neither linear nor quadratic"),
         (cm.load_problem("relative-digits-2000"), "not a sum over the queries of rankings"),
     ],
@@ -160,6 +160,6 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
 
 
 def test_queries_that_are_fewer_than_the_pieces_are_refused():
-    few = cm.RankingProblem.from_labels(*labelled(n=40), "auc", C=10.0)
+    few = cm.RankingProblem.from_labels(*labelled(n=40), measure="auc", C=10.0)
     with pytest.raises(cm.errors.UnsupportedProblemError, match="too few queries"):
         cm.solve(few, solver=cm.solvers.SampledCuttingPlanes(least=4))

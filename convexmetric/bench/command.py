@@ -8,16 +8,10 @@ from typing import Annotated
 
 import typer
 
+from convexmetric.bench import reports
 from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import Run, read_runs
-from convexmetric.bench.reports import (
-    benchmark_markdown,
-    benchmark_table,
-    instance_record,
-    instances_table,
-    run_record,
-)
 from convexmetric.cli.shared import (
     AsJson,
     Quiet,
@@ -38,9 +32,9 @@ def list_(as_json: AsJson = False) -> None:
     """List the instances, with certified bounds on their optimal values."""
     instances = [load_instance(name) for name in list_problems()]
     if as_json:
-        print_json([instance_record(instance) for instance in instances])
+        print_json([reports.instance_record(instance) for instance in instances])
     else:
-        console().print(instances_table(instances))
+        console().print(reports.instances_table(instances))
 
 
 @app.command()
@@ -104,7 +98,7 @@ def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -
     from convexmetric.plotting import save_picture
 
     table, picture = folder / "table.md", folder / "profile.png"
-    figure, text = plot_benchmark(runs, tol), benchmark_markdown(runs, tol)
+    figure, text = plot_benchmark(runs, tol), reports.benchmark_markdown(runs, tol)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -113,7 +107,7 @@ def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -
         unfinished.write_text(text, encoding="utf-8")
     save_picture(figure, picture)
     if as_json:
-        print_json([run_record(run) for run in runs])
+        print_json([reports.run_record(run) for run in runs])
     else:
-        console().print(benchmark_table(runs))
+        console().print(reports.benchmark_table(runs))
     say(f"table: {table}\npicture: {picture}")

@@ -26,8 +26,7 @@ from convexmetric.cli.shared import (
 )
 from convexmetric.errors import InputError
 from convexmetric.files import check_solution_path
-from convexmetric.retrieval.collections import adapt as adapt_vectors
-from convexmetric.retrieval.collections import adapt_record, read_collection, read_vectors, save_adapter
+from convexmetric.retrieval import collections
 from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
 
@@ -88,15 +87,15 @@ def adapt(
     settings = {"C": weights or None, "cv": cv, "level": level, "unjudged": unjudged, "relevant_from": relevant_from}
     limits = {"tol": tol, "max_seconds": max_seconds, "progress": not quiet}
     with noted():
-        collection = read_collection(corpus, queries, qrels, corpus_ids, query_ids)
-        adapter, interrupted = adapt_vectors(collection, measure=measure, learn=learn or None, **settings, **limits)
+        collection = collections.read_collection(corpus, queries, qrels, corpus_ids, query_ids)
+        adapter, interrupted = collections.adapt(collection, measure=measure, learn=learn or None, **settings, **limits)
     solution = adapter.solution_
     if as_json:
-        print_json(adapt_record(adapter))
+        print_json(collections.adapt_record(adapter))
     else:
         _print_adapter(adapter)
     if save is not None:
-        save_adapter(save, adapter)
+        collections.save_adapter(save, adapter)
         say(f"adapter: {save}")
     if report is not None:
         from convexmetric.retrieval.html_report import write_adapter_report
@@ -164,7 +163,7 @@ def export(
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")
     adapter = read_adapter(file, form)
-    vectors = None if corpus is None else read_vectors(corpus)
+    vectors = None if corpus is None else collections.read_vectors(corpus)
     write_export(adapter, target, to, form, vectors)
     rank, d = adapter.components.shape
     say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")

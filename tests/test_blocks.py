@@ -54,7 +54,7 @@ def test_an_exact_penalty_has_the_optimum_of_its_constraint():
     lengths = (V**2).sum(axis=1)
     bounds = np.where(SIMILAR, np.quantile(lengths, 0.05), np.quantile(lengths, 0.95))
     risk = SeparableRisk(PairDistances(X, PAIRS, SIGNS, CONE), ItakuraSaito(0.3, bounds, SIGNS))
-    hard, soft = (cm.MetricProblem(risk, Budget(SCATTER, *price)) for price in ((), (1.0, 20.0)))
+    hard, soft = (cm.MetricProblem(risk, Budget(SCATTER, **price)) for price in ({}, {"limit": 1.0, "weight": 20.0}))
     assert cm.solve(hard, tol=1e-8).upper_bound == pytest.approx(cm.solve(soft, tol=1e-8).upper_bound, rel=1e-7)
 
 

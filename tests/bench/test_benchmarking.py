@@ -146,7 +146,7 @@ def test_a_conic_solver_that_is_not_installed_is_a_row():
         ({"tol": 2.0}, "tol must be"),
         ({"max_seconds": -1.0}, "max_seconds must be"),
         ({"max_seconds": math.inf}, "max_seconds must be"),
-        ({"jobs": 0}, "n_jobs must be"),
+        ({"n_jobs": 0}, "n_jobs must be"),
         ({"threads": 1.5}, "threads must be"),
         ({"solvers": "exact"}, "solvers must be a list"),
         ({"solvers": []}, "solvers is empty"),

@@ -386,7 +386,7 @@ def towards_a_prior(kind, prior, reg, diagonal=False):
     X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
     if kind == "triplets":
         return cm.TripletProblem.from_labels(X, y, n_same=None, n_other=None, reg=reg, prior=prior, diagonal=diagonal)
-    options = {"regularizer": "squared-frobenius", "prior": prior, "diagonal": diagonal}
+    options = {"penalty": "squared-frobenius", "prior": prior, "diagonal": diagonal}
     return cm.RankingProblem.from_labels(X, y, measure=kind, C=20.0 / reg, **options)
 
 

@@ -252,12 +252,12 @@ def test_bounds_that_cross_by_more_than_noise_are_an_error(monkeypatch):
     for more, crossed in ((1e-8, False), (1e-3, True)):
         gap = solution.gap + more
         monkeypatch.setattr(user_terms, "solve_conic", lambda program, gap=gap: exact(program) * (1.0 + gap))
-        given = solution.certificate.M, solution.certificate.dual, lambda M: [cp.trace(M) <= 0.5]
+        M, dual = solution.certificate.M, solution.certificate.dual
         if crossed:
             with pytest.raises(CrossedBoundsError, match="is above the upper bound"):
-                cm.certify(problem, *given)
+                cm.certify(problem, M, dual, constraints=lambda M: [cp.trace(M) <= 0.5])
         else:
-            assert 0.0 <= cm.certify(problem, *given).gap <= 1e-6
+            assert 0.0 <= cm.certify(problem, M, dual, constraints=lambda M: [cp.trace(M) <= 0.5]).gap <= 1e-6
 
 
 def test_a_verdict_on_a_metric_under_constraints():

@@ -164,7 +164,7 @@ def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
         document, arrays = contents
         points = arrays["points"] + size * np.abs(arrays["points"]).max()
         changed = written(tmp_path / "other.npz", (document, arrays | {"points": points}))
-        found = difference(*checker.read(changed), problem, tolerance)
+        found = difference(*checker.read(changed), problem, tolerance=tolerance)
         assert bool(found) is not same
         assert found.deviation == pytest.approx(size, rel=0.5)
         assert found.what == ("" if same else "the array points")
@@ -482,8 +482,13 @@ def test_solutions_and_estimators_bring_their_problem(tmp_path):
         cm.write_certificate(path, estimator)
     solution = estimator.fit(iris.X, iris.y).solution_
     verdicts = [
-        cm.write_certificate(path, *given)
-        for given in ((estimator,), (solution,), (solution.problem, estimator), (solution.problem, solution))
+        cm.write_certificate(path, given, **of)
+        for given, of in (
+            (estimator, {}),
+            (solution, {}),
+            (solution.problem, {"solution": estimator}),
+            (solution.problem, {"solution": solution}),
+        )
     ]
     assert len({(verdict.lower, verdict.upper, verdict.sha256) for verdict in verdicts}) == 1
     assert verdicts[0].gap == pytest.approx(solution.gap, rel=1e-6)

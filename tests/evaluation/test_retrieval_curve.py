@@ -75,9 +75,9 @@ def test_ties_and_queries_without_relevant_items():
         ((np.zeros((1, 2)), np.ones((2, 1))), "relevant must have the shape"),
         ((np.zeros((1, 2)), [[0, 2]]), "relevant must hold only 0 and 1"),
         ((np.zeros((1, 2)), [[0, 0]]), "no query has a relevant item"),
-        ((np.zeros((1, 2)), [[0, 1]], [1.5]), "levels must be numbers from 0 to 1"),
+        ((np.zeros((1, 2)), [[0, 1]], {"levels": [1.5]}), "levels must be numbers from 0 to 1"),
     ],
 )
 def test_malformed_arguments(arguments, message):
     with pytest.raises(InputError, match=message):
-        cm.evaluation.retrieval_curve(*arguments)
+        cm.evaluation.retrieval_curve(*arguments[:2], **dict(*arguments[2:]))

@@ -81,8 +81,8 @@ def test_scores_of_all_rankings_of_small_lists_are_the_plain_definitions():
 
 def test_precision_divides_by_k_whatever_there_is():
     X = np.arange(1.0, 7.0)[:, None]
-    lists = [[0, 3, 4, 5]], [[1, 2]], [[0.0]]
-    assert retrieval_scores([1.0], X, *lists, k=3)["precision@3"] == pytest.approx(1 / 3)
+    lists = [[0, 3, 4, 5]], [[1, 2]]
+    assert retrieval_scores([1.0], X, *lists, queries=[[0.0]], k=3)["precision@3"] == pytest.approx(1 / 3)
     scores = retrieval_scores([1.0], X, [[0, 2, 3, 4]], [[1, 5]], queries=[[0.0]], k=[3, 10])
     assert scores["precision@3"] == pytest.approx(2 / 3)
     assert scores["precision@10"] == pytest.approx(4 / 10)

@@ -256,9 +256,9 @@ def test_the_axes_given_are_drawn_on_and_pyplot_is_left_alone(solution, data):
     axes = Figure().subplots(1, 3)
     assert plot_bounds(solution, axes[0]) is axes[0]
     assert plot_gap(solution, axes[1]) is axes[1]
-    assert plot_embedding(*data, None, axes[2]) is axes[2]
+    assert plot_embedding(*data, None, ax=axes[2]) is axes[2]
     before = dict(matplotlib.rcParams)
-    plot_solution(solution, *data)
+    plot_solution(solution, data[0], y=data[1])
     assert pyplot.get_fignums() == []
     assert dict(matplotlib.rcParams) == before
 
@@ -278,7 +278,7 @@ def test_the_whole_picture_has_bounds_gap_before_and_after(solution, data, tmp_p
 
 
 def test_texts_do_not_overlap(solution, data):
-    figure = plot_solution(solution, *data, target_names=["a", "b", "c"])
+    figure = plot_solution(solution, data[0], y=data[1], target_names=["a", "b", "c"])
     figure.suptitle("A title over everything")
     FigureCanvasAgg(figure).draw()
     texts = [figure._suptitle]

@@ -149,8 +149,8 @@ def test_a_problem_with_some_of_its_queries():
         ({"C": []}, "C is empty"),
         ({"C": 3.0}, "C must be a sequence"),
         ({"C": [-1.0]}, "C must be positive"),
-        ({"folds": 1}, "cv must be an integer of at least 2"),
-        ({"folds": 12}, None),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
+        ({"cv": 12}, None),
         ({"score": []}, "score is empty"),
         ({"score": "accuracy"}, "score 'accuracy' must be accuracy@k with a number for k"),
         ({"score": "auc@3"}, "score 'auc@3' must be 'auc' without k"),
@@ -159,7 +159,7 @@ def test_a_problem_with_some_of_its_queries():
     ],
 )
 def test_malformed_arguments(points, change, message):
-    arguments = {"C": [1.0], "folds": 3, "tol": 0.1} | change
+    arguments = {"C": [1.0], "cv": 3, "tol": 0.1} | change
     if message is None:
         cm.cross_validate(*points, **arguments)
         return

@@ -50,7 +50,7 @@ def solve(problem, solver, tol=1e-6, **limits):
 )
 def test_newton_and_proximal_gradient_agree(alpha, beta):
     problem = cross_modal(alpha, beta)
-    newton, proximal = (solve(problem, solver, solver=1e-8) for solver in ("low-rank-newton", "proximal-gradient"))
+    newton, proximal = (solve(problem, solver, tol=1e-8) for solver in ("low-rank-newton", "proximal-gradient"))
     assert newton.status == "optimal"
     assert proximal.gap <= 1e-6
     assert newton.lower_bound <= proximal.upper_bound
@@ -72,7 +72,7 @@ def test_the_zero_metric_is_certified_at_once():
 def test_newton_reaches_the_optimum_from_any_start(seed):
     """The optimum is global: a start of low or full rank, near or far, makes no difference."""
     problem = cross_modal(0.3, 0.01)
-    optimum = solve(problem, "low-rank-newton", solver=1e-9)
+    optimum = solve(problem, "low-rank-newton", tol=1e-9)
     rng = np.random.default_rng(seed)
     B = 10.0 ** rng.uniform(-2, 1) * rng.standard_normal((1 + seed, problem.cone.d))
     from convexmetric.solvers import Monitor
@@ -87,9 +87,9 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
 def test_a_small_growth_reaches_it_as_well(monkeypatch):
     monkeypatch.setattr(low_rank_newton, "FACTOR", FactorSettings(grow=1))
     problem = cross_modal(0.1, 0.0)
-    one = solve(problem, "low-rank-newton", solver=1e-8)
+    one = solve(problem, "low-rank-newton", tol=1e-8)
     assert one.status == "optimal"
-    assert one.upper_bound == pytest.approx(solve(problem, "proximal-gradient", solver=1e-7).upper_bound, rel=1e-7)
+    assert one.upper_bound == pytest.approx(solve(problem, "proximal-gradient", tol=1e-7).upper_bound, rel=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_any_smooth_loss_of_listed_comparisons(make, newton):
     assert proximal.status == "optimal"
     assert (cm.solvers.LowRankNewton().unsupported(problem) is None) == newton
     if newton:
-        exact = solve(problem, "low-rank-newton", solver=1e-9)
+        exact = solve(problem, "low-rank-newton", tol=1e-9)
         assert exact.status == "optimal"
         assert proximal.lower_bound <= exact.upper_bound <= proximal.upper_bound * (1 + 1e-9)
 
@@ -119,7 +119,7 @@ def test_they_agree_with_cvxpy(name):
     problem, optimum = conic(name)[:2]
     for solver in (cm.solvers.LowRankNewton(), cm.solvers.ProximalGradient()):
         if solver.unsupported(problem) is None:
-            solution = solve(problem, solver, solver=1e-7)
+            solution = solve(problem, solver, tol=1e-7)
             assert solution.upper_bound == pytest.approx(optimum, rel=1e-6)
             assert solution.lower_bound == pytest.approx(optimum, rel=1e-6)
 
@@ -130,26 +130,26 @@ def test_they_agree_with_cvxpy(name):
 def test_they_stop_when_told(solver, monkeypatch):
     monkeypatch.setattr(proximal_gradient, "LOOK_EVERY", 1)
     problem = cross_modal(0.1, 0.0)
-    assert solve(problem, solver, solver=1e-12, max_iter=2).status == "max_iter"
-    assert solve(problem, solver, solver=1e-12, max_seconds=1e-9).status == "max_seconds"
+    assert solve(problem, solver, tol=1e-12, max_iter=2).status == "max_iter"
+    assert solve(problem, solver, tol=1e-12, max_seconds=1e-9).status == "max_seconds"
     with pytest.warns(GapWarning):
         cm.solve(problem, 1e-12, solver=solver, max_iter=1)
 
 
 def test_checkpoints_go_on(tmp_path):
     problem = cross_modal(0.1, 0.0)
-    first = solve(problem, "low-rank-newton", solver=1e-10, max_iter=2, checkpoint=tmp_path / "state.npz")
-    again = solve(problem, "low-rank-newton", solver=1e-8, checkpoint=tmp_path / "state.npz")
+    first = solve(problem, "low-rank-newton", tol=1e-10, max_iter=2, checkpoint=tmp_path / "state.npz")
+    again = solve(problem, "low-rank-newton", tol=1e-8, checkpoint=tmp_path / "state.npz")
     assert again.status == "optimal"
     assert again.history[: len(first.history)] == first.history
 
 
 def test_descent_reaches_the_optimum_once_there_are_rows_enough():
     problem = cross_modal(0.5, 0.01)
-    optimum = solve(problem, "low-rank-newton", solver=1e-9)
+    optimum = solve(problem, "low-rank-newton", tol=1e-9)
     distances = []
     for c in range(1, optimum.rank + 2):
-        found = solve(problem, cm.approximate.FactoredDescent(c, accuracy=1e-13), solver=1e-12)
+        found = solve(problem, cm.approximate.FactoredDescent(c, accuracy=1e-13), tol=1e-12)
         assert found.lower_bound <= optimum.upper_bound
         assert found.upper_bound >= optimum.lower_bound
         assert np.linalg.matrix_rank(found.M, tol=1e-9 * abs(found.M).max()) <= c

@@ -36,7 +36,7 @@ class DenseTriplets:
 
     @property
     def entries(self) -> int:
-        """Numbers in all rows."""
+        """Number of entries of all rows."""
         return len(self.triplets) * self.X.shape[1]
 
     def forward(self, w: Array) -> Array:
@@ -79,7 +79,7 @@ class SparseTriplets:
 
     @property
     def entries(self) -> int:
-        """Numbers in all rows, at most."""
+        """Upper bound on the number of entries of all rows."""
         return int(np.diff(self.X.indptr)[self.triplets[:, 1:]].sum())
 
     def forward(self, w: Array) -> Array:
@@ -118,7 +118,7 @@ class SparseTriplets:
         over_rows(_entries, len(triplets), self._work(len(triplets)), *arguments)
 
     def _work(self, triplets: int) -> int:
-        """Entries that so many triplets have, about."""
+        """Estimated number of entries of the rows of ``triplets`` triplets."""
         return 2 * triplets * self.X.nnz // self.X.shape[0]
 
 

@@ -59,7 +59,7 @@ def triplets_from_labels(
         raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is farther than another")
     rules = [_rule(rule, classes, counts, f"also[{r}]") for r, rule in enumerate(also)]
     n = codes.size
-    # A lower bound where rules overlap; nothing but the guard against waiting for ever depends on it.
+    # A lower bound where rules overlap; only the guard against an endless loop depends on it.
     same_label = float(np.sum(counts * (counts - 1.0) * (n - counts)))
     fitting = max([same_label, *(_count(rule, counts) for rule in rules)])
     if fitting == 0:

@@ -34,7 +34,7 @@ class AUC(Measure):
     pairwise: ClassVar[bool] = True
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

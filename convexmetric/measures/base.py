@@ -74,7 +74,7 @@ class Measure(ABC):
         """
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """What relevant item i adds to the score of a retrieval, by the plain definition of the measure.
+        """Gain of relevant item i for scores of a retrieval, by the plain definition of the measure.
 
         Equal to :meth:`gains` unless the measure has k places and the query fewer than k relevant items:
         the perfect ranking may then score less than 1. A subclass that overrides only :meth:`gains` uses those.

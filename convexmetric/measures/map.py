@@ -42,7 +42,7 @@ class AveragePrecision(Measure):
     title: ClassVar[str] = "mean average precision"
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

@@ -33,7 +33,7 @@ class ReciprocalRank(Measure):
     title: ClassVar[str] = "mean reciprocal rank"
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

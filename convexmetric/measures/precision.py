@@ -1,4 +1,4 @@
-r"""Precision at k: the share of relevant items in the first k places.
+r"""Precision at k: the fraction of relevant items in the first k places.
 
 .. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}
 

@@ -1,6 +1,6 @@
 """Natural ranking by distance, with ties resolved, for scores.
 
-Items are ranked by (distance, row in the corpus). Relevance has no say in it: a metric that cannot tell points apart,
+Items are ranked by (distance, row in the corpus). Relevance does not matter: a metric that cannot tell points apart,
 such as zero, scores what the order of the rows happens to be worth. (The separation oracle may order ties as it
 likes: equal distances have equal parts in its objective.)
 """

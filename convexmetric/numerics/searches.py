@@ -52,8 +52,8 @@ def concave_maximum(
 ) -> tuple[float, float, float]:
     """Maximise a concave function between a point where it rises and one where it does not.
 
-    The tangents of both sides meet at the next point, in an upper bound; for functions that are piecewise linear, or
-    smooth, steps of bisection, or to the maximum of a parabola, are taken as well.
+    The next point is where the tangents at both ends meet, which also gives an upper bound. Where that is slow (many
+    bends, or none), the middle of the interval and the maximum of a parabola are tried as well.
 
     Parameters
     ----------

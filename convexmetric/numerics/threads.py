@@ -1,4 +1,4 @@
-"""As many threads as the work is worth.
+"""Limits on the threads of BLAS, OpenMP and compiled loops, in proportion to the work.
 
 Solves of small problems are thousands of small matrix products. Handing each to many threads costs more than the
 product: at d = 13, four threads take five times as long as one, and far longer on a busy machine.

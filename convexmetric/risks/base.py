@@ -1,7 +1,7 @@
 r"""The contract of a risk.
 
-A risk is a sum of convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`, which it may say
-are nonnegative. Two kinds of dual point bound it from below, and hence the problem:
+A risk is a sum of convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`, which
+it may declare nonnegative. Two kinds of dual point bound it from below, and hence the problem:
 
 - multipliers u of its comparisons,
   :math:`R(M) \ge -\sum_t \ell_t^*(-u_t) - \langle \sum_t u_t D_t, M \rangle`;
@@ -331,7 +331,7 @@ class Risk(ABC):
     @property
     @abstractmethod
     def part_kind(self) -> str:
-        """What a part is called: a query, an anchor, a triplet, a pair, a point."""
+        """Name of a part in messages: a query, an anchor, a triplet, a pair, a point."""
 
     @abstractmethod
     def part_values(self, M: Array) -> Array:

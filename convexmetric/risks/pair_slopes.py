@@ -11,7 +11,7 @@ between adds
 
 .. math:: \tfrac12 + \tfrac1w \Bigl[ (x_{b_j} - k_j) + \sum_{l = b_j + 1}^{i} (x_l - x_{l-1}) \Bigr],
 
-which a running sum over i keeps, whose terms are all below w: it loses no digits however narrow the kink is.
+which a running sum over i keeps, whose terms are all below w: it loses no digits however small the width is.
 
 A block is ``values, dense, first, lists`` as in :mod:`convexmetric.measures.rows`.
 """

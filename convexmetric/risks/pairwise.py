@@ -103,7 +103,7 @@ class Smoothed:
     point : DualPoint
         Minorant of the slopes as multipliers; ``-point.S`` is the gradient of the smoothed risk.
     kinks : int
-        Number of pairs on the kink.
+        Number of active pairs (:math:`|t| < w/2`).
     places : (K, 3) int array
         A systematic sample of active pairs: query, place in its list of positives and in its list of negatives.
     sample : (K, 3) int array

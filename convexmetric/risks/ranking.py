@@ -222,7 +222,7 @@ class RankingRisk(QueryRisk):
         return found
 
     def every_ranking(self, q: int) -> list[Ranking]:
-        """All rankings of a query that differ in an inverted pair and have one, by brute force.
+        """All rankings of a query but the perfect one, one for each set of inverted pairs, by brute force.
 
         Raises
         ------

@@ -5,7 +5,7 @@ r"""Risks with two derivatives.
 
 The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
 weight one (:func:`~convexmetric.risks.tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative is
-needed as a product with B only, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
+needed only as a product with B, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Refusals of files, and proofs that fail."""
+"""Errors: files that are refused, and proofs that fail."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def require_proven(holds: Any, message: str) -> None:
 
 @contextlib.contextmanager
 def refusals(what: str) -> Iterator[None]:
-    """Whatever goes wrong with a forged file, memory and recursion included, is a refusal that says what it was."""
+    """Turn every error in the block, memory and recursion included, into a refusal that names ``what``."""
     try:
         yield
     except CertificateError:

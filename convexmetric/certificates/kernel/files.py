@@ -1,4 +1,4 @@
-"""What a file holds: its hashes, and numbers and arrays of which nothing is taken for granted."""
+"""Checked access to what a file holds: its hashes, numbers and arrays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 
 
 def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
-    """Description and arrays, if they are of this format and version and have the hashes that are said."""
+    """Return description and arrays if format, version and hashes are right; refuse otherwise."""
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
     known = document["format"] == FORMAT and document["version"] == VERSION
@@ -74,7 +74,7 @@ def positive(text: Any, what: str) -> Fraction:
 
 
 def natural(value: Any, what: str, least: int = 0, most: int = 2**40) -> int:
-    """An integer of the description, at least ``least`` and below ``most``."""
+    """Read an integer of the description, at least ``least`` and below ``most``."""
     known = isinstance(value, int) and not isinstance(value, bool) and least <= value < most
     require_valid(known, f"{what} must be an integer of at least {least} and below {most}")
     return int(value)
@@ -95,13 +95,13 @@ class Arrays:
         self.arrays, self.used, self.prefix = arrays, set[str](), ""
 
     def of(self, start: str, number: int) -> Arrays:
-        """Arrays of one risk or regularizer of a sum, by names without their beginning."""
+        """Arrays of one summand, under names without its prefix."""
         made = copy.copy(self)
         made.prefix = start.format(number)
         return made
 
     def _named(self, name: str) -> str:
-        """A name in the file: of points those that all risks of a sum share, where one has none of its own."""
+        """Name of an array in the file: summands without points of their own share those of the sum."""
         own = self.prefix + name
         return name if name == "points" and own not in self.arrays else own
 
@@ -126,7 +126,7 @@ class Arrays:
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:
-    """The class of a kind of block, of which a table has the keys."""
+    """Find the class of a block by its kind, and check the keys of its table."""
     kind = table.get("kind") if isinstance(table, dict) else None
     require_valid(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
     found = known[str(kind)]
@@ -135,5 +135,5 @@ def entry(known: dict[str, Any], table: Any, what: str) -> Any:
 
 
 def of_rows(name: str) -> bool:
-    """Whether an array is that of a dual point, of a risk or of one of a sum."""
+    """Whether an array has rows of a dual point, of a risk or of a summand."""
     return re.sub(f"^{SUMMAND.format('[0-9]+')}", "", name) in OF_ROWS

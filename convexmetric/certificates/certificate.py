@@ -32,9 +32,9 @@ from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
 from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
-#: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
+#: A positive lower bound below this is set to zero: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
-#: Share of bounds of grade conic by which they may cross: what the conic solver makes of the smallest tasks.
+#: Relative amount by which bounds of grade conic may cross: the error of the conic solver on the smallest problems.
 NOISE = 1e-6
 
 

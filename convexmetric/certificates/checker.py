@@ -40,10 +40,10 @@ Array = NDArray[Any]
 MAX_TABLE = 2**24
 #: Default limit on the operations of a proof, each about a nanosecond of one core.
 MAX_WORK = 2e12
-#: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
-#: one with logarithms, and a row of a table of rankings.
+#: Operations of a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
+#: a query with logarithms, and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
-#: A proven relative gap above which a verdict begins with it.
+#: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
 #: Losses without a logarithm.
 CHEAP = ("hinge", "absolute", "squared", "hard", "negative root")
@@ -222,7 +222,7 @@ LISTS = Estimate(
     lambda risk: {"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())},
 )
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
-#: By the kernel's class, of all risks that are no sums.
+#: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,

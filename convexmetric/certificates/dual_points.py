@@ -204,7 +204,7 @@ class Form(NamedTuple):
 
 
 LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_comparisons)
-#: By the kernel's class.
+#: Formats by the kernel's classes of risks.
 FORMS: dict[type, Form] = {
     kernel.SumRisk: Form(_sum, _rows_of_sum),
     kernel.ListRisk: LISTS,

@@ -22,7 +22,7 @@ from convexmetric.problem import MetricProblem
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
 
-#: Product of numerator and denominator below which a fraction is no accident: one float in a thousand is near one.
+#: Largest product of numerator and denominator of a simple fraction: one float in a thousand is near one by chance.
 SIMPLE = 10**12
 
 

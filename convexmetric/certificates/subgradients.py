@@ -22,7 +22,7 @@ from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
 
-#: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
+#: Fractions by which the scaling is backed off, tried in this order until the kernel accepts the dual point.
 BACKOFFS = (0.0, *(2.0**-k for k in range(50, 19, -3)), 1.0)
 
 
@@ -107,7 +107,7 @@ class _Summands:
         if not np.isfinite(S).all():
             backoff, S = 1.0, np.zeros_like(S)
         parts, given = omega.parts if isinstance(omega, SumRegularizer) else [omega], hints.get("slopes", [])
-        #: Whether there is another one than norms.
+        #: Whether there is a summand besides the norms with given subgradients.
         self.more = len(parts) > len(given)
         each = parts if self.more else [*parts, Zero({}, kernel.Arrays({}), cone, None)]
         rules = [RULES[type(part)](part, cone, backoff, whole, hints) for part in each[: len(given) + 1]]

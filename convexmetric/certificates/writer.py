@@ -34,14 +34,14 @@ from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
-#: How far up a metric is scaled, step by step, to keep hard margins beyond rounding.
+#: Relative amounts by which a metric is scaled up, tried in turn, until hard margins hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
-#: By how much the statement and the problem may differ at a metric: relative to the sizes of their terms, and in
-#: estimates of rounding, of which the checker's bounds may be this much more careful.
+#: Allowed difference of statement and problem at a metric: relative to the sizes of their terms, and in
+#: multiples of the estimated rounding, which the checker's bounds may exceed by this factor.
 AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
-#: The largest bound of a file.
+#: Largest absolute value of a bound in a file.
 MOST = 10**300
-#: A relative gap that proven bounds may have, whatever the solution's is, and how often the solution's.
+#: Proven relative gap below which no warning is given, and the largest multiple of the solution's gap without one.
 CLOSE, WEAKER = 1e-6, 2.0
 
 

@@ -62,22 +62,22 @@ from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
-#: What rounding is allowed, relative to the magnitudes met; and what a conic solver is.
+#: Tolerances relative to the magnitudes met: for rounding, and for a conic solver.
 ROUNDING, CONIC = 1e-8, 1e-4
-#: CLARABEL's absolute tolerance; metrics smaller than this, or larger than its inverse, are not for CLARABEL.
+#: CLARABEL's absolute tolerance; CLARABEL is not used on metrics smaller than this, or larger than its inverse.
 SOLVED = 1e-8
 #: Statements of more rows, or of more rows times coordinates of the metric, are not solved.
 STATEMENT_ROWS, STATEMENT_SIZE = 3_000, 100_000
-#: Bounds that are tried at least, and times the coordinates of the cone; and of these the ones, times the coordinates,
-#: for which CVXPY searches a metric that is worth less.
+#: Numbers of random bounds tried: at least, and in total over the coordinates of the cone; and the number of those,
+#: over the coordinates, for which CVXPY searches for a metric with a lower objective.
 BOUNDS, BOUNDS_OF_ONE, SEARCHES_OF_ONE = 12, 2_000, 2_000
-#: Metrics and margins grow until a risk or a loss is so many times what it is at zero: more hides the rounding of less.
+#: Largest multiple of their value at zero that risks and losses reach at test points: beyond, rounding hides errors.
 LARGEST = 1e6
 #: Lengths of metrics at which bounds are tried.
 LENGTHS: Array = np.array([1.0, *np.logspace(-3, 3, 13)])
-#: What overflows has been as large as this before.
+#: A value that overflows must have exceeded this at smaller arguments.
 NEARLY_INFINITE = 1e150
-#: Parts up to which each is a group of its own.
+#: Up to so many parts, each is a group of its own.
 OWN_GROUPS = 40
 
 
@@ -148,7 +148,7 @@ class _Block:
 
     kind: str
     block: Any
-    #: Rounding may be that of this magnitude everywhere: terms that cancel do not show theirs.
+    #: Least magnitude to which rounding is relative: terms that cancel are not seen in the result.
     least: float = 0.0
 
     def of_size(self, values: list[Any]) -> _Block:

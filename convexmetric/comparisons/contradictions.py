@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from convexmetric.comparisons.triplets import Triplets
 
-#: Margins below this share of the largest squared differences count as none.
+#: Margins below this fraction of the largest squared differences count as zero.
 SMALLEST_MARGIN = 1e-10
 
 

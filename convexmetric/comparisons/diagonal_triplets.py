@@ -19,8 +19,8 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-#: Parts into which work is cut for threads, at most, and triplets from which another part pays. Not a matter of how
-#: many threads there are, so that sums do not depend on it.
+#: Largest number of parts into which work is cut for threads, and triplets per part. Independent of the number of
+#: threads, so that sums do not depend on it.
 CHUNKS, CHUNK = 32, 2_000
 
 

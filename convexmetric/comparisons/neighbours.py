@@ -13,9 +13,9 @@ from convexmetric.comparisons.relevance import Relevance
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
-#: Distances held at a time.
+#: Largest number of distances held at a time.
 BLOCK = 2**22
-#: Items of which the nearest bound how far the nearest of all are.
+#: Size of the first sample of items, whose nearest bound the distances of the nearest of all.
 SOME = 1000
 
 

@@ -12,11 +12,11 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
-#: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
+#: Largest absolute value of an entry: sums of squared distances, and the squares of these, stay finite.
 LARGEST = 1e60
-#: Largest entry of points that are not all zero must be above this: the same products do not underflow.
+#: The largest absolute entry must exceed this, unless all are zero: squares of squared distances do not underflow.
 SMALLEST = 1e-60
-#: Ranges of a column from which on its offset is subtracted; at least one, for that to be exact.
+#: An offset is subtracted if it is at least so many times the range of its column; >= 1, so that this is exact.
 OFFSET = 16.0
 
 

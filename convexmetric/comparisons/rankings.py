@@ -37,9 +37,9 @@ from convexmetric.numerics.threads import over_rows
 
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
-#: Distances for each entry of a metric from which its eigenvectors are worth their time.
+#: Least number of distances per entry of a metric for which computing its eigenvectors pays.
 THIN_FROM = 30.0
-#: Share of the corpus that must be listed on average for whole rows of distances to be cheaper.
+#: Fraction of the corpus that must be listed on average for whole rows of distances to be cheaper.
 DENSE_FROM = 0.05
 
 

@@ -14,7 +14,7 @@ from convexmetric.errors import InputError
 
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
-#: Draws beyond which the rejection of almost everything is an error rather than a wait.
+#: Expected draws beyond which an error is raised, as almost all would be rejected.
 MAX_DRAWS = 10**9
 
 

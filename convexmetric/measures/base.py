@@ -47,15 +47,15 @@ SHORT = ("cut", "printed")
 class Measure(ABC):
     """Score of rankings in [0, 1], 1 for the perfect one."""
 
-    #: What a user types, and the measure's name in prose.
+    #: Name by which a user asks for the measure, and which is used in prose.
     name: ClassVar[str]
-    #: Its name in tables, where another measure is known by the one that a user types.
+    #: Name in tables; empty if it is ``name``. It differs where tables elsewhere use ``name`` for another measure.
     shown: ClassVar[str] = ""
     title: ClassVar[str]
     #: Whether ``Delta`` is the mean of inverted pairs, ``g(i, b) = (n - b) / (p n)``, so that the risk is a hinge for
-    #: each pair. A subclass with gains of its own does not inherit the claim.
+    #: each pair. A subclass that overrides :meth:`gains` does not inherit it.
     pairwise: ClassVar[bool] = False
-    #: Length of the head of the list that counts; 0 where all of it does.
+    #: Number of places that count; 0 where all of them do.
     k: int = 0
 
     def __init_subclass__(cls, **options: Any) -> None:

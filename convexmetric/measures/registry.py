@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", bound=type[Measure])
 
 #: Ranking measures by the name a user types.
 MEASURES: dict[str, type[Measure]] = {}
-#: Compiled oracles. A subclass is another measure: its gains may be others.
+#: Compiled oracles by exact class: a subclass may have other gains.
 COMPILED: dict[type[Measure], Callable[..., None]] = {}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-#: A step is accepted where the objective changes by this share of what the slope promises (Armijo 1966).
+#: A step is accepted where the objective changes by this fraction of what the slope predicts (Armijo 1966).
 SUFFICIENT = 1e-4
 
 #: A place on the line, the value of a function there and its slope.

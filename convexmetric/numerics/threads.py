@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from convexmetric.deadline import check_deadline, until_deadline
 
-#: Variables that say how many threads a library takes; read when it is loaded.
+#: Environment variables that set the number of threads of a library; read when it is loaded.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -27,13 +27,13 @@ THREAD_VARIABLES = (
     "RAYON_NUM_THREADS",
 )
 
-#: Multiplications in one product from which a second thread pays, and from which all do.
+#: Multiplications in one product from which a second thread pays, and from which all threads do.
 TWO_THREADS, ALL_THREADS = 2e7, 2e9
-#: Numbers that a compiled loop goes through from which threads are worth starting: some milliseconds of work.
+#: Numbers processed by a compiled loop from which threads are worth starting: some milliseconds of work.
 LOOP_THREADS = 400_000
-#: Numbers that a loop goes through without a look at the time: some tenths of a second.
+#: Numbers processed between checks of the deadline, at most: some tenths of a second.
 MOST_NUMBERS = 10_000_000
-#: Blocks of rows for each of these threads, so that none waits long for the last.
+#: Blocks of rows per thread, so that no thread waits long for the last.
 BLOCKS_A_THREAD = 8
 #: Numbers that a loop of OpenMP reads over and over from which more than one thread pays.
 OPENMP_THREADS = 1_000_000

@@ -184,7 +184,7 @@ class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
     form_words: ClassVar[str] = "of the class asked for"
-    #: Whether it has a derivative everywhere.
+    #: Whether the risk is differentiable everywhere.
     smooth: ClassVar[bool] = False
 
     cone: Cone

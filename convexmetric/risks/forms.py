@@ -19,7 +19,7 @@ from convexmetric.losses import BoxLoss
 class Form(Protocol):
     """Base class of the forms in which a solver may ask a risk for its data."""
 
-    #: What a risk is that can be written in this form.
+    #: Description, for messages, of risks that can be written in this form.
     form_words: ClassVar[str]
 
 

@@ -138,7 +138,7 @@ class ListedImages(ImageRisk):
         self.X, self.pairs, self.loss = pairs.X, pairs, loss
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
-        #: What a unit of width is to each: the end of its box, or nothing where a parabola does the smoothing.
+        #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.
         self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:

@@ -24,7 +24,7 @@ from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending, count_below
 from convexmetric.numerics.compiling import compiled
 
-#: Items of a run up to which it is summed one by one: differences of prefix sums lose as many digits as it is narrow.
+#: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
 SHORT_RUN = 8
 
 

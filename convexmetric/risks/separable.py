@@ -20,9 +20,9 @@ from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
-#: Losses that differ in weight, margin or sign up to which these are parameters of a certificate file, and not data.
+#: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
 MOST_TERMS = 32
-#: Multiple of the Euclidean metric at which multipliers of losses that fall without end are small.
+#: Multiple of the Euclidean metric at which multipliers of losses that are unbounded below are small.
 FAR_OUT = 1e6
 
 

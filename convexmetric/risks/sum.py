@@ -27,7 +27,7 @@ from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violati
 from convexmetric.risks.forms import ListedHinges
 from convexmetric.risks.separable import SeparableRisk
 
-#: Rounds of repairs: the second changes the last bits at most where all are scaled up, the third nothing.
+#: Largest number of rounds of repairs; where all scale up, two rounds suffice, up to the last bits.
 ROUNDS = 10
 
 

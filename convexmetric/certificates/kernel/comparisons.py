@@ -58,7 +58,7 @@ LOSSES: dict[str, tuple[float, float, Any, Any]] = {
     "negative log": (0.0, np.inf, lambda s, mu: -log(s), lambda a, mu: log(Ball(a)) + 1.0),
     "negative root": (0.0, np.inf, root, lambda a, mu: Ball(-0.25) / Ball(a)),
 }
-#: Those that may be negative.
+#: Losses that may be negative.
 NEGATIVE = {"negative log", "negative root"}
 
 

@@ -24,9 +24,9 @@ Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
-#: The largest number of risks of a sum, and what the arrays of each begin with; and those of regularizers of a sum.
+#: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
-#: Arrays of dual points, of which every part of a certificate has those of its rows.
+#: Arrays of dual points that are split by rows among the parts of a certificate.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 
 

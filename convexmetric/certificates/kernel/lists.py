@@ -53,7 +53,7 @@ MEASURES: dict[str, tuple[bool, Any]] = {
     "ndcg": (True, discounted),
     "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
 }
-#: The largest k where that is not cut to the number of positives.
+#: The largest k, where k is not cut to the number of positives.
 MAX_HEAD = 10**6
 
 
@@ -144,7 +144,7 @@ class ListRisk:
     """
 
     wanted, optional = "kind loss weight", "margin"
-    #: Keys of its dual points, and whether it is never negative.
+    #: Keys of the tables of dual points, and whether the risk is nonnegative.
     dual_keys, nonnegative = "kind bits", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:

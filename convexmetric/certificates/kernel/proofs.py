@@ -43,7 +43,7 @@ class Problem:
         omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
         self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
         self.G = cone.matrix(arrays, "linear") if table["linear"] else None
-        #: Arrays of the statement; what is asked for later proves.
+        #: Arrays of the statement; arrays asked for later belong to the proof.
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
 

@@ -22,13 +22,13 @@ __all__ = ["MAX_BYTES", "MAX_LENGTH", "MAX_NUMBERS", "contents"]
 
 #: Default limit on the bytes of a file, packed or unpacked; of its arrays also if every number took eight.
 MAX_BYTES = 2**30
-#: Limits on the bytes of its description, and on the number of its members.
+#: Limits on the bytes of the description, and on the number of members.
 MAX_JSON, MAX_MEMBERS = 2**20, 64
 #: Limits on a side of an array, and on its numbers.
 MAX_LENGTH, MAX_NUMBERS = 2**24, 2**26
 DTYPES = ("<f8", "<i8", "<i4", "|u1")
 NAME = re.compile(rb"([a-z][a-z0-9_]{0,40})\.npy")
-#: All of an npy file up to its numbers. Version 1 has two bytes of length after the magic, version 2 has four.
+#: Header of an npy file. Version 1 has two bytes of length after the magic, version 2 has four.
 HEADER = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
     rb"\{'descr': '([!-&(-~]{1,9})', 'fortran_order': (True|False), "

@@ -18,9 +18,9 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
 
-#: How often the range of the best scaling is halved: what is lost is the square of how wrong it is, but at its largest.
+#: Bisection steps for a best scaling, whose error enters the bound squared, and for a largest one (to the last bit).
 HALVINGS, EXACT = 20, 52
-#: By how much beyond its ball, relative, a dual point is as good as in it.
+#: Relative distance outside of its ball up to which a dual point is taken to be inside.
 NEARLY = 1e-11
 
 

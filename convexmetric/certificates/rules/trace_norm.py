@@ -11,7 +11,7 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Rule, of_matrix, positive_part, spectrum, with_spectrum
 from convexmetric.certificates.statement import Arrays
 
-#: What the kernel needs of a matrix that is zero.
+#: Slack for a matrix that is zero: the kernel needs a positive one.
 SMALLEST = 1e-140
 
 

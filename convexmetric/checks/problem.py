@@ -188,7 +188,7 @@ class _Block:
 
     @contextmanager
     def stating(self, what: str) -> Iterator[None]:
-        """Attribute errors of CVXPY to the block."""
+        """Report errors of CVXPY as errors of the block."""
         try:
             yield
         except (ValueError, cp.error.DCPError) as error:

@@ -56,11 +56,11 @@ class PairDistances(Comparisons):
         self.signs = np.asarray(signs, dtype=np.float64)
 
     def described(self) -> Described:
-        """Points and pairs."""
+        """Description of points and pairs."""
         return Described(arrays={**described_points(self.X), "pairs": self.pairs})
 
     def signs_of_each(self) -> Array:
-        """Signs of the distances."""
+        """The signs ``sigma``."""
         return self.signs
 
     @property

@@ -92,7 +92,7 @@ _Rule = tuple[int, int, list[int]]
 
 
 def _rule(rule: Any, classes: NDArray[Any], counts: NDArray[np.int64], name: str) -> _Rule:
-    """Codes of the labels of a rule."""
+    """Codes of the labels in a rule."""
     try:
         label_i, label_j, labels_k = rule
     except (TypeError, ValueError) as error:

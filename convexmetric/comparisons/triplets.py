@@ -58,7 +58,7 @@ class Triplets(Comparisons):
         self.triplets = checked_triplets(triplets, self.X.shape[0])
 
     def described(self) -> Described:
-        """Points and triplets."""
+        """Description of points and triplets."""
         return Described(arrays={**described_points(self.X), "triplets": self.triplets})
 
     @property

@@ -110,7 +110,7 @@ class MeasureAtK(Measure):
     k : int
         Number of places.
     short : str
-        What learning does with a query that has p < k relevant items: ``"cut"`` takes the first p places and the loss
+        Rule of learning for a query that has p < k relevant items: ``"cut"`` takes the first p places and the loss
         1 - Score(y); ``"printed"`` the first k places and the paper's Score(y*) - Score(y), y* the perfect ranking.
 
     Raises

@@ -143,7 +143,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class RiskStatement:
-    """A risk written out in CVXPY.
+    """A risk written out in CVXPY, with its constraints and dual point.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
 
 
 def real_multipliers(dual: np.ndarray) -> Array:
-    """``dual`` in float64, or a :class:`DualError`."""
+    """Check that ``dual`` is a real array, and return it in float64."""
     try:
         return real_array(dual, "multipliers")
     except InputError as error:

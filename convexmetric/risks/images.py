@@ -34,7 +34,7 @@ from convexmetric.numerics.threads import over_rows
 
 @dataclass(frozen=True)
 class ImagePass:
-    """The smoothed risk at some images.
+    """A pass over the pairs: the smoothed risk at some images, with its derivatives.
 
     Attributes
     ----------

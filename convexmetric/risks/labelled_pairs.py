@@ -82,7 +82,7 @@ class LabelledPairRisk(Risk, ImageRisk):
     codes : (n,) int array
         Labels as numbers from 0 on.
     same, other : PairHinge
-        Of pairs with equal, and with different labels.
+        Hinges of pairs with equal, and with different labels.
     cone : Cone
         Where the metric lives.
     """
@@ -177,7 +177,7 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def part_kind(self) -> str:
-        """A point."""
+        """Name of a part: a point."""
         return "point"
 
     def part_values(self, M: Array) -> Array:

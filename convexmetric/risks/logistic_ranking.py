@@ -62,7 +62,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return type(self)(self.rankings.subset(parts), factor * self.loss.C)
 
     def described(self) -> Described:
-        """Rankings, with the loss."""
+        """Description of the rankings, with the loss."""
         said = description(self.loss, np.ones(1))
         table = {"kind": "pairs of lists", **said.table, "weight": float(said.arrays["weights"][0])}
         return Described(table, description(self.rankings).arrays)

@@ -94,7 +94,7 @@ class SmoothedPairs:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """The smoothed risk at a metric.
+    """A pass over the pairs: the smoothed risk at a metric.
 
     Attributes
     ----------

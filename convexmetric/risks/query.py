@@ -38,7 +38,7 @@ class QueryRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A query."""
+        """Name of a part: a query."""
         return "query"
 
     @property

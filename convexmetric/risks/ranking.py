@@ -72,7 +72,7 @@ class RankingRisk(QueryRisk):
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
 
     def described(self) -> Described:
-        """Rankings, with measure, C and weights."""
+        """Description of the rankings, with measure, C and weights."""
         table = {"kind": "rankings", "measure": "", "C": float(self.C)} | description(self.measure).table
         weights = {} if self.weights is None else {"query_weights": self.weights}
         return Described(table, {**description(self.rankings).arrays, **weights})

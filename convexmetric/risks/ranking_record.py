@@ -11,7 +11,7 @@ from convexmetric.arrays import Array
 
 @dataclass(frozen=True)
 class Ranking:
-    r"""A ranking y of what a query ranks.
+    r"""A ranking y of the items of a query.
 
     Attributes
     ----------

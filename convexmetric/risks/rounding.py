@@ -52,7 +52,7 @@ class BoundingBox:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of a matrix of these points."""
+        """Shape of a matrix with all points as rows."""
         return self.count, self.reaches.shape[1]
 
 

@@ -187,7 +187,7 @@ class SeparableRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A triplet or a pair."""
+        """Name of a part: a triplet or a pair."""
         return {2: "pair", 3: "triplet"}[self.comparisons.places.shape[1]]
 
     def part_values(self, M: Array) -> Array:
@@ -195,7 +195,7 @@ class SeparableRisk(Risk):
         return self.loss.values(self.comparisons.forward(M))
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The comparison that each part consists of."""
+        """Find the violation of each part, which is a single comparison."""
         here = self.part_values(M)[parts]
         there = np.zeros_like(here) if other is None else self.part_values(other)[parts]
         rows = self.comparisons.places[parts]

@@ -9,7 +9,7 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
 It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
-are not made to take forever; ``checker.py`` limits what those of strangers may cost. To be read in this order:
+are not made to take forever; ``checker.py`` limits the cost of untrusted ones. To be read in this order:
 
 ==================  =============================================================================================
 ``errors``          refusals, and proofs that fail

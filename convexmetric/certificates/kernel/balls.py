@@ -145,7 +145,7 @@ class Ball:
         return Ball(self.mid[at], np.broadcast_to(self.rad, self.mid.shape)[at])
 
     def sum(self, axis: int | None = None) -> Ball:
-        """Sums along an axis or of everything."""
+        """Sums along an axis or of all entries."""
         count = self.mid.size if axis is None else self.mid.shape[axis]
         rad = np.sum(np.broadcast_to(self.rad, self.mid.shape), axis=axis)
         return Ball(np.sum(self.mid, axis=axis), up(gamma(count) * np.sum(np.abs(self.mid), axis=axis) + rad))
@@ -159,7 +159,7 @@ class Ball:
         return Ball(root, up(rad + U * root))
 
     def norm(self) -> Ball:
-        """Euclidean norm of everything."""
+        """Euclidean norm of all entries."""
         return (self * self).sum().sqrt()
 
     def above(self) -> Any:
@@ -172,11 +172,11 @@ class Ball:
         return -(-self).above()
 
     def upper(self) -> Fraction:
-        """Upper end of one number, exactly."""
+        """Upper end of a single number, as an exact rational."""
         return exactly(self.mid) + exactly(self.rad)
 
     def lower(self) -> Fraction:
-        """Lower end of one number, exactly."""
+        """Lower end of a single number, as an exact rational."""
         return exactly(self.mid) - exactly(self.rad)
 
 

@@ -63,7 +63,7 @@ NEGATIVE = {"negative log", "negative root"}
 
 
 class ListedRisk:
-    """Listed comparisons."""
+    """Risk of listed comparisons."""
 
     wanted, optional, dual_keys = "kind terms", "", "kind"
 
@@ -113,7 +113,7 @@ class ListedRisk:
             yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         images, total = Images(self.cone, factor, self.X), Ball(0.0)
         for (_, _, loss, _), rows in self._by_loss():
             i, j, *k = self.items[rows].T
@@ -141,7 +141,7 @@ class ListedRisk:
 
 
 class AllPairs(ListedRisk):
-    """All pairs of points with labels."""
+    """Risk of all pairs of points with labels."""
 
     def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
         """Pair up the n points: pairs of equal labels have the first term, others the second."""

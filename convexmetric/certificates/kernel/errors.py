@@ -22,13 +22,13 @@ class NotProven(Exception):  # noqa: N818 - not an error of the file
 
 
 def require_valid(holds: Any, message: str) -> None:
-    """Refuse a file that is no certificate."""
+    """Refuse a file unless the condition holds."""
     if not holds:
         raise CertificateError(message)
 
 
 def require_proven(holds: Any, message: str) -> None:
-    """Stop a proof that fails."""
+    """Stop a proof unless the condition holds."""
     if not holds:
         raise NotProven(message)
 

@@ -59,7 +59,7 @@ def statement_digest(problem: Table, arrays: Mapping[str, Array]) -> str:
 
 
 def rational(text: Any, what: str) -> Fraction:
-    """A rational written ``"p/q"`` or ``"p"``."""
+    """Read a rational written ``"p/q"`` or ``"p"``."""
     written = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399})?", text)
     require_valid(written, f"{what} must be a rational, written as text 'p/q', with a denominator that is not zero")
     require_valid(abs(value := Fraction(text)) <= 10**300, f"{what} is beyond 1e300")
@@ -67,7 +67,7 @@ def rational(text: Any, what: str) -> Fraction:
 
 
 def positive(text: Any, what: str) -> Fraction:
-    """A rational between 1e-200 and 1e200."""
+    """Read a rational between 1e-200 and 1e200."""
     value = rational(text, what)
     require_valid(Fraction(1, 10**200) < value < 10**200, f"{what} must be positive, and between 1e-200 and 1e200")
     return value

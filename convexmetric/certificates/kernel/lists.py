@@ -205,7 +205,7 @@ class ListRisk:
         return self.measure != "auc"
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             x, z = np.sort(row[self.positives[q]]), np.sort(row[self.negatives[q]])
@@ -288,6 +288,6 @@ class ListRisk:
 
 
 class Rankings(ListRisk):
-    """Lists with a measure."""
+    """Risk of rankings with a measure: lists with a table that names it."""
 
     wanted, optional = "kind measure C", "k short queries"

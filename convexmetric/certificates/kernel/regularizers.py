@@ -18,7 +18,7 @@ __all__ = ["REGULARIZERS", "SumRegularizer"]
 
 
 class Zero:
-    """No regularizer, and the contract of all.
+    """No regularizer, and the base class of all others.
 
     ``read`` takes from a file, with the keys ``parameters`` of a table, what its bounds are shown by; ``value`` is
     Omega, or above it, at a metric with a factor, which must be a triangle if it is ``definite``; ``slopes`` are

@@ -57,7 +57,7 @@ class SumRisk:
         return made
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         return reduce(add, (risk.value(factor) for risk in self.risks if len(risk)), Ball(0.0))
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:

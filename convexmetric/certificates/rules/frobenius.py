@@ -35,7 +35,7 @@ class Frobenius(Euclidean, Bounded):
     """Dual scaling and subgradient of a norm, backed off so that the checker's rounding accepts them."""
 
     def size(self, values: Array) -> float:
-        """The norm of the positive part."""
+        """Frobenius norm of the positive part."""
         return float(np.linalg.norm(np.maximum(values, 0.0)))
 
     def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:

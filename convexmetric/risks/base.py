@@ -196,7 +196,7 @@ class Risk(ABC):
         return SumRisk(self, other) if isinstance(other, Risk) else NotImplemented
 
     def form(self, kind: type[Kind]) -> Kind:
-        """Convert the risk to a canonical form, without a pass over the data.
+        """Convert the risk to a canonical form, at negligible cost.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class Risk(ABC):
 
     @abstractmethod
     def part_values(self, M: Array) -> Array:
-        """Contribution of every part to ``R(M)``, ``(parts,)``; one pass, without storing comparisons."""
+        """Contribution of every part to ``R(M)``, ``(parts,)``, in one pass and the memory of one."""
 
     @abstractmethod
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:

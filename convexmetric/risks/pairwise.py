@@ -305,7 +305,7 @@ class PairwiseRisk(QueryRisk):
         return float(largest)
 
     def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs whose hinge is active at one of two metrics only: places and rows, sorted by query.
+        """Pairs whose hinge is positive at exactly one of two metrics: places and rows, sorted by query.
 
         Time is proportional to the number of pairs; nothing but the result is stored.
         """
@@ -462,7 +462,7 @@ def listed_pairs(rankings: Rankings) -> Triplets:
 
 @compiled
 def _turned(begin, end, here, there, layout, at, write, found):
-    """Count, or write from ``at`` on, the pairs of rows from begin to end that are active in one of two blocks only."""
+    """Count, or write from ``at`` on, the pairs with a positive hinge in exactly one of two blocks, row by row."""
     first, dense, lists, margin = layout
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)

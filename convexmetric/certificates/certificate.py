@@ -6,13 +6,13 @@ The upper bound is the objective at the metric projected on the cone; the lower 
 the dual point, clipped and shrunk to be feasible. Neither trusts the solver that made them.
 
 Grade *float*: both sides are evaluated in float64. How wrong that may be is estimated from the magnitudes met
-(:mod:`convexmetric.risks.rounding`): with e by how much squared distances under M may be wrong, W the sensitivity of
-the risk to them and :math:`\delta` by how much the dual matrix S may be,
+(:mod:`convexmetric.risks.rounding`): with e the error of squared distances under M, W the sensitivity of
+the risk to them and :math:`\delta` the error of the dual matrix S,
 
 .. math:: \text{upper} = F(M) + W e + \epsilon (|R(M)| + |\langle G, M \rangle| + \Omega(M)), \qquad
    \text{lower} = \text{bound}(v - \epsilon |v|, \; S + \mathrm{diag}(\delta)) - \epsilon \, |\text{bound}|.
 
-A lower bound above the upper one after that is no rounding, and an error.
+A lower bound that still exceeds the upper one is not due to rounding, and is reported as an error.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
 from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
 
-#: A positive lower bound below this is none: products behind it may have lost their digits by underflow.
+#: A positive lower bound below this is set to zero: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
-#: Share of bounds of grade conic by which they may cross: what the conic solver makes of the smallest tasks.
+#: Relative amount by which bounds of grade conic may cross: the error of the conic solver on the smallest problems.
 NOISE = 1e-6
 
 
@@ -58,9 +58,9 @@ class Certificate:
     Attributes
     ----------
     upper_bound : float
-        Objective at ``M``, and what rounding may have taken from it.
+        Objective at ``M``, plus its possible rounding error.
     lower_bound : float
-        What ``dual`` proves, less what rounding may have added to it.
+        Lower bound proven by ``dual``, less its possible rounding error.
     M : array
         The metric, in the cone.
     dual : array or CutDual
@@ -96,7 +96,7 @@ class Certificate:
 
     @property
     def rests_on(self) -> str:
-        """What the bounds rest on beside our own evaluation; empty if nothing."""
+        """Sources outside this package that the bounds depend on; empty if there are none."""
         if self.grade != "conic":
             return ""
         return (
@@ -117,12 +117,12 @@ def certify(
 
     ``M`` is projected on the cone and scaled to meet hard margins; ``dual`` is clipped and shrunk. Cuts are made
     anew from their witnesses. With ``constraints`` or ``extra_objective`` (see :func:`solve`) the certificate has grade
-    ``"conic"`` and says what it rests on.
+    ``"conic"`` and names the sources on which it depends.
 
     Parameters
     ----------
     problem : MetricProblem
-        What the bounds are on.
+        Problem whose optimal value is bounded.
     M : array
         A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one.
     dual : array, CutDual or SmoothedPairs
@@ -161,9 +161,9 @@ def certify(
 
 
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:
-    """The certificate of a metric, with the lower bound of a dual point that says ``point`` (None: nothing).
+    """Complete the certificate of a metric by the lower bound of ``dual`` with minorant ``point`` (None: no bound).
 
-    Of grade conic what the metric gains by violating constraints is added to the upper bound. Rounding is estimated,
+    With grade conic, the gain from violating constraints is added to the upper bound. Rounding is estimated,
     and a conic solver's noise too. Where bounds still cross by no more than that, the estimate was too small: both move
     apart by what they crossed, and by the estimate once more.
 
@@ -194,7 +194,7 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Mino
 
 
 def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
-    """The half of a certificate that a metric alone gives: an upper bound, and minus infinity as the lower one.
+    """Certify a metric alone: an upper bound, with minus infinity as the lower bound.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
 
 
 def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> Certificate:
-    """As :func:`certify_metric` without a pass over the data, where there is no time for one.
+    """Certify a metric by a risk value already known, where there is no time for a pass over the data.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> 
     M : array
         A metric of the cone that satisfies all hard margins.
     value : float or None
-        What the problem's risk was at this metric when it was last evaluated. Its rounding is bounded by the steepest
+        Risk at this metric as last evaluated. Its rounding is bounded by the steepest
         slopes that the risk has. None if it was not evaluated: then the upper bound is infinite.
     """
     omega = problem.regularizer
@@ -231,7 +231,7 @@ def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> 
 
 
 def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -> tuple[float, float]:
-    """The objective at ``M``, and by how much the optimum may be above it because of rounding.
+    """Objective at ``M``, and how far rounding may have put it below the true value.
 
     The risk is evaluated, unless its value is known.
     """
@@ -252,9 +252,9 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
 
 
 def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, lipschitz: float | None) -> float:
-    """By how much ``R(M) = value`` may be wrong, ``M`` being wrong by ``lifted`` itself.
+    """Error bound for ``R(M) = value``, where ``M`` itself may be wrong by ``lifted``.
 
-    ``lipschitz`` takes the place of the slopes at M, for which it takes a pass to know them.
+    ``lipschitz`` replaces the slopes at M, which are known only after a pass over the data.
     """
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
@@ -265,14 +265,14 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, l
             return error + (lipschitz_near * distances if lipschitz_near else 0.0)
     if lipschitz is not None:
         return np.inf
-    # Nothing is known of such a risk but the tangent plane: the sizes of its terms.
+    # The only known magnitudes of such a risk are the terms of its tangent plane.
     cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
     sizes = np.abs(cuts.offsets).sum() + np.abs(cuts.normals).sum(axis=0) @ np.abs(problem.cone.coordinates(M))
     return error + sum_error(risk.parts + M.size) * float(sizes)
 
 
 def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[float, float]:
-    """What a dual point proves after rounding, and how much that took."""
+    """Lower bound of a minorant after rounding, and how much rounding took from it."""
     S = point.S
     if not (np.isfinite(point.value) and np.isfinite(S).all()):
         return -np.inf, 0.0
@@ -282,18 +282,18 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     raised = S + _dual_error(problem, point)
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
-    # Zero is what no dual point proves, and is not rounded.
+    # A bound of zero needs no dual point, and is not rounded.
     size = problem.regularizer.size(hint, problem.cone) if lower else 0.0
     size = max(abs(lower), size if np.isfinite(size) else 0.0) + abs(problem.constant)
     lower -= sum_error(problem.cone.size) * size
     if 0.0 < lower < SMALLEST:
         lower = 0.0
-    # Bounds by a conic solver differ by its own noise.
+    # Bounds by a conic solver differ by its noise, hence max(0, .).
     return float(lower), max(0.0, float(plain - lower))
 
 
 def _dual_error(problem: MetricProblem, point: Minorant) -> Array:
-    """By how much S may be wrong, an element of the cone that is added to it."""
+    """Error bound of S: an element of the cone that is added to S."""
     cone, S, G = problem.cone, point.S, problem.G
     sums = np.zeros(cone.d)
     if point.weight is not None and problem.risk.points:

@@ -1,4 +1,4 @@
-"""The checker of certificates: reads files of strangers, and proves what they claim by the kernel.
+"""The checker of certificates: reads files from untrusted sources, and proves their claims by the kernel.
 
 All that makes a proof true is in the folder ``kernel``, which is handed the description and the arrays of a file. What
 stands here keeps a forged file from harming whoever has it proven: work and memory are estimated before they are spent,
@@ -40,10 +40,10 @@ Array = NDArray[Any]
 MAX_TABLE = 2**24
 #: Default limit on the operations of a proof, each about a nanosecond of one core.
 MAX_WORK = 2e12
-#: What is counted for a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
-#: one with logarithms, and a row of a table of rankings.
+#: Operations of a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
+#: a query with logarithms, and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
-#: A proven relative gap above which a verdict begins with it.
+#: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
 #: Losses without a logarithm.
 CHEAP = ("hinge", "absolute", "squared", "hard", "negative root")
@@ -54,7 +54,7 @@ CHEAP = ("hinge", "absolute", "squared", "hard", "negative root")
 
 @functools.cache
 def arithmetic() -> None:
-    """Test what is assumed of this machine, see the top.
+    """Test what the kernel assumes of the floating-point arithmetic of this machine.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def arithmetic() -> None:
 
 
 def held(rows: float, columns: float) -> None:
-    """Refuse a matrix that is too large to be held."""
+    """Refuse a matrix that is too large to be held in memory."""
     if not rows * columns <= kernel.MAX_NUMBERS:
         raise CertificateError(
             f"a matrix of {rows:g} rows and {columns:g} columns has more than {kernel.MAX_NUMBERS} numbers"
@@ -107,7 +107,7 @@ def held(rows: float, columns: float) -> None:
 
 
 def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
-    """About what a proof takes, from shapes and lengths of lists alone; refuses matrices that are too large.
+    """Estimate the operations of a proof from shapes and list lengths alone; refuse matrices that are too large.
 
     Tables and arrays are read as the kernel reads them, and what it would refuse of them is refused here.
     """
@@ -145,34 +145,34 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
 
 
 def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float) -> kernel.Contents:
-    """The contents of a file, or a refusal if its proof takes too many operations."""
+    """Contents of a file; refuses if its proof takes too many operations."""
     if not operations(document, arrays) <= max_work:
         raise CertificateError(f"the proof takes more than {max_work:.3g} operations (--max-work)")
     return document, arrays
 
 
 def _listed(own: kernel.Arrays, d: int) -> int:
-    """How many comparisons are listed."""
+    """Number of listed comparisons."""
     n = len(own("points", None, d))
     return len(own("triplets", None, 3, integers=n) if "triplets" in own else own("pairs", None, 2, integers=n))
 
 
 def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
-    """Operations of some comparisons of n points; ``rank`` is that of a factor, 0 on the diagonal."""
+    """Operations for ``rows`` of the comparisons of n points; ``rank`` is that of a factor, 0 if diagonal."""
     n, some = len(own("points", None, d)), max(rows.stop - rows.start, 0)
     held(n, max(n, rank))
     logistic = 2.0 * LOGISTIC if any(term["loss"] not in CHEAP for term in table["terms"]) else 0.0
-    # They are taken in blocks, the smaller the more features there are.
+    # Comparisons are taken in blocks, which are smaller where there are more features.
     each = some * (20.0 * (rank or d) + 0.2 * d + 400.0 + logistic) + len(table["terms"]) * (2.0 * some + 5e5)
     return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d) + 500.0) + each + 100.0 * count + 120.0 * n * n
 
 
 def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
-    """Operations of some queries among n points."""
+    """Operations for ``rows`` of the queries among n points."""
     n = len(own("points", None, d))
     positives, p = _lengths("near", own, n)
     if "itself" in own:
-        # Where a positive is there twice, more of the others are far.
+        # Where a positive is listed twice, the complement has more negatives than n - p.
         rises = np.diff(positives) > 0
         rises[np.cumsum(p[:-1]).astype(int) - 1] = True
         negatives = n - p if rises.all() else np.full(count, float(n))
@@ -200,7 +200,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
 
 
 def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
-    """Lists of items and their lengths."""
+    """Items of the lists called ``name``, and the lengths of the lists."""
     items, stops = own(name, None, integers=n), own(f"{name}_stops", None, integers=2**40)
     lengths = np.diff(stops, prepend=0)
     if not (lengths > 0).all() or lengths.sum() != len(items):
@@ -209,7 +209,7 @@ def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
 
 
 class Estimate(NamedTuple):
-    """How many queries or comparisons a risk of a class has, operations of some of them, and sizes for people."""
+    """Estimates for a class of risks: number of rows, operations for some of them, and sizes for display."""
 
     rows: Callable[[kernel.Arrays, int], int]
     work: Callable[[dict[str, Any], kernel.Arrays, int, int, int, slice], float]
@@ -222,7 +222,7 @@ LISTS = Estimate(
     lambda risk: {"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())},
 )
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
-#: By the kernel's class, of all risks that are no sums.
+#: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
@@ -236,7 +236,7 @@ ESTIMATES: dict[type, Estimate] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was proven about the problem of a file.
+    """Verdict on a file: what was proven about its problem.
 
     Attributes
     ----------
@@ -245,7 +245,7 @@ class Verdict:
     lower, upper : Fraction or None
         Proven bounds on the optimal value; None where nothing is proven.
     claimed : (Fraction, Fraction)
-        What the file claims.
+        Bounds that the file claims.
     reason : str
         Why it is not accepted; empty if it is.
     title, problem : str
@@ -304,7 +304,7 @@ def decimal(value: Fraction | None, away: int) -> str:
 
 
 def _words(table: dict[str, Any]) -> str:
-    """A risk or regularizer with all its parameters; its texts have been checked to be names and rationals."""
+    """Text of a risk or regularizer with all its parameters, which have been checked to be names and rationals."""
     said = [
         f"{key} {_words(value) if isinstance(value, dict) else value}"
         for key, value in sorted(table.items())
@@ -326,7 +326,7 @@ CONES = {
 
 
 def in_words(table: dict[str, Any]) -> str:
-    """The problem of a file that has been proven, with all its parameters."""
+    """Text of the problem of a proven file, with all its parameters."""
     return (
         f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
         f"{CONES[table['cone']]} metrics, with "
@@ -335,7 +335,7 @@ def in_words(table: dict[str, Any]) -> str:
 
 
 def sizes(problem: kernel.Problem) -> dict[str, int]:
-    """What there is of everything."""
+    """Numbers of features, points, queries, pairs or triplets."""
     points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
     found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))
@@ -360,7 +360,7 @@ def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) 
     Returns
     -------
     Verdict
-        The bounds that were proved, and whether they are those that the file claims. Of parts its reason says which
+        The bounds that were proved, and whether they are those that the file claims. For parts the reason tells which
         rows are in none of them or in two.
 
     Raises
@@ -388,7 +388,7 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
 
 
 def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kernel.Proof:
-    """What the kernel proves, on a machine that computes as it assumes, within the limits."""
+    """Run the kernel on contents of files, on a machine that computes as it assumes, within the limits."""
     arithmetic()
 
     with refusals("the problem"):
@@ -396,7 +396,7 @@ def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kerne
 
 
 def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
-    """A proof with what people want to know of it."""
+    """Verdict of a proof, with texts and sizes for display."""
     problem = proof.problem
     return Verdict(
         not proof.reason, proof.lower, proof.upper, proof.claimed, proof.reason, title, in_words(problem.table),
@@ -405,7 +405,7 @@ def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit code 0: proven; 1: not proven; 2: refused."""
+    """Check files from the command line; exit code 0: proven; 1: not proven; 2: refused."""
     parser = argparse.ArgumentParser(description="Prove the bounds of a certificate file in exact arithmetic.")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a certificate, or all its parts")
     parser.add_argument("--max-bytes", type=int, default=MAX_BYTES)

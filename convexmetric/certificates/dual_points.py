@@ -1,7 +1,7 @@
 r"""Dual points as certificate files hold them: found here, and only evaluated by the kernel.
 
 Blocks give their dual points as witnesses (metrics at which slopes or rankings are taken, with weights) or as slopes
-(:meth:`~convexmetric.risks.Risk.hints`). What a risk over lists makes of witnesses is written as integers over
+(:meth:`~convexmetric.risks.Risk.hints`). For risks over lists, dual points of witnesses are integers over
 :math:`2^b`: sums of slopes, or of places in rankings, for every item of every query.
 """
 
@@ -32,9 +32,9 @@ def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
     ----------
     risk : Risk
     said : Described
-        Its dual point, by ``hints``.
+        Dual point of the risk, by ``hints``.
     stated : risk of the kernel
-        That of the statement.
+        The same risk as the kernel reads it from the statement.
     """
     return FORMS[type(stated)].stored(risk, said, stated)
 
@@ -68,19 +68,19 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
         positives.append(own.sum(axis=1))
         negatives.append(own.sum(axis=0))
     sums = {"near_sums": np.concatenate(positives), "far_sums": np.concatenate(negatives)}
-    # Slopes of 0 and 1 need no bits.
+    # Trailing zero bits that all sums share are dropped: slopes of 0 and 1 need no bits.
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
     shift = (spare & -spare).bit_length() - 1
     return {"kind": "sums", "bits": bits - shift}, {name: array >> shift for name, array in sums.items()}
 
 
 def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[int], Arrays]]:
-    """The arrays of a dual point in parts: of each the first row, the end, and its own arrays.
+    """Split the arrays of a dual point into parts: first row, end, and arrays of each.
 
     Parameters
     ----------
     risk : risk of the kernel
-        Of the statement; its rows are queries, or comparisons.
+        Risk of the statement; its rows are queries, or comparisons.
     found : dict of arrays
         As :func:`stored` returns them.
     cuts : sequence of int
@@ -112,12 +112,12 @@ def _rows_of_lists(risk: Any, found: Arrays, rows: slice) -> Arrays:
 
 
 def whole_weights(weights: Array, one: int) -> np.ndarray:
-    """Weights as integers over ``one``, not negative, of sum at most ``one`` a group."""
+    """Round weights to nonnegative integers over ``one``, of sum at most ``one`` in each group."""
     kept = np.maximum(weights, 0.0)
     made = np.rint(kept / np.maximum(1.0, kept.sum(axis=0)) * one).astype(np.int64)
     if not len(made):
         return made
-    # Rounding may leave a few too many: they are taken from the largest.
+    # Rounding may leave the sum a little above ``one``: the excess is taken from the largest.
     most = made.argmax(axis=0)
     groups = np.arange(made.shape[1])
     made[most, groups] -= np.maximum(made.sum(axis=0) - one, 0)
@@ -125,13 +125,13 @@ def whole_weights(weights: Array, one: int) -> np.ndarray:
 
 
 def _distances(rankings: Rankings, M: Array) -> Iterator[tuple[int, Array, Array]]:
-    """Distances under M from every query to its positives and negatives, as they are listed, up to a constant."""
+    """Yield distances under M from every query to its listed positives and negatives, up to a constant."""
     for block in rankings.blocks(M, np.arange(len(rankings))):
         yield from _rows(block)
 
 
 def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
-    """The values of positives and of negatives of every query of a block."""
+    """Yield every query of a block with the values of its positives and of its negatives."""
     positives, first, last, negatives, start, stop = block.lists
     at, dense = block.layout
     values = block.values.reshape(-1)
@@ -144,14 +144,14 @@ def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
 
 
 def _order_of_far(rankings: Rankings, stated: Any, q: int) -> np.ndarray:
-    """Places in the package's list of negatives of the negatives of the file, in their order."""
+    """Permutation from the package's list of negatives of query q to the file's list."""
     _, _, _, negatives, start, stop = rankings.relevance.lists(np.array([q]))
     own = negatives[start[0] : stop[0]]
     return np.arange(len(own)) if np.array_equal(own, stated.negatives[q]) else np.argsort(own, kind="stable")
 
 
 def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: float | None) -> Iterator[np.ndarray]:
-    """Slopes of all pairs of every query as integers over ``one``, (p, n); of logistic losses without a margin."""
+    """Yield slopes of all pairs of every query as integers over ``one``, (p, n); logistic if margin is None."""
     passes = [_distances(rankings, M) for M in hints["witnesses"]]
     places = hints.get("exceptions", np.empty((0, 3), dtype=np.int64))
     order = np.argsort(places[:, 0], kind="stable")
@@ -197,14 +197,14 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
 
 
 class Form(NamedTuple):
-    """What a file holds of the dual points of a class of risks, and of that what is of some rows."""
+    """Format of dual points of a class of risks: how files store them, and how to take some rows of them."""
 
     stored: Callable[[Any, Described, Any], tuple[Table, Arrays]]
     of_rows: Callable[[Any, Arrays, slice], Arrays]
 
 
 LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_comparisons)
-#: By the kernel's class.
+#: Formats by the kernel's classes of risks.
 FORMS: dict[type, Form] = {
     kernel.SumRisk: Form(_sum, _rows_of_sum),
     kernel.ListRisk: LISTS,

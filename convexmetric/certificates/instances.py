@@ -1,4 +1,4 @@
-"""Whether a certificate is about a problem built here: an instance of the library, or anybody's."""
+"""Check that a certificate is about a problem built here, from a data set of the library or from any data."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from convexmetric.problem import MetricProblem
 
 @dataclass(frozen=True)
 class Difference:
-    """How the statement of a file differs from that of a problem built here; true if they are about two problems.
+    """Difference between the statement of a file and that of a problem built here; true if they are different problems.
 
     Attributes
     ----------
     what : str
-        What differs; empty if nothing does but floats, by no more than was allowed.
+        What differs; empty if only floats differ, within the tolerance.
     deviation : float
         Largest difference of a float, relative to the largest one of its array.
     """
@@ -40,7 +40,7 @@ class Difference:
 def difference(
     document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, *, tolerance: float = 0.0
 ) -> Difference:
-    """What in the contents of a file (see ``checker.read``) differs from a problem built here.
+    """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
     Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
     of their array.
@@ -70,12 +70,12 @@ def difference(
             if not 0.0 <= off <= tolerance:
                 return Difference(f"the array {name}", off)
             deviation = max(deviation, off)
-    # Zeros of different signs are different bits.
+    # Equal floats may still differ in bits, by the sign of a zero.
     return Difference("" if tolerance > 0.0 else "the sign of a zero", deviation)
 
 
 def _deviation(here: np.ndarray, there: np.ndarray) -> float:
-    """Largest difference, relative to the largest number."""
+    """Largest difference between two arrays, relative to the largest number."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
 
@@ -108,7 +108,7 @@ def verify_instance(
     -------
     Verdict
     float
-        By how much they do.
+        Largest deviation of the file's floats from the problem's.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def verify_instance(
 
 
 def _anew(problem: MetricProblem, files: list[kernel.Contents], max_work: float) -> list[kernel.Contents]:
-    """The same, with shares and slopes for the statement that they have; as they are if nothing is found."""
+    """Recompute scalings and subgradients for the statement built here; files are unchanged if none are found."""
     says, costs, made = [], [], []
     with checker.refusals("the problem"), np.errstate(all="ignore"):
         try:

@@ -1,4 +1,4 @@
-"""A problem as the statement of a certificate file: what its blocks say of themselves, put together.
+"""The statement of a certificate file: a problem as a table and arrays, joined from the descriptions of its blocks.
 
 Any :class:`~convexmetric.MetricProblem` is described by its risk, its regularizer, its cone and its linear term, not by
 the paper it comes from (:mod:`convexmetric.described`). Parameters are written as the rationals they were typed
@@ -22,7 +22,7 @@ from convexmetric.problem import MetricProblem
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
 
-#: Product of numerator and denominator below which a fraction is no accident: one float in a thousand is near one.
+#: Largest product of numerator and denominator of a simple fraction: one float in a thousand is near one by chance.
 SIMPLE = 10**12
 
 
@@ -80,7 +80,7 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
 
 
 def _of_risk(risk: Described, d: int) -> Arrays:
-    """The arrays of a risk; of a sum those of all, of which points that are the same are there once."""
+    """Arrays of a risk; of a sum those of all summands, with points stored once where they are equal."""
     if not risk.summands:
         return _listed(_dense(risk.arrays, d))
     each = [_of_risk(one, d) for one in risk.summands]
@@ -92,14 +92,14 @@ def _of_risk(risk: Described, d: int) -> Arrays:
 
 
 def named_by_summand(each: Sequence[Arrays]) -> Arrays:
-    """The arrays of all risks of a sum, by names that begin with their numbers."""
+    """Arrays of all summands, under names that begin with the number of the summand."""
     return {
         kernel.SUMMAND.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()
     }
 
 
 def _dense(arrays: Arrays, d: int) -> Arrays:
-    """The same with points in rows where they are compressed: files are deflated, and zeros cost nothing."""
+    """Write CSR points out as dense rows: files are deflated, so that zeros cost nothing."""
     made = {name: array for name, array in arrays.items() if not name.startswith(("points_", "queries_"))}
     for name in ("points", "queries"):
         if f"{name}_indptr" in arrays:
@@ -110,9 +110,9 @@ def _dense(arrays: Arrays, d: int) -> Arrays:
 
 
 def _listed(arrays: Arrays) -> Arrays:
-    """The same with a list of positives and one of negatives a query, one after the other, and the point of each query.
+    """Concatenate the lists of positives and of negatives, and name the point of each query.
 
-    Lists of negatives that hold all that is not near, but perhaps for the query itself, are not written out.
+    Negatives that are all points but the positives, and perhaps the query itself, are not written out.
     """
     if "near" not in arrays:
         return arrays
@@ -134,13 +134,13 @@ def _listed(arrays: Arrays) -> Arrays:
 
 
 def _slices(arrays: Arrays, name: str) -> list[np.ndarray]:
-    """The lists of the queries, which leave the arrays."""
+    """Remove the lists called ``name`` from the arrays, and return one list a query."""
     items, start, stop = (arrays.pop(f"{name}{part}") for part in ("", "_start", "_stop"))
     return [items[first:last] for first, last in zip(start, stop, strict=True)]
 
 
 def _complements(positives: list[np.ndarray], negatives: list[np.ndarray], n: int) -> np.ndarray | None:
-    """The one row that is neither near nor far to each query, n where there is none; None if there are more."""
+    """The one row in neither list of each query, n where there is none; None if a query has more than one."""
     found = np.full(len(positives), n)
     for q, (one, other) in enumerate(zip(positives, negatives, strict=True)):
         counts = np.bincount(other, minlength=n)
@@ -154,7 +154,7 @@ def _complements(positives: list[np.ndarray], negatives: list[np.ndarray], n: in
 
 
 def _written(said: Any) -> Any:
-    """A table with rationals for its floats."""
+    """Replace the floats of a table by rationals."""
     if isinstance(said, dict):
         return {name: _written(value) for name, value in said.items()}
     if isinstance(said, list):
@@ -165,7 +165,7 @@ def _written(said: Any) -> Any:
 
 
 def plain(array: Any) -> np.ndarray:
-    """In one of the types of files, little-endian and in C order."""
+    """Convert to an array type of files, little-endian and in C order."""
     made = np.asarray(array)
     if made.dtype.kind == "f":
         return np.ascontiguousarray(made, dtype="<f8")

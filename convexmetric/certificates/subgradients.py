@@ -1,6 +1,6 @@
 r"""Dual scalings and subgradients of regularizers as certificate files hold them: found here, evaluated by the kernel.
 
-What a dual point says, :math:`R(M) \ge v - \langle S, M \rangle`, counts with a scaling :math:`\theta` if there is a
+The minorant of a dual point, :math:`R(M) \ge v - \langle S, M \rangle`, is used at a scaling :math:`\theta` with a
 subgradient :math:`\Omega(M) \ge \langle P, M \rangle - e` with :math:`P \succeq \theta S - G`. Norms of a sum come with
 theirs, by :meth:`~convexmetric.regularizers.Regularizer.hints`, which are linear terms for the last summand; the rule
 of that (:data:`~convexmetric.certificates.rules.RULES`) finds the scaling and a subgradient.
@@ -22,27 +22,27 @@ from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
 
-#: Parts of the dual point that are given up, one after the other, until the kernel agrees that the rest is feasible.
+#: Fractions by which the scaling is backed off, tried in this order until the kernel accepts the dual point.
 BACKOFFS = (0.0, *(2.0**-k for k in range(50, 19, -3)), 1.0)
 
 
 def feasible(
     problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], upper: Fraction, known: Arrays
 ) -> tuple[Table, Arrays]:
-    """The scaling of a dual point and a subgradient of the regularizer that shows it feasible, as a table and arrays.
+    """Scale a dual point and find a subgradient of the regularizer that shows it feasible; as a table and arrays.
 
     Parameters
     ----------
     problem : kernel.Problem
-    says : kernel.Says
-        What the dual point says of the risk.
+    says : kernel.Minorant
+        Minorant of the risk by the dual point.
     hints : dict
-        ``slopes``: of a sum the subgradients of the norms, in their order. ``hint``: of a quadratic form a z with
+        ``slopes``: the subgradients of the norms of a sum, in their order. ``hint``: for a quadratic form a z with
         ``L z >= S - G`` or nearly so.
     upper : Fraction
         A proven upper bound.
     known : dict of arrays
-        By :func:`above`.
+        Arrays by :func:`above`.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def feasible(
     """
     why, best = "", None
     for backoff in BACKOFFS:
-        # The first that holds loses the least; nothing but zero may be more.
+        # The first accepted backoff loses the least; where its scaling is zero, only backoff 1 is tried after it.
         if best is not None and (best[0] > 0 or backoff < 1.0):
             continue
         try:
@@ -70,23 +70,23 @@ def feasible(
 
 
 def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    """By what to multiply slopes of a risk that may be negative, whose dual points have no scaling, to be feasible.
+    """Factor that makes slopes feasible for a risk that may be negative, whose dual points have no scaling.
 
-    And hints with the subgradients of norms that belong to that.
+    Also returns the hints with the subgradients of norms scaled accordingly.
     """
     if problem.risk.nonnegative:
         return 1.0, hints
     summands = _Summands(problem, says, hints, 0.0, whole=False)
     if not isinstance(summands.last, Bounded):
         return summands.last.most(summands.beside), hints
-    # The more the better.
+    # A positive v makes the rule look for the largest factor.
     summands.dual = replace(summands.dual, v=1.0)
     scaling, subgradients, _, _ = summands.scaled()
     return scaling, hints | {"slopes": subgradients}
 
 
 def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-    """What the value of a regularizer at a metric is shown by, and its arrays: matrices above, of trace norms."""
+    """Proof of the value of a regularizer at a metric, and its arrays: for trace norms a matrix above M - M0."""
     if not isinstance(omega, SumRegularizer):
         return RULES[type(omega)].above(omega, M)
     each = [above(part, M) for part in omega.parts]
@@ -98,7 +98,7 @@ def _named(each: list[Arrays]) -> Arrays:
 
 
 class _Summands:
-    """The rules of all summands: of norms, whose subgradients are given, and of the last one."""
+    """Rules of all summands: of norms, whose subgradients are given, and of the last summand."""
 
     def __init__(
         self, problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any], backoff: float, whole: bool
@@ -107,7 +107,7 @@ class _Summands:
         if not np.isfinite(S).all():
             backoff, S = 1.0, np.zeros_like(S)
         parts, given = omega.parts if isinstance(omega, SumRegularizer) else [omega], hints.get("slopes", [])
-        #: Whether there is another one than norms.
+        #: Whether there is a summand besides the norms with given subgradients.
         self.more = len(parts) > len(given)
         each = parts if self.more else [*parts, Zero({}, kernel.Arrays({}), cone, None)]
         rules = [RULES[type(part)](part, cone, backoff, whole, hints) for part in each[: len(given) + 1]]
@@ -118,11 +118,11 @@ class _Summands:
 
     @property
     def beside(self) -> Dual:
-        """The dual point with the subgradients of norms as linear terms."""
+        """Dual point for the last summand, with the subgradients of norms as linear terms."""
         return replace(self.dual, G=sum(self.subgradients, self.dual.G))
 
     def found(self) -> tuple[float, Table, Arrays]:
-        """The scaling, and parameters and arrays of all subgradients."""
+        """Scaling, and parameters and arrays of all subgradients."""
         scaling, subgradients, table, arrays = self.scaled()
         each = [{"slope": Y} for Y in subgradients] + [arrays] * self.more
         if len(each) == 1:
@@ -130,9 +130,9 @@ class _Summands:
         return scaling, {"summands": [{} for _ in subgradients] + [table] * self.more}, _named(each)
 
     def scaled(self) -> tuple[float, list[Array], Table, Arrays]:
-        """The scaling, subgradients of the norms, and parameters and arrays of the last summand.
+        """Scaling, subgradients of the norms, and parameters and arrays of the last summand.
 
-        Where dual points of that fill a ball, S and the subgradients Y are scaled together, and multiples of I that are
+        Where the last summand's dual points form a ball, S and the Y are scaled together, and multiples of I that are
         subgradients, too, take the place of what Y loses: ``t (S - Y) <= G + (1 - t) r I`` holds for 0, if for any t.
         """
         dual, norms, last = self.dual, self.subgradients, self.last

@@ -1,7 +1,7 @@
 """Rigorous certificates: the writer of the files that :mod:`convexmetric.certificates.checker` proves.
 
-The statement is what the blocks of the problem say of themselves (``convexmetric/certificates/statement.py``), and the
-hints are what the risk makes of its dual point. The bounds that a file claims are those that the checker proves of the
+The statement is joined from the descriptions of the blocks (``convexmetric/certificates/statement.py``), and the
+hints are the risk's form of its dual point. The bounds that a file claims are those that the checker proves of the
 statement, so that its value at the metric is held against the problem's own.
 """
 
@@ -34,19 +34,19 @@ from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
-#: How far up a metric is scaled, step by step, to keep hard margins beyond rounding.
+#: Relative amounts by which a metric is scaled up, tried in turn, until hard margins hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
-#: By how much the statement and the problem may differ at a metric: relative to the sizes of their terms, and in
-#: estimates of rounding, of which the checker's bounds may be this much more careful.
+#: Allowed difference of statement and problem at a metric: relative to the sizes of their terms, and in
+#: multiples of the estimated rounding, which the checker's bounds may exceed by this factor.
 AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
-#: The largest bound of a file.
+#: Largest absolute value of a bound in a file.
 MOST = 10**300
-#: A relative gap that proven bounds may have, whatever the solution's is, and how often the solution's.
+#: Proven relative gap below which no warning is given, and the largest multiple of the solution's gap without one.
 CLOSE, WEAKER = 1e-6, 2.0
 
 
 class Certified(Protocol):
-    """What carries a certificate: a :class:`~convexmetric.Solution`."""
+    """Protocol of objects with a certificate, such as a :class:`~convexmetric.Solution`."""
 
     @property
     def certificate(self) -> Certificate:
@@ -114,7 +114,7 @@ def write_certificate(
             held, _ = checker.read(place)
         except checker.CertificateError as error:
             raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
-        # What was proven is what is in the file: its hashes are those of the arrays at hand.
+        # The file holds what was proven: its hashes are those of the arrays in memory.
         if held != table:
             raise InputError(f"{place}: the file does not hold what was written")
     proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
@@ -133,7 +133,7 @@ def write_certificate(
 def _stated_and_solved(
     problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
 ) -> tuple[MetricProblem, Any]:
-    """The problem and its solution, either of which may come with the other or with an estimator."""
+    """Find the problem and its solution among the arguments, one of which may bring the other."""
     solved: Any = problem if solution is None else solution
     if isinstance(solved, MetricProblem):
         raise InputError("solution is missing: pass what solve(problem) returned, or it alone")
@@ -163,7 +163,7 @@ def _checked(solution: Any, title: str) -> Certificate:
 
 
 def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
-    """The document and the arrays of the statement, without what proves."""
+    """Document and arrays of the statement, without the proof."""
     table, arrays = describe(problem)
     document: Table = {
         "format": kernel.FORMAT,
@@ -178,7 +178,7 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
 
 
 def _titled(problem: MetricProblem) -> str:
-    """What a problem is called, and on what its variable acts."""
+    """Title of a problem, and the coordinates on which its variable acts."""
     name = str(problem).partition("\n")[0]
     return f"{name}; {problem.coordinates}" if problem.coordinates else name
 
@@ -187,7 +187,7 @@ def _titled(problem: MetricProblem) -> str:
 def _proven(
     problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
 ) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
-    """What the kernel proves, and the documents and arrays of the files that it proves it by."""
+    """Verdict of the kernel, and the documents and arrays of the files that it proves."""
     risk = problem.risk
     point = risk.minorant(certificate.dual)
     if point is None:
@@ -232,7 +232,7 @@ def _proven(
 def _said(
     stated: kernel.Problem, table: Table, found: Arrays, ends: Sequence[int]
 ) -> tuple[list[tuple[Table, Arrays]], kernel.Minorant]:
-    """The dual point of every part, and what they say together."""
+    """Dual point of every part, and the minorant that they make together."""
     dual, said = [], []
     for rows, own in in_parts(stated.risk, found, ends):
         dual.append((table | ({"rows": rows} if len(ends) > 2 else {}), {name: small(of) for name, of in own.items()}))
@@ -241,7 +241,7 @@ def _said(
 
 
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
-    """The upper bound, whose metric is added to the arrays: scaled up a little where hard margins ask for it."""
+    """Upper bound; adds the metric to the arrays, scaled up slightly where hard margins require it."""
     nudges = NUDGES if problem.risk.hard else NUDGES[:1]
     for nudge in nudges:
         arrays |= _factor(stated, problem, M * (1.0 + nudge))
@@ -257,7 +257,7 @@ def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arr
 
 
 def small(array: np.ndarray) -> np.ndarray:
-    """Integers in the shortest type of files that holds them."""
+    """Convert integers to the shortest type of files that holds them."""
     if array.dtype.kind == "f":
         return plain(array)
     most = int(array.max(initial=0))
@@ -278,9 +278,9 @@ def _factor(stated: kernel.Problem, problem: MetricProblem, M: Array) -> Arrays:
 
 @np.errstate(all="ignore")
 def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upper: float) -> None:
-    """Raise unless what the blocks stated is worth what they are, at the metric of the file.
+    """Raise unless risk and penalty as stated agree with the problem's own values at the metric of the file.
 
-    Blocks describe themselves, and of one that describes another the bounds would be those of another problem. The
+    Blocks describe themselves: with a wrong description the bounds would be those of another problem. The
     penalty, which may be small beside the risk, is also compared by itself, there and at the Euclidean metric.
     """
     cone = problem.cone
@@ -294,7 +294,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
             continue
         omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
         linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
-        # Of the constant the regularizer's own part only: another may be large.
+        # Only the regularizer's own part of the constant: the rest may be large.
         own_constant = float(stated.constant) - problem.constant
         sizes = (
             abs(float(omega.mid))
@@ -302,7 +302,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
             + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
         )
         allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
-        # Of what cancels nothing is left but rounding.
+        # Terms that cancel leave their rounding errors.
         allowed += problem.regularizer.size(metric, cone) * ROUNDING + NOTHING
         _agree("the penalty", float(omega.mid) + linear + own_constant, penalty, allowed)
     own = certify_metric(problem, metric)
@@ -315,7 +315,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
 
 
 def _agree(what: str, stated: float, own: float, allowed: float) -> None:
-    """Raise unless both are the same but for what is allowed; nothing is asked where the problem's own is infinite."""
+    """Raise unless both values agree up to ``allowed``; nothing is checked where the problem's own is infinite."""
     if not (np.isposinf(own) or abs(stated - own) <= allowed):
         raise InputError(
             f"a block describes another one than it is: {what} of the statement is {stated!r} at a metric, that of the "
@@ -324,7 +324,7 @@ def _agree(what: str, stated: float, own: float, allowed: float) -> None:
 
 
 def _write(path: Path, document: Table, arrays: Arrays) -> None:
-    """All or nothing; the same bytes for the same contents."""
+    """Write a file completely or not at all, with the same bytes for the same contents."""
     with (
         all_or_nothing(path) as unfinished,
         zipfile.ZipFile(unfinished, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,

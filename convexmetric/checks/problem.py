@@ -1,6 +1,6 @@
-r"""Whether the blocks of a problem are what they say, tried at random metrics: for blocks of a user's own.
+r"""Check the contracts of the blocks of a problem at random metrics; for user-defined blocks.
 
-A bound is as true as the blocks it is made of. A block that breaks its contract raises a
+A bound is valid only if the blocks keep their contracts. A block that breaks its contract raises a
 :class:`~convexmetric.errors.ContractError` that names the block, the rule and the numbers. Below, M and M' are metrics
 (zero, of rank one, of full rank, over four orders of magnitude), N points of the cone, s margins, and u multipliers.
 
@@ -35,7 +35,7 @@ problem          ``value = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``
                  penalty; program and statement in CVXPY, at a metric, are worth the objective
 ===============  ==================================================================================================
 
-What CVXPY says is compared where it is a matter of seconds: on small problems.
+CVXPY statements are compared on small problems, where solving them takes seconds.
 """
 
 from __future__ import annotations
@@ -62,22 +62,22 @@ from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
-#: What rounding is allowed, relative to the magnitudes met; and what a conic solver is.
+#: Tolerances relative to the magnitudes met: for rounding, and for a conic solver.
 ROUNDING, CONIC = 1e-8, 1e-4
-#: CLARABEL's absolute tolerance; metrics smaller than this, or larger than its inverse, are not for CLARABEL.
+#: CLARABEL's absolute tolerance; CLARABEL is not used on metrics smaller than this, or larger than its inverse.
 SOLVED = 1e-8
 #: Statements of more rows, or of more rows times coordinates of the metric, are not solved.
 STATEMENT_ROWS, STATEMENT_SIZE = 3_000, 100_000
-#: Bounds that are tried at least, and times the coordinates of the cone; and of these the ones, times the coordinates,
-#: for which CVXPY searches a metric that is worth less.
+#: Numbers of random bounds tried: at least, and in total over the coordinates of the cone; and the number of those,
+#: over the coordinates, for which CVXPY searches for a metric with a lower objective.
 BOUNDS, BOUNDS_OF_ONE, SEARCHES_OF_ONE = 12, 2_000, 2_000
-#: Metrics and margins grow until a risk or a loss is so many times what it is at zero: more hides the rounding of less.
+#: Largest multiple of their value at zero that risks and losses reach at test points: beyond, rounding hides errors.
 LARGEST = 1e6
 #: Lengths of metrics at which bounds are tried.
 LENGTHS: Array = np.array([1.0, *np.logspace(-3, 3, 13)])
-#: What overflows has been as large as this before.
+#: A value that overflows must have exceeded this at smaller arguments.
 NEARLY_INFINITE = 1e150
-#: Parts up to which each is a group of its own.
+#: Up to so many parts, each is a group of its own.
 OWN_GROUPS = 40
 
 
@@ -87,10 +87,10 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
     Parameters
     ----------
     problem : MetricProblem
-        Best one of few features and comparisons: it takes some hundred evaluations of the risk, seconds up to about 15
-        features. What CVXPY says is compared at fewer points, or not at all, where that would take longer.
+        Preferably of few features and comparisons: a check takes some hundred evaluations of the risk, seconds up to 15
+        features. CVXPY statements are compared at fewer points, or not at all, where that would take longer.
     random_state : int, numpy.random.Generator or None
-        Of the metrics, margins and multipliers that are tried.
+        Seed or generator of the metrics, margins and multipliers that are tried.
 
     Raises
     ------
@@ -144,24 +144,24 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
 
 @dataclass(frozen=True)
 class _Block:
-    """A block, and errors about it."""
+    """A block under test, and the errors about it."""
 
     kind: str
     block: Any
-    #: Rounding may be that of this magnitude everywhere: terms that cancel do not show theirs.
+    #: Least magnitude to which rounding is relative: terms that cancel are not seen in the result.
     least: float = 0.0
 
     def of_size(self, values: list[Any]) -> _Block:
-        """The same with a thousandth of the largest value for the least magnitude."""
+        """A copy whose least magnitude is a thousandth of the largest of the values."""
         return replace(self, least=1e-3 * max(map(_size, values), default=0.0))
 
     def demand(self, holds: bool, rule: str) -> None:
-        """The rule holds."""
+        """Raise a :class:`~convexmetric.errors.ContractError` unless the rule holds."""
         if not holds:
             raise ContractError(f"{self.kind} {type(self.block).__name__}: {rule}")
 
     def numbers(self, what: str, values: Any, shape: tuple[int, ...] = (), *, infinite: bool = False) -> Array:
-        """Values without NaN and minus infinity, and of the right shape."""
+        """Convert values to an array after checking their shape, and that none is NaN or minus infinity."""
         array = np.asarray(values, dtype=np.float64)
         self.demand(array.shape == shape, f"{what} must have shape {shape}, got {array.shape}")
         bad = np.isnan(array) | np.isneginf(array) | (np.isposinf(array) & (not infinite))
@@ -170,9 +170,9 @@ class _Block:
         return array
 
     def moderate(self, what: str, values: Callable[[Array], Any], x: Array) -> Array:
-        """``x``, or the share of it up to which ``values``, convex and finite at zero, are of moderate size.
+        """Scale ``x`` down until ``values``, convex and finite at zero, are of moderate size there.
 
-        They may only be infinite where they overflow: there they are large before.
+        Infinite values are accepted only as overflows: smaller multiples of ``x`` must have very large values.
         """
         with np.errstate(over="ignore"):
             most, share = LARGEST * _size(values(0.0 * x)) or np.inf, 1.0
@@ -188,7 +188,7 @@ class _Block:
 
     @contextmanager
     def stating(self, what: str) -> Iterator[None]:
-        """Errors of CVXPY are the block's."""
+        """Report errors of CVXPY as errors of the block."""
         try:
             yield
         except (ValueError, cp.error.DCPError) as error:
@@ -197,7 +197,7 @@ class _Block:
     def at_most(
         self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING, *, equal: bool = False
     ) -> None:
-        """Everywhere ``left <= right``, but for rounding of the magnitudes met; ``rule`` is ``a must be at most b``."""
+        """Demand ``left <= right`` everywhere, up to rounding; ``rule`` has the form ``a must be at most b``."""
         left, right = np.broadcast_arrays(np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64))
         with np.errstate(invalid="ignore"):
             excess = np.where(left == right, 0.0, np.abs(left - right) if equal else left - right)
@@ -208,12 +208,12 @@ class _Block:
             self.demand(False, f"{rule}, got {float(left[at])!r} and {float(right[at])!r}")
 
     def equal(self, rule: str, left: Any, right: Any, size: Any = 0.0, rounding: float = ROUNDING) -> None:
-        """Everywhere the same, but for rounding; ``rule`` is ``a must be b``."""
+        """Demand equality everywhere, up to rounding; ``rule`` has the form ``a must be b``."""
         self.at_most(rule, left, right, size, rounding, equal=True)
 
 
 def _size(values: Any) -> float:
-    """The largest magnitude of what is finite."""
+    """The largest absolute value among finite entries."""
     array = np.abs(np.asarray(values, dtype=np.float64))
     return float(np.max(array, where=np.isfinite(array), initial=0.0))
 
@@ -226,7 +226,7 @@ def _fingerprint(problem: MetricProblem) -> str:
 
 
 def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
-    """Zero, and metrics of rank one, of some and of full rank, around the size at which the risk bends.
+    """Test metrics: zero, and some of rank one, of intermediate and of full rank, around the scale of the risk.
 
     Also some on the way down from zero, and, where a statement can be solved, its optimum: bounds that are too high
     show there first, and hard constraints may allow no other metric.
@@ -252,18 +252,18 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
             V = rng.standard_normal((rank, cone.d))
             M = cone.outer_sum(V, rng.random(rank) + 0.1)
             metrics.append(moderate(size * unit / float(np.linalg.norm(M)) * M))
-    # What CVXPY refuses is found again where it is known which block it comes from.
+    # Errors of CVXPY are ignored here: a later check finds them with the block that causes them.
     with suppress(ValueError, cp.error.DCPError):
         stated = _compiled(problem)
         if stated is not None and _minimised(stated.problem) is not None:
             M = cone.project(cone.element(stated.metric.value))
             metrics += [moderate(size * M) for size in (1.0, 3.0)]
-    # Symmetric to the last bit: CVXPY allows no more than 1e-10, however large they are.
+    # Made exactly symmetric: CVXPY accepts asymmetries up to 1e-10 only, whatever the scale.
     return [cone.element(M) for M in metrics + descent + _allowed(problem, metrics[1])]
 
 
 def _allowed(problem: MetricProblem, M: Array) -> list[Array]:
-    """The metric nearest to ``M`` that constraints of the regularizer allow, where it has some."""
+    """Projection of ``M`` onto the constraints of the regularizer, in a list; empty if there are none."""
     variable, in_cone = problem.cone.variable("M")
     constraints = problem.regularizer.constraints(variable, problem.cone)
     nearest = cp.Problem(cp.Minimize(cp.sum_squares(variable - M)), in_cone + constraints)
@@ -350,7 +350,7 @@ def _check_comparisons(comparisons: Comparisons, metrics: list[Array], rng: np.r
 
 
 def _check_loss(loss: Loss, met: list[Array], rng: np.random.Generator) -> None:
-    """At the margins of some metrics, and at random ones."""
+    """Check a loss at the margins ``met`` under some metrics, and at random ones."""
     block, count = _Block("loss", loss), len(met[0])
     scales = [max(_size(s), 1e-300) for s in met[1:4:2]]
     margins = [scale * rng.standard_normal(count) for scale in (*scales, 1e-3 * scales[0])]
@@ -384,7 +384,7 @@ def _check_loss(loss: Loss, met: list[Array], rng: np.random.Generator) -> None:
 def _check_slopes(
     block: _Block, loss: Loss, margins: list[Array], values: list[Array], rng: np.random.Generator
 ) -> None:
-    """Convexity along lines, and subgradients."""
+    """Check convexity along lines, and subgradients."""
     for turn in (1, 2, 5):
         for s, here, other, there in zip(
             margins, values, margins[turn:] + margins[:turn], values[turn:] + values[:turn], strict=True
@@ -404,7 +404,7 @@ def _check_slopes(
 def _check_conjugate(
     block: _Block, loss: Loss, margins: list[Array], values: list[Array], rng: np.random.Generator
 ) -> None:
-    """What multipliers say, for subgradients and for random ones."""
+    """Check the lower bounds given by multipliers, for subgradients and for random multipliers."""
     slopes = []
     for s, value in zip(margins, values, strict=True):
         u = np.where(np.isfinite(value), loss.subgradient(s), 0.0)
@@ -428,20 +428,20 @@ def _check_conjugate(
 
 
 def _check_curvature(block: _Block, loss: SmoothLoss, margins: list[Array]) -> None:
-    """By differences of subgradients, over steps that are short for the loss itself."""
+    """Check curvature by finite differences of subgradients, with steps that are short on the scale of the loss."""
     curvatures = [block.numbers("curvature(s)", loss.curvature(s), s.shape) for s in margins]
     slope, most = max(_size(loss.subgradient(s)) for s in margins), max(map(_size, curvatures))
     step = 1e-5 * slope / most if most > 0.0 else 1.0
     for s, curvature in zip(margins, curvatures, strict=True):
         difference = (loss.subgradient(s - step) - loss.subgradient(s + step)) / (2.0 * step)
         rule = "curvature must be minus the derivative of subgradient"
-        # Margins far out round the steps away.
+        # At margins that are too large the step is lost to rounding.
         sound = np.abs(s) <= 1e6 * step / 1e-5
         block.equal(rule, curvature[sound], difference[sound], most, 1e-3)
 
 
 def _check_loss_statement(block: _Block, loss: Loss, s: Array) -> None:
-    """The statement at fixed margins that are allowed."""
+    """Check the CVXPY statement of a loss at fixed margins, where the loss is finite."""
     value = loss.value(s)
     if not np.isfinite(value):
         return
@@ -454,7 +454,7 @@ def _check_loss_statement(block: _Block, loss: Loss, s: Array) -> None:
 
 
 def _check_measure(measure: Measure, lengths: np.ndarray, rng: np.random.Generator) -> None:
-    """``lengths`` are those of the lists that it is made for."""
+    """Check a measure for lists of the given ``lengths``, pairs (p, n)."""
     block = _Block("measure", measure)
     for p, n in np.unique(lengths, axis=0)[:20].tolist():
         if p * n <= 10**6:
@@ -477,7 +477,7 @@ def _check_measure(measure: Measure, lengths: np.ndarray, rng: np.random.Generat
 
 
 def _distances(rng: np.random.Generator, cases: int, count: int) -> Array:
-    """Distances of every kind: any, with many ties, on several scales, far from zero."""
+    """Test distances: normal ones, with many ties, on several scales, and far from zero."""
     smooth, tied = rng.standard_normal((cases, count)), rng.integers(-2, 3, (cases, count)) / 2.0
     kind = rng.integers(0, 4, (cases, 1))
     return np.select([kind == k for k in range(4)], [smooth, tied, 10.0 ** rng.uniform(-3, 1.5) * tied, 64.0 + smooth])
@@ -493,7 +493,7 @@ def _worst(measure: Measure, x: Array, z: Array) -> float:
 
 
 def _check_oracle(block: _Block, measure: Measure, D: Array, p: int, worst: list[float], meant: str) -> None:
-    """The oracle in both layouts; the first p columns are relevant."""
+    """Check the oracle in both layouts of blocks; the first p columns of D are relevant."""
     for query in _blocks(D, p):
         losses, violations = most_violated_rankings(measure, query)
         size = max(1.0, _size(D))
@@ -503,7 +503,7 @@ def _check_oracle(block: _Block, measure: Measure, D: Array, p: int, worst: list
 
 
 def _blocks(D: Array, p: int) -> list[Block]:
-    """Distances as a block of queries, in both layouts."""
+    """Distances as blocks of queries, in both layouts."""
     cases, count = D.shape
     relevance = Relevance.from_lists([np.arange(p)] * cases, [np.arange(p, count)] * cases, cases, count)
     rankings = Rankings(np.zeros((count, 1)), np.zeros((cases, 1)), relevance, NonnegativeDiagonal(1))
@@ -513,7 +513,7 @@ def _blocks(D: Array, p: int) -> list[Block]:
 
 
 def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> list[tuple[float, Array]]:
-    """Returns what cuts of the whole risk say, ``R(M) >= v - <S, M>``."""
+    """Check a risk; returns the minorant ``R(M) >= v - <S, M>`` of its cuts."""
     block, parts, cone = _Block("risk", risk), risk.parts, risk.cone
     values = [float(block.numbers("value(M)", risk.value(M), infinite=True)) for M in metrics]
     block.demand(risk.hard or bool(np.isfinite(values).all()), "value(M) must be finite, as it does not say it is hard")
@@ -547,7 +547,7 @@ def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> l
 
 
 def _check_plane(block: _Block, plane: str, cone: Cone, value: float, S: Array, met: list[tuple[Array, float]]) -> None:
-    """An affine function is below the risk."""
+    """Check that an affine function is below the risk."""
     block.numbers(plane, value)
     block.numbers(plane, S, cone.shape)
     for M, risk in met:
@@ -558,7 +558,7 @@ def _check_plane(block: _Block, plane: str, cone: Cone, value: float, S: Array, 
 def _check_cuts(
     block: _Block, risk: Risk, met: list[tuple[Array, float]], groups: np.ndarray
 ) -> list[tuple[float, Array]]:
-    """Cuts are tight where they were made and below the risk elsewhere."""
+    """Check that cuts are tight at the metric where they were made, and below the risk at others."""
     n_groups, cone = int(groups.max()) + 1, risk.cone
     made = []
     for M, value in met:
@@ -622,7 +622,7 @@ def _check_regularizer(
 
 
 def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[Array, float]]) -> None:
-    """Linear and quadratic part, CVXPY expression."""
+    """Check the linear and the quadratic part of a regularizer, and its CVXPY expression."""
     quadratic, linear = omega.quadratic(cone), cone.coordinates(cone.zeros())
     variable, _ = cone.variable("M")
     if quadratic is not None:
@@ -659,7 +659,7 @@ def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[
 
 
 class _Tried:
-    """Many metrics on rays, with what a regularizer costs there."""
+    """Test metrics on rays, with the values of a regularizer there."""
 
     def __init__(self, omega: Regularizer, cone: Cone, metrics: list[Array], lengths: Array = LENGTHS) -> None:
         self.omega, self.cone = omega, cone
@@ -684,7 +684,7 @@ def _check_bound(
     hint: Array,
     search: bool,
 ) -> None:
-    """``bound(v, S, G)`` against the least nonnegative risk that v and S bound, at metrics that make it small."""
+    """Check ``bound(v, S, G)`` against ``max(0, v - <S, M>)`` plus penalty, at metrics that make it small."""
     cone, rule = tried.cone, "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
     more = [_Tried(omega, cone, [cone.project(S if G is None else S - G)])]
     if search:
@@ -699,13 +699,13 @@ def _check_bound(
         bound = omega.bound(value, S, G, cone, near)
         block.demand(bound < np.inf, f"bound must be a number or minus infinity, got {bound!r}")
         for objectives, sizes in (each.objective(value, S, G) for each in (tried, *more)):
-            # Rounding is that of each metric's own numbers, not of the largest.
+            # Rounding is relative to each metric's own numbers, not to the largest of all.
             for at in np.flatnonzero(~(bound <= objectives)):
                 block.at_most(rule, bound, objectives[at], sizes[at])
 
 
 def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.Generator) -> None:
-    """What dual points prove is below the objective."""
+    """Check that lower bounds from dual points are below the objective."""
     block, risk = _Block("problem", problem), problem.risk
     objectives = [float(block.numbers("value(M)", problem.value(M), infinite=True)) for M in metrics]
     block = block.of_size(objectives)
@@ -733,7 +733,7 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
 
 
 def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
-    """``with_C`` scales the risk, ``with_reg`` the regularizer, where a problem has such weights."""
+    """Check that ``with_C`` scales the risk, and ``with_reg`` the regularizer, where a problem has such weights."""
     block, cone, M = _Block("problem", problem), problem.cone, metrics[1]
     for name, weighed in (("with_C", problem.with_C), ("with_reg", problem.with_reg)):
         try:
@@ -748,8 +748,8 @@ def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:
 
 
 def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
-    """Program and compiled statement with the metric held fixed, where they can be written out and are not too long."""
-    # The last one is what constraints allow, where there are some.
+    """Check the program and the compiled statement at fixed metrics, where they can be written out and are short."""
+    # The last metric is the one that satisfies the constraints, where there are some.
     M = next((M for M in (metrics[1], *metrics[:1:-1], metrics[0]) if np.isfinite(problem.value(M))), None)
     if M is None or not SOLVED < _size(M) < 1.0 / SOLVED:
         return
@@ -764,7 +764,7 @@ def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
 
 
 def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.Variable, Array]]:
-    """The problem in CVXPY, the metric's variable, and its value at the problem's variable M."""
+    """Forms of the problem in CVXPY by name: each with the metric's variable, and its value at the metric M."""
     stated: dict[str, tuple[cp.Problem, cp.Variable, Array]] = {}
     compiled = _compiled(problem)
     if compiled is not None:
@@ -777,7 +777,7 @@ def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.
 
 
 def _compiled(problem: MetricProblem) -> Statement | None:
-    """The compiled statement, where it can be written out and is not too long."""
+    """Compile the statement, where it can be written out and is short; None otherwise."""
     with suppress(InputError):
         statement = problem.statement()
         return statement if _is_short(statement.problem, problem) else None
@@ -785,19 +785,19 @@ def _compiled(problem: MetricProblem) -> Statement | None:
 
 
 def _is_short(stated: cp.Problem, problem: MetricProblem) -> bool:
-    """Whether CVXPY solves it in seconds."""
+    """Whether CVXPY will solve the statement in seconds."""
     rows = sum(constraint.size for constraint in stated.constraints) + _curved_rows(stated.objective.expr)
     return rows <= min(STATEMENT_ROWS, STATEMENT_SIZE / problem.cone.size)
 
 
 def _curved_rows(expression: cp.Expression) -> int:
-    """Numbers of which an expression takes functions that are not affine."""
+    """Number of scalars to which an expression applies functions that are not affine."""
     own = 0 if isinstance(expression, cp.atoms.affine.affine_atom.AffAtom) else sum(arg.size for arg in expression.args)
     return own + sum(map(_curved_rows, expression.args))
 
 
 def _minimised(problem: cp.Problem) -> float | None:
-    """The optimal value by CLARABEL; None unless it is sure."""
+    """Optimal value by CLARABEL; None unless its status is optimal."""
     with suppress(cp.SolverError), guarded():
         problem.solve(solver=cp.CLARABEL)
         return float(problem.value) if problem.status == cp.OPTIMAL else None

@@ -22,12 +22,12 @@ class Comparisons(ABC):
         """Number of comparisons."""
 
     def signs_of_each(self) -> Array:
-        """``sigma_t`` where ``s_t`` is a distance, or a difference of two, times a sign; for certificate files."""
+        """Sign ``sigma_t`` of each comparison, by which its distance or difference of distances is multiplied."""
         return np.ones(len(self))
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The points that are compared, a matrix a set; empty where ``D_t`` is made of something else."""
+        """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
         return ()
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Comparisons(ABC):
     @property
     @abstractmethod
     def places(self) -> np.ndarray:
-        """Rows of the data that every comparison is about: ``(T, 3)`` of triplets, ``(T, 2)`` of pairs."""
+        """Rows of the data that each comparison involves: ``(T, 3)`` of triplets, ``(T, 2)`` of pairs."""
 
     @property
     @abstractmethod

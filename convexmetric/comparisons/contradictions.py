@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from convexmetric.comparisons.triplets import Triplets
 
-#: Margins below this share of the largest squared differences count as none.
+#: Margins below this fraction of the largest squared differences count as zero.
 SMALLEST_MARGIN = 1e-10
 
 
@@ -56,7 +56,7 @@ def _farkas(D: Any) -> np.ndarray | None:
     if value > SMALLEST_MARGIN:
         return None
     rows = np.flatnonzero(u > 1e-9 * u.max())
-    # Deletion filter: what remains is contradictory, and nothing in it can be spared.
+    # Deletion filter: a contradictory set remains, none of whose comparisons can be removed.
     for t in rows:
         rest = rows[rows != t]
         if rest.size and _game(D[rest])[0] <= SMALLEST_MARGIN:
@@ -65,9 +65,9 @@ def _farkas(D: Any) -> np.ndarray | None:
 
 
 def _in_units(comparisons: Triplets) -> Any:
-    """The comparisons with every feature in units of its largest squared difference.
+    """Rows of the comparisons with every feature divided by its largest squared difference.
 
-    Weights in other units are still nonnegative, so that the answer is the same; but the linear program sees
+    Weights in these units are still nonnegative, so that the answer is the same; but the linear program sees
     features of every scale.
     """
     largest = np.zeros(comparisons.cone.d)
@@ -92,6 +92,6 @@ def _game(D: Any) -> tuple[float, np.ndarray]:
         method="highs-ds",
     )
     if result.x is None:
-        # Without a proof the comparisons are not accused.
+        # Without a proof no contradiction is reported.
         return np.inf, np.zeros(T)
     return float((D @ result.x[:-1]).min()), np.maximum(-result.ineqlin.marginals, 0.0)

@@ -19,8 +19,8 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
-#: Parts into which work is cut for threads, at most, and triplets from which another part pays. Not a matter of how
-#: many threads there are, so that sums do not depend on it.
+#: Largest number of parts into which work is cut for threads, and triplets per part. Independent of the number of
+#: threads, so that sums do not depend on it.
 CHUNKS, CHUNK = 32, 2_000
 
 
@@ -36,7 +36,7 @@ class DenseTriplets:
 
     @property
     def entries(self) -> int:
-        """Numbers in all rows."""
+        """Number of entries of all rows."""
         return len(self.triplets) * self.X.shape[1]
 
     def forward(self, w: Array) -> Array:
@@ -79,7 +79,7 @@ class SparseTriplets:
 
     @property
     def entries(self) -> int:
-        """Numbers in all rows, at most."""
+        """Upper bound on the number of entries of all rows."""
         return int(np.diff(self.X.indptr)[self.triplets[:, 1:]].sum())
 
     def forward(self, w: Array) -> Array:
@@ -118,7 +118,7 @@ class SparseTriplets:
         over_rows(_entries, len(triplets), self._work(len(triplets)), *arguments)
 
     def _work(self, triplets: int) -> int:
-        """Entries that so many triplets have, about."""
+        """Estimated number of entries of the rows of ``triplets`` triplets."""
         return 2 * triplets * self.X.nnz // self.X.shape[0]
 
 

@@ -1,4 +1,4 @@
-r"""Objects that share labels: who does, and the sums of squared differences that graphs of them define.
+r"""Objects that share labels: which pairs do, and the sums of squared differences over their graph.
 
 Labels are 0/1 indicators, ``(objects, labels)``, so that an object may have several; two objects are of the same kind
 when they share one.
@@ -140,5 +140,5 @@ def cross_product(X: Array, Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_a
 
 
 def _pieces(rows: int, width: int) -> list[np.ndarray]:
-    """Rows in pieces of bounded memory."""
+    """Slices of rows in pieces of bounded memory."""
     return np.array_split(np.arange(rows), -(-rows * width // BLOCK))

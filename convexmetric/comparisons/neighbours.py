@@ -1,4 +1,4 @@
-"""Triplets whose positives and negatives combine freely: of a list, of labels, of a graph."""
+"""Triplets whose positives and negatives combine freely: from a list, from labels, from a graph."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from convexmetric.comparisons.relevance import Relevance
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
-#: Distances held at a time.
+#: Largest number of distances held at a time.
 BLOCK = 2**22
-#: Items of which the nearest bound how far the nearest of all are.
+#: Size of the first sample of items, whose nearest bound the distances of the nearest of all.
 SOME = 1000
 
 
 def grouped_triplets(
     triplets: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[Relevance, np.ndarray, np.ndarray]:
-    """A list of triplets as queries with one positive and some negatives each; those of a query have the same weight.
+    """Group a list of triplets into queries with one positive, some negatives and one weight each.
 
     Returns
     -------
     relevance : Relevance
     anchors : (Q,) int array
-        The point that each query is.
+        The point that serves as each query.
     order : (T,) int array
         The triplets in the order of queries, then negatives.
     """
@@ -44,7 +44,7 @@ def grouped_triplets(
 
 
 def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) -> Relevance:
-    """For every point its nearest points of the same label and of other labels; ``None`` for all of them.
+    """Find for every point its nearest points of the same label and of other labels; ``None`` selects all of them.
 
     Euclidean distances; of points at the same distance those of the smaller number come first. A class with fewer other
     members gives all of them.
@@ -89,7 +89,7 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
 def _nearest(distances: np.ndarray, items: np.ndarray, number: int | None) -> np.ndarray:
     if number is None:
         return items[:0]
-    # What some of the items leave is few: a partition of all would take most of the time.
+    # After a first selection few items remain: a partition of all of them would take most of the time.
     for some in (number + SOME, len(items)):
         if number < len(items):
             values = distances[items]
@@ -130,7 +130,7 @@ def as_adjacency(adjacency: Any, n: int) -> sp.csr_array:
 
 
 def linked_triplets(graph: sp.csr_array) -> tuple[Relevance, np.ndarray]:
-    """All triplets (i, j, k) with a link from i to j and none from i to k: lists, and the points that have both.
+    """All triplets (i, j, k) with a link from i to j and none from i to k, as lists with their points i.
 
     Raises
     ------

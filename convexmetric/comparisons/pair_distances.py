@@ -56,16 +56,16 @@ class PairDistances(Comparisons):
         self.signs = np.asarray(signs, dtype=np.float64)
 
     def described(self) -> Described:
-        """Points and pairs."""
+        """Description of points and pairs."""
         return Described(arrays={**described_points(self.X), "pairs": self.pairs})
 
     def signs_of_each(self) -> Array:
-        """Signs of the distances."""
+        """The signs ``sigma``."""
         return self.signs
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """X."""
+        """The one set of points, X."""
         return (self.X,)
 
     @property
@@ -129,5 +129,5 @@ class PairDistances(Comparisons):
 
 
 def symmetric(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_array:
-    """``(n, n)`` weights of a graph whose edges (i, j) have these values; those of an edge given twice add up."""
+    """Symmetric ``(n, n)`` weights of a graph from edges (i, j) and their values; values of repeated edges add up."""
     return sp.csr_array((np.r_[values, values], (np.r_[i, j], np.r_[j, i])), shape=(n, n))

@@ -52,7 +52,7 @@ class ListedPairs(Pairs):
     n : int
         Number of points.
     name : str
-        What the argument is called in messages.
+        Name of the argument in error messages.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class ListedPairs(Pairs):
         return len(self.pairs)
 
     def total(self, X: Any, cone: Cone, weights: Array | None = None) -> Array:
-        """One weighted Laplacian; pairs weigh 1 by default."""
+        """Weighted sum over pairs, as one graph Laplacian; pairs weigh 1 by default."""
         i, j = self.pairs.T
         own = np.ones(len(i)) if weights is None else weights
         T = sp.csr_array((own, (i, j)), shape=(self.n, self.n))
@@ -88,7 +88,7 @@ class ListedPairs(Pairs):
         return cone.outer_sum(X, degrees) - 2.0 * cone.cross(X, T, X)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Rows of the list."""
+        """Draw rows of the list."""
         return self.pairs[rng.integers(len(self.pairs), size=size)]
 
 
@@ -107,7 +107,7 @@ class LabelledPairs(Pairs):
     codes : (n,) int array
         Labels as numbers from 0 on.
     same : bool
-        Which of the two.
+        True for pairs of one label, False for pairs of different labels.
     """
 
     def __init__(self, codes: np.ndarray, same: bool) -> None:
@@ -121,14 +121,14 @@ class LabelledPairs(Pairs):
         return self.size
 
     def total(self, X: Any, cone: Cone) -> Array:
-        """Sums over whole classes, or what they leave of the sum over all pairs."""
+        """Sums within classes; for pairs of different labels, these subtracted from the sum over all pairs."""
         within = cone.zeros()
         for rows in np.split(self.by_class, np.cumsum(self.counts)[:-1]):
             within = within + _every_pair(X[rows], cone)
         return within if self.same else _every_pair(X, cone) - within
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """A point by its number of pairs, then the other one among its class or outside of it."""
+        """Draw a point in proportion to its number of pairs, then a second one in or outside its class."""
         counts = self.counts[self.codes]
         others = counts - 1 if self.same else self.codes.size - counts
         i = rng.choice(self.codes.size, size=size, p=others / others.sum())
@@ -162,11 +162,11 @@ class UnlinkedPairs(Pairs):
         return self.size
 
     def total(self, X: Any, cone: Cone) -> Array:
-        """All pairs but for the links."""
+        """The sum over all pairs, less that over the links."""
         return _every_pair(X, cone) - self.links.total(X, cone)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """By rejection."""
+        """Draw pairs by rejection of linked ones."""
         n = self.adjacency.shape[0]
         kept: list[np.ndarray] = []
         missing = size
@@ -200,7 +200,7 @@ def label_codes(y: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
 
 
 def one_a_pair(y: ArrayLike, m: int) -> Array:
-    """A number for each of m pairs, or an :class:`InputError`."""
+    """Check that ``y`` has a number for each of m pairs."""
     numbers = real_array(y, "y")
     if numbers.shape != (m,):
         raise InputError(f"y must have one number a pair, shape ({m},), got {numbers.shape}")
@@ -208,7 +208,7 @@ def one_a_pair(y: ArrayLike, m: int) -> Array:
 
 
 def pair_signs(y: ArrayLike, m: int) -> Array:
-    """+1 or -1 for each of m pairs, or an :class:`InputError`."""
+    """Check that ``y`` is +1 or -1 for each of m pairs."""
     r = one_a_pair(y, m)
     wrong = np.flatnonzero(~np.isin(r, (-1.0, 1.0)))
     if wrong.size:

@@ -12,17 +12,17 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
-#: Largest entry of a point in size: sums of squared distances, and their squares in turn, stay finite.
+#: Largest absolute value of an entry: sums of squared distances, and the squares of these, stay finite.
 LARGEST = 1e60
-#: Largest entry of points that are not all zero must be above this: the same products do not underflow.
+#: The largest absolute entry must exceed this, unless all are zero: squares of squared distances do not underflow.
 SMALLEST = 1e-60
-#: Ranges of a column from which on its offset is subtracted; at least one, for that to be exact.
+#: An offset is subtracted if it is at least so many times the range of its column; >= 1, so that this is exact.
 OFFSET = 16.0
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Points that :func:`as_points` returned, on their way to what takes a user's as well: it need not look again."""
+    """Points that :func:`as_points` returned; functions that take a user's points skip the checks of these."""
 
     points: Any
 
@@ -30,7 +30,7 @@ class Checked:
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     """``X`` as float64 points in rows: a C-ordered array, or CSR where ``sparse`` allows it.
 
-    Such points are taken as they are. Any other are copied, once: float32 because bounds are proven for the numbers
+    Points in that form are not copied. All others are copied once: float32 because bounds are proven for the numbers
     given, whose squared distances lose half of their digits in single precision (float64 holds every float32, so that
     the problem is the same one); Fortran order because compiled code goes through points row by row. What only decides
     where to look, such as products inside conjugate gradients, makes single precision copies of its own.
@@ -72,7 +72,7 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
 
 
 def as_rows(X: Any) -> Array:
-    """Checked points as a dense matrix: of few, for statements."""
+    """Convert checked points to a dense matrix; for statements of few points."""
     return np.asarray(X.toarray() if sp.issparse(X) else X)
 
 
@@ -107,13 +107,13 @@ def translated(*sets: Any) -> tuple[Any, ...]:
 
 
 def large_offset(low: Array, high: Array) -> Array:
-    """What :func:`translated` subtracts from points between ``low`` and ``high``: zero where that is not large."""
+    """Offset that :func:`translated` subtracts from points between ``low`` and ``high``; zero where small."""
     middle = 0.5 * (low + high)
     return np.where((middle != 0.0) & (np.abs(middle) >= OFFSET * (high - low)), middle, 0.0)
 
 
 def described_points(X: Any, name: str = "points") -> dict[str, np.ndarray]:
-    """Points as arrays of certificate files: one, or the three of a matrix compressed by rows."""
+    """Points as arrays of certificate files: one matrix, or the three arrays of a CSR matrix."""
     if not sp.issparse(X):
         return {name: X}
     rows = sp.csr_array(X, copy=True)
@@ -126,7 +126,7 @@ def described_points(X: Any, name: str = "points") -> dict[str, np.ndarray]:
 
 
 def row_width(points: tuple[Any, ...], cone: Cone) -> float:
-    """Numbers that a comparison of points takes in coordinates; an entry of a sparse row counts as one and a half.
+    """Numbers per point that a comparison takes in coordinates; an entry of a sparse row counts as one and a half.
 
     A triplet's row has the entries of three points.
     """
@@ -138,7 +138,7 @@ def row_width(points: tuple[Any, ...], cone: Cone) -> float:
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
-    """``indices`` as integers in ``[0, n)``.
+    """Check ``indices`` and return them as integers in ``[0, n)``.
 
     Raises
     ------

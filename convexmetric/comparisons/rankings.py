@@ -37,14 +37,14 @@ from convexmetric.numerics.threads import over_rows
 
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
-#: Distances for each entry of a metric from which its eigenvectors are worth their time.
+#: Least number of distances per entry of a metric for which computing its eigenvectors pays.
 THIN_FROM = 30.0
-#: Share of the corpus that must be listed on average for whole rows of distances to be cheaper.
+#: Fraction of the corpus that must be listed on average for whole rows of distances to be cheaper.
 DENSE_FROM = 0.05
 
 
 class Rankings:
-    """Queries, the corpus they rank, and who is relevant to whom.
+    """Queries, the corpus they rank, and the relevant and irrelevant items of each.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Rankings:
     cone : Cone
         Where the metric lives.
     anchors : (len(relevance),) int array, optional
-        The row of ``Q`` that each query is. Default: every row of ``Q`` is a query. A row may be several queries with
+        Row of ``Q`` of each query. Default: every row of ``Q`` is a query. A row may be several queries with
         lists of their own, or none.
     """
 
@@ -89,7 +89,7 @@ class Rankings:
 
     @property
     def sets(self) -> tuple[Any, ...]:
-        """Corpus and queries; one set where they are the same."""
+        """Point sets: corpus and queries, or one set where they are the same."""
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property
@@ -108,7 +108,7 @@ class Rankings:
         return Described(arrays=arrays)
 
     def triples(self) -> Iterator[tuple[int, int, int]]:
-        """Every (row of ``Q``, relevant row of ``X``, irrelevant row of ``X``): for few of them."""
+        """Every (row of ``Q``, relevant row of ``X``, irrelevant row of ``X``); for small problems."""
         for q, row in enumerate(self.rows(np.arange(len(self))).tolist()):
             positives, negatives = self.relevance.of(q)
             for i, j in product(positives.tolist(), negatives.tolist()):
@@ -122,17 +122,17 @@ class Rankings:
         return part
 
     def listing(self, relevance: Relevance) -> Rankings:
-        """The same queries with other lists, of which only the listed distances are made; points must be dense."""
+        """Rank other lists for the same queries, of which only the listed distances are made; points must be dense."""
         part = copy(self)
         part.relevance, part.sizes, part.dense = relevance, relevance.n_relevant + relevance.n_irrelevant, False
         return part
 
     def rows(self, queries: np.ndarray) -> np.ndarray:
-        """The rows of ``Q`` that some queries are."""
+        """Rows of ``Q`` of some queries."""
         return queries if self.anchors is None else self.anchors[queries]
 
     def points(self, queries: np.ndarray) -> Any:
-        """The points that some queries are; a view where they are consecutive rows of ``Q``."""
+        """Points of some queries; a view where they are consecutive rows of ``Q``."""
         rows = self.rows(queries)
         if rows.size and rows[-1] - rows[0] == rows.size - 1 and (np.diff(rows) == 1).all():
             return self.Q[rows[0] : rows[-1] + 1]
@@ -143,7 +143,7 @@ class Rankings:
         return self.cone.quadratic_forms(self.X, M)
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
-        """Cut the queries, in the given order, into pieces of bounded memory, with a look at the time before each."""
+        """Cut the queries, in the given order, into pieces of bounded memory; checks the deadline before each."""
         widths = np.full(len(order), self.X.shape[0]) if self.dense else self.sizes[order]
         piece = np.cumsum(widths) * 8 // (BLOCK_BYTES + 1)
         starts = np.flatnonzero(np.diff(piece, prepend=-1))
@@ -152,7 +152,7 @@ class Rankings:
             yield order[start:stop]
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
-        """Distances under ``M`` from the queries, in the given order, to what they rank."""
+        """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
         thin = self.thin(M)
         if thin is not None:
             yield from self._thin_blocks(thin, order)
@@ -169,12 +169,12 @@ class Rankings:
                 yield ListedBlock(self, queries, norms, images)
 
     def thin(self, M: Array) -> Array | None:
-        """B with ``M = B^T B`` where distances are cheaper from images ``B x``, its eigenvectors included."""
+        """Factor B with ``M = B^T B``, or None where distances from images ``B x`` would not be cheaper."""
         numbers = float(len(self)) * self.X.shape[0]
         return self.cone.thin_factor(M) if self.dense and numbers >= THIN_FROM * self.cone.d**2 else None
 
     def _thin_blocks(self, B: Array, order: np.ndarray) -> Iterator[Block]:
-        """Distances under ``B^T B`` from images of the points."""
+        """Yield blocks of distances under ``B^T B``, evaluated from images of the points."""
         images = np.asarray(self.X @ B.T)
         of_queries = images if self.Q is self.X else np.asarray(self.Q @ B.T)
         norms = np.einsum("ij,ij->i", images, images)
@@ -210,9 +210,9 @@ class Rankings:
     def worst_pair(
         self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
     ) -> tuple[tuple[int, int, int], float, float]:
-        """Find rows (query, positive, negative) whose loss exceeds most that at another metric, and both losses.
+        """Rows (query, positive, negative) whose loss at M exceeds most that at ``other``, and both losses.
 
-        All pairs are looked at, one positive at a time.
+        Searches all pairs, one positive at a time.
         """
         positives, negatives, x, z = self.of(query, M)
         _, _, x_other, z_other = (positives, negatives, x, z) if other is None else self.of(query, other)
@@ -247,10 +247,10 @@ class Block(ABC):
     @property
     @abstractmethod
     def layout(self) -> tuple[np.ndarray, bool]:
-        """Where the values of every query begin, and whether they are whole rows of the corpus."""
+        """Where the values of every query begin, and whether each query has a whole row of the corpus."""
 
     def runs(self, groups: np.ndarray) -> Iterator[tuple[int, int, int]]:
-        """Group, first row and row after the last of every stretch of queries of one group, in order."""
+        """Yield (group, first row, row after the last) for every stretch of consecutive queries of one group."""
         group_of = groups[self.queries]
         starts = np.flatnonzero(np.diff(group_of, prepend=-1))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
@@ -282,25 +282,25 @@ class DenseBlock(Block):
 
     @property
     def layout(self) -> tuple[np.ndarray, bool]:
-        """Whole rows of the corpus."""
+        """Starts of the rows; each is a whole row of the corpus."""
         return np.arange(len(self) + 1) * self.values.shape[1], True
 
     def bring_nearer(self, by: float) -> None:
-        """Row by row."""
+        """Subtract a number from the distances of irrelevant items, row by row."""
         _, _, _, irrelevant, start, stop = self.lists
         for values, first, last in zip(self.values, start, stop, strict=True):
             values[irrelevant[first:last]] -= by
 
     def scale(self, factors: Array) -> None:
-        """Row by row."""
+        """Multiply the rows by the factors of their queries."""
         self.values *= factors[:, None]
 
     def part(self, start: int, stop: int) -> Array:
-        """A slice of the matrix."""
+        """Values of rows from start to stop, as a slice of the matrix."""
         return self.values[start:stop]
 
     def adjoint(self, start: int, stop: int) -> Array:
-        """One matrix product with the rows of values."""
+        """Adjoint with the values as weights, by one matrix product."""
         return self.rankings.adjoint(self.values[start:stop], self.queries[start:stop])
 
 
@@ -319,24 +319,24 @@ class ListedBlock(Block):
 
     @property
     def layout(self) -> tuple[np.ndarray, bool]:
-        """Listed items only."""
+        """Starts of the lists; only listed items have values."""
         return self.start, False
 
     def bring_nearer(self, by: float) -> None:
-        """All at once: the list of a query is its relevant items, then the others."""
+        """Subtract a number from the distances of irrelevant items, which follow the relevant ones in each list."""
         sizes = np.column_stack([self.n_relevant, np.diff(self.start) - self.n_relevant])
         self.values -= np.repeat(np.tile([0.0, by], len(self)), sizes.ravel())
 
     def scale(self, factors: Array) -> None:
-        """List by list."""
+        """Multiply the lists by the factors of their queries."""
         self.values *= np.repeat(factors, np.diff(self.start))
 
     def part(self, start: int, stop: int) -> Array:
-        """A slice of the list."""
+        """Values of rows from start to stop, as a slice of the list."""
         return self.values[self.start[start] : self.start[stop]]
 
     def adjoint(self, start: int, stop: int) -> Array:
-        """One product with a sparse matrix of weights."""
+        """Adjoint with the values as weights, by one product with a sparse matrix."""
         first, last = self.start[start], self.start[stop]
         T = sp.csr_array(
             (self.values[first:last], self.items[first:last], self.start[start : stop + 1] - first),

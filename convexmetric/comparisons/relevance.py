@@ -1,4 +1,4 @@
-"""Which corpus points are relevant, and which irrelevant, to each query."""
+"""Lists of the relevant and the irrelevant corpus points of each query."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Relevance:
         return self.relevant_start.size
 
     def described(self) -> Described:
-        """Near and lists of negatives; for a complement the row that each query leaves out, n where there is none."""
+        """Lists of positives and negatives; for a complement the row that each query leaves out, n if none."""
         positives = {"near": self.relevant, "near_start": self.relevant_start, "near_stop": self.relevant_stop}
         if self.complement:
             itself = np.full(len(self), self.n_corpus) if self.itself is None else self.itself
@@ -68,7 +68,7 @@ class Relevance:
 
     @cached_property
     def _left_out(self) -> np.ndarray:
-        """1 for queries that are corpus points in neither list."""
+        """Number of corpus points in neither list, 0 or 1, of each query of a complement."""
         if self.itself is None:
             return np.zeros(len(self), dtype=np.int64)
         lists = (self.relevant[a:b] for a, b in zip(self.relevant_start, self.relevant_stop, strict=True))
@@ -111,7 +111,7 @@ class Relevance:
     def check(self, n: int) -> None:
         """Raise an :class:`~convexmetric.errors.InputError` unless every query has points of both kinds among ``n``.
 
-        Compiled code reads the lists without looking.
+        Compiled code reads the lists without bounds checks.
         """
         for rows, start, stop, sizes, kind in (
             (self.relevant, self.relevant_start, self.relevant_stop, self.n_relevant, "relevant"),
@@ -152,7 +152,7 @@ class Relevance:
                 f"y has classes with a single member ({', '.join(map(repr, lonely[:5].tolist()))}): such a query "
                 "has no relevant point; drop these points or merge the classes"
             )
-        # Every class twice over, so that all of it but one member is a slice; and all classes twice over, so that
+        # Every class twice in a row, so that all of it but one member is a slice; and all classes twice, so that
         # everything but one class is a slice.
         n = labels.size
         by_class = np.argsort(code, kind="stable").astype(np.int32)
@@ -172,7 +172,7 @@ class Relevance:
 
     @classmethod
     def between(cls, labels: ArrayLike, y: ArrayLike) -> Relevance:
-        """Queries of their own: relevant to a query are the corpus points whose label in ``y`` is the query's.
+        """Rank a corpus for separate queries: relevant are the corpus points with the query's label in ``y``.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Relevance:
     def from_lists(
         cls, relevant: Any, irrelevant: Any, n_queries: int, n_corpus: int, *, exclude_self: bool = False
     ) -> Relevance:
-        """From one list of corpus rows per query, or from 0/1 matrices (queries x corpus, dense or sparse).
+        """Build from one list of corpus rows per query, or from 0/1 matrices (queries x corpus, dense or sparse).
 
         ``irrelevant=None`` means every corpus point that is not relevant; with ``exclude_self`` (the queries are the
         corpus) query q's own row is left out too. A point may not be both.
@@ -222,7 +222,7 @@ class Relevance:
                     f"query {int(np.argmin(sizes))} has no {kind} point; drop it from queries, or give it one"
                 )
         if irrelevant is not None:
-            # A pair (query, point) as one number.
+            # A pair (query, point) is encoded as one number.
             wanted, unwanted = (
                 np.repeat(np.arange(n_queries), sizes) * n_corpus + rows
                 for rows, sizes in (
@@ -238,7 +238,7 @@ class Relevance:
 
 
 def as_labels(y: ArrayLike) -> np.ndarray:
-    """``y`` as a one-dimensional array of labels without missing values."""
+    """Check ``y`` and return it as a one-dimensional array of labels without missing values."""
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -307,7 +307,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
 
 @compiled
 def lists_of(first, dense, lists, row):
-    """The near and the list of negatives of a query of a block, each with where its values begin, for :func:`place`."""
+    """Positives and negatives of a query of a block, and where the values of each list begin, for :func:`place`."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     positives = relevant[relevant_start[row] : relevant_stop[row]]
     negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
@@ -316,5 +316,5 @@ def lists_of(first, dense, lists, row):
 
 @compiled
 def place(items, begin, dense, i):
-    """Where the value of an item of a list is: its own in a whole row of the corpus, or as it is listed."""
+    """Position of the value of item i of a list: its column in a whole row of the corpus, or its place in the list."""
     return begin + (items[i] if dense else i)

@@ -14,7 +14,7 @@ from convexmetric.errors import InputError
 
 #: Triples drawn at a time. Constant, so that a shorter list with the same seed begins the longer one.
 BATCH = 2**16
-#: Draws beyond which the rejection of almost everything is an error rather than a wait.
+#: Expected draws beyond which an error is raised, as almost all would be rejected.
 MAX_DRAWS = 10**9
 
 
@@ -59,7 +59,7 @@ def triplets_from_labels(
         raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is farther than another")
     rules = [_rule(rule, classes, counts, f"also[{r}]") for r, rule in enumerate(also)]
     n = codes.size
-    # A lower bound where rules overlap; nothing but the guard against waiting for ever depends on it.
+    # A lower bound where rules overlap; only the guard against an endless loop depends on it.
     same_label = float(np.sum(counts * (counts - 1.0) * (n - counts)))
     fitting = max([same_label, *(_count(rule, counts) for rule in rules)])
     if fitting == 0:
@@ -92,7 +92,7 @@ _Rule = tuple[int, int, list[int]]
 
 
 def _rule(rule: Any, classes: NDArray[Any], counts: NDArray[np.int64], name: str) -> _Rule:
-    """Codes of the labels of a rule."""
+    """Codes of the labels in a rule."""
     try:
         label_i, label_j, labels_k = rule
     except (TypeError, ValueError) as error:

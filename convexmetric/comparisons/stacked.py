@@ -30,12 +30,12 @@ class StackedComparisons(Comparisons):
         return int(self.ends[-1])
 
     def signs_of_each(self) -> Array:
-        """Signs of each kind, one after the other."""
+        """Signs of all kinds, concatenated."""
         return np.concatenate([kind.signs_of_each() for kind in self.kinds])
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Points of each kind; empty where one has none."""
+        """Point sets of all kinds; empty if one has none."""
         sets = [kind.points for kind in self.kinds]
         return tuple(points for one in sets for points in one) if all(sets) else ()
 
@@ -44,20 +44,20 @@ class StackedComparisons(Comparisons):
         return np.concatenate([kind.forward(M) for kind in self.kinds])
 
     def adjoint(self, u: Array) -> Array:
-        """The sum of the adjoints."""
+        """``sum_t u_t D_t``: the sum of the adjoints of the kinds."""
         parts = zip(self.kinds, pairwise(self.ends), strict=True)
         return np.asarray(np.sum([kind.adjoint(u[begin:end]) for kind, (begin, end) in parts], axis=0))
 
     @property
     def places(self) -> np.ndarray:
-        """Rows of the data, each kind's own; -1 where one has fewer of them."""
+        """Rows of the data of each kind, padded with -1 to the same number of columns."""
         found = [kind.places for kind in self.kinds]
         width = max(places.shape[1] for places in found)
         return np.concatenate([np.pad(p, ((0, 0), (0, width - p.shape[1])), constant_values=-1) for p in found])
 
     @property
     def rows(self) -> Any:
-        """All ``D_t`` in coordinates of the cone, sparse where all are."""
+        """All ``D_t`` in coordinates of the cone, sparse if those of all kinds are."""
         rows = [kind.rows for kind in self.kinds]
         if all(sp.issparse(one) for one in rows):
             return sp.csr_array(sp.vstack(rows))

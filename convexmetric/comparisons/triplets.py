@@ -58,12 +58,12 @@ class Triplets(Comparisons):
         self.triplets = checked_triplets(triplets, self.X.shape[0])
 
     def described(self) -> Described:
-        """Points and triplets."""
+        """Description of points and triplets."""
         return Described(arrays={**described_points(self.X), "triplets": self.triplets})
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """X."""
+        """The one set of points, X."""
         return (self.X,)
 
     @property
@@ -95,12 +95,12 @@ class Triplets(Comparisons):
 
     @cached_property
     def _written_out(self) -> bool:
-        """Whether products with the rows are faster, and the rows small."""
+        """Whether the rows are few enough to be stored, which makes products faster."""
         return self._diagonal.entries <= WRITTEN_OUT
 
     @cached_property
     def rows(self) -> Any:
-        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``: for statements and small solves."""
+        """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``; for statements and small solves."""
         if self.cone.diagonal:
             return self._diagonal.block(slice(None), slice(None))
         differences, incidence = self._pairs

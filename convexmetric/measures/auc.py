@@ -1,4 +1,4 @@
-r"""Area under the ROC curve: the share of relevant-irrelevant pairs in the right order.
+r"""Area under the ROC curve: the fraction of relevant-irrelevant pairs in the right order.
 
 .. math:: \mathrm{AUC}(y) = 1 - \frac{1}{p n} \sum_{ij} Y_{ij}, \qquad
    \max_y \Delta(y) - \langle W, \delta\psi(q, y) \rangle
@@ -34,7 +34,7 @@ class AUC(Measure):
     pairwise: ClassVar[bool] = True
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

@@ -1,4 +1,4 @@
-r"""What a ranking measure is, and brute force over all rankings.
+r"""The contract of a ranking measure, and brute force over all rankings.
 
 A ranking of p relevant and n irrelevant items enters everything through the number :math:`b_i` of irrelevant items
 above relevant item i (relevant items from top to bottom, so that :math:`b_1 \le \dots \le b_p`). Every measure here is
@@ -12,12 +12,12 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 .. math:: \Delta(y) - \langle W, \delta\psi(q, y) \rangle
    = 1 - \sum_i \Bigl[ g(i, b_i) + \frac{2}{p n} \sum_{j \le b_i} (z_j - x_i) \Bigr].
 
-:mod:`convexmetric.measures.reference` solves this for any gains in O(p n), and does so for a measure of a user's own;
+:mod:`convexmetric.measures.reference` solves this for any gains in O(p n), and is used for user-defined measures;
 each measure's file here has a faster way.
 
 A loss needs a perfect ranking of score 1. Measures of the first k places have none where a query has p < k relevant
 items, for of k places at most p are relevant. The paper prints Score(y*) - Score(y) = 1 - Score(y), of which only the
-first is then 0 at the perfect ranking. Learning has a choice, and only for queries with p < k:
+first is then 0 at the perfect ranking. For queries with p < k learning has two options:
 
 - ``short="cut"`` departs from the paper: k <- min(k, p), and the loss is again 1 - Score(y);
 - ``short="printed"`` keeps k, and the loss is Score(y*) - Score(y), at most Score(y*) < 1. As gains: those of the
@@ -47,15 +47,15 @@ SHORT = ("cut", "printed")
 class Measure(ABC):
     """Score of rankings in [0, 1], 1 for the perfect one."""
 
-    #: What a user types, and the measure's name in prose.
+    #: Name by which a user asks for the measure, and which is used in prose.
     name: ClassVar[str]
-    #: Its name in tables, where another measure is known by the one that a user types.
+    #: Name in tables; empty if it is ``name``. It differs where tables elsewhere use ``name`` for another measure.
     shown: ClassVar[str] = ""
     title: ClassVar[str]
     #: Whether ``Delta`` is the mean of inverted pairs, ``g(i, b) = (n - b) / (p n)``, so that the risk is a hinge for
-    #: each pair. A subclass with gains of its own does not inherit the claim.
+    #: each pair. A subclass that overrides :meth:`gains` does not inherit it.
     pairwise: ClassVar[bool] = False
-    #: Length of the head of the list that counts; 0 where all of it does.
+    #: Number of places that count; 0 where all of them do.
     k: int = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -74,27 +74,27 @@ class Measure(ABC):
         """
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """What relevant item i adds to the score of a retrieval, by the plain definition of the measure.
+        """Gain of relevant item i for scores of a retrieval, by the plain definition of the measure.
 
-        These are the gains, but for a measure of the first k places, of which a query may have fewer relevant items:
-        the perfect ranking may then score less than 1. A subclass with gains of its own has these gains here.
+        Equal to :meth:`gains` unless the measure has k places and the query fewer than k relevant items:
+        the perfect ranking may then score less than 1. A subclass that overrides only :meth:`gains` uses those.
         """
         return self.gains(i, b, p, n)
 
     def score(self, relevant: np.ndarray) -> float:
-        """Sum of the gains, 1 - Delta, of a ranking from top to bottom as booleans: is the item relevant?"""
+        """Score of a ranking, 1 - Delta, given from top to bottom as booleans (is the item relevant?)."""
         relevant = np.asarray(relevant, dtype=bool)
         above = np.cumsum(~relevant)[relevant]
         p = above.size
         return float(self.gains(np.arange(1, p + 1), above, p, relevant.size - p).sum())
 
     def contents(self) -> tuple[Any, ...]:
-        """For fingerprints: name, k, and whatever else was given to a measure of a user's own."""
+        """Contents for fingerprints: name, k, and all other attributes of a user-defined measure."""
         return self.name, self.k, *sorted(vars(self).items())
 
     @property
     def label(self) -> str:
-        """Name for tables, such as ``precision@10``."""
+        """Label for tables, such as ``precision@10``."""
         name = self.shown or self.name
         return f"{name}@{self.k}" if self.k else name
 
@@ -110,7 +110,7 @@ class MeasureAtK(Measure):
     k : int
         Number of places.
     short : str
-        What learning does with a query that has p < k relevant items: ``"cut"`` takes the first p places and the loss
+        Rule of learning for a query that has p < k relevant items: ``"cut"`` takes the first p places and the loss
         1 - Score(y); ``"printed"`` the first k places and the paper's Score(y*) - Score(y), y* the perfect ranking.
 
     Raises
@@ -129,16 +129,16 @@ class MeasureAtK(Measure):
         self.short = short
 
     def _head(self, p: Any) -> Any:
-        """Places that count in learning, of queries with p relevant items."""
+        """Number of places that count in learning, for queries with p relevant items."""
         return np.minimum(self.k, p) if self.short == "cut" else np.full_like(p, self.k)
 
     @staticmethod
     def _completed(gains: Array, i: np.ndarray, perfect: Any) -> Array:
-        """Gains of sum 1 at the perfect ranking, from gains whose sum is ``perfect`` there."""
+        """Completed gains, which sum to 1 at the perfect ranking, from gains whose sum is ``perfect`` there."""
         return np.asarray(gains + np.where(i == 1, 1.0 - perfect, 0.0))
 
     def _described(self) -> Described:
-        """Its name and k, and ``short`` where it is not the default."""
+        """Name and k, and ``short`` where it is not the default."""
         table: dict[str, Any] = {"measure": self.name, "k": self.k}
         return Described(table if self.short == "cut" else table | {"short": self.short})
 
@@ -148,7 +148,7 @@ class MeasureAtK(Measure):
 
 @lru_cache(maxsize=64)
 def rankings_of(p: int, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Every ranking of p relevant and n irrelevant items that differs in an inverted pair.
+    """All rankings of p relevant and n irrelevant items that differ in an inverted pair.
 
     Returns pairs ``(Y, relevant)``: the ``(p, n)`` booleans of inverted pairs, and the ranking from top to
     bottom as booleans. Brute force, ``(p + n)!`` steps: for statements and tests of a few items.

@@ -48,7 +48,7 @@ class ExpectedReciprocalRank(Measure):
     title: ClassVar[str] = "expected reciprocal rank"
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:

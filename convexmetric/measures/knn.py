@@ -36,7 +36,7 @@ class NearestNeighbours(MeasureAtK):
     title: ClassVar[str] = "binary k-nearest-neighbour prediction"
 
     def described(self) -> Described:
-        """Its name and k, and what becomes of short lists."""
+        """Name and k, and ``short`` where it is not the default."""
         return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -62,17 +62,17 @@ def every_knn(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_knn(x, z, k, cut, v, b):
-    """Lose the majority if that is cheap enough; returns the loss."""
+    """Find the most violated ranking: lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
     if cut:
         k = min(k, p)
     place(x, z, 0.0, v, b)
     natural, most = relevant_in_head(b, k), k // 2
     if natural <= most:
-        # Lost anyway; but where there are too few relevant items for a majority, there is none to lose.
+        # The natural ranking has no majority: loss 1, or 0 where p is too small for any ranking to have one.
         return 1.0 if p > most else 0.0
     if k - most > n:
-        # There are too few irrelevant items to lose the majority to.
+        # There are too few irrelevant items for any ranking to lose the majority.
         return 0.0
     order = nearest(z, k - most)
     penalty = 0.0

@@ -42,7 +42,7 @@ class AveragePrecision(Measure):
     title: ClassVar[str] = "mean average precision"
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -61,7 +61,7 @@ def every_map(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_weighted(x, z, v, b, weight):
-    """Place the irrelevant items one chunk after the other, for gains ``weight_i / (p (i + b))``; returns the loss.
+    """Place irrelevant items chunk by chunk, for convex gains ``weight_i / (p (i + b))``; returns the loss.
 
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
     """
@@ -76,7 +76,7 @@ def worst_weighted(x, z, v, b, weight):
     for j in range(n):
         v[j] = 0
     best = np.empty(n, dtype=np.int64)
-    # Typed: for a plain 0 and 1 all would be compiled once more.
+    # Typed constants: a plain 0 and 1 would have the function compiled again for other types.
     done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)
     while done < n:
         after = cell

@@ -33,7 +33,7 @@ class ReciprocalRank(Measure):
     title: ClassVar[str] = "mean reciprocal rank"
 
     def described(self) -> Described:
-        """Its name."""
+        """Name of the measure."""
         return Described({"measure": self.name})
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -52,7 +52,7 @@ def every_mrr(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_mrr(x, z, v, b):
-    """Push the best number of irrelevant items above everything; returns the loss."""
+    """Find the most violated ranking: push the best number of irrelevant items above everything; returns the loss."""
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base = x[0]
@@ -62,8 +62,8 @@ def worst_mrr(x, z, v, b):
         sums[i + 1] = sums[i] + (x[i] - base)
     scale = 2.0 / (p * n)
 
-    # Items above everything anyway cost nothing; the others are candidates, and those whose own price exceeds the
-    # whole gain of being first are none.
+    # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
+    # own price exceeds the whole gain of being first.
     top = b[0]
     limit = 1.0 / (scale * (top + 1.0) * (top + 2.0))
     candidates = np.empty(n, dtype=np.int64)
@@ -80,7 +80,7 @@ def worst_mrr(x, z, v, b):
     low, high = 0, start.size - 1
     while low < high:
         middle = (low + high) // 2
-        # An empty cell has the fate of the last full one before it.
+        # An empty cell is treated as the last full one before it.
         full = middle
         while full >= low and start[full] == start[full + 1]:
             full -= 1
@@ -112,7 +112,7 @@ def worst_mrr(x, z, v, b):
 
 @compiled
 def worth(distance, below, base, sums, scale, rank):
-    """Whether the item of this rank pays for standing above everything."""
+    """Whether placing the irrelevant item of this rank above everything gains more than it costs."""
     return scale * (below * (distance - base) - sums[below]) * rank * (rank + 1.0) <= 1.0
 
 

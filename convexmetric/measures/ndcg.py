@@ -51,7 +51,7 @@ class NDCG(MeasureAtK):
     _shift: ClassVar[int] = 0
 
     def described(self) -> Described:
-        """Its name and k, and what becomes of short lists."""
+        """Name and k, and ``short`` where it is not the default."""
         return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -90,7 +90,7 @@ class NDCGLog2(NDCG):
     _shift: ClassVar[int] = 1
 
     def described(self) -> Described:
-        """Its name and k, and what becomes of short lists."""
+        """Name and k, and ``short`` where it is not the default."""
         return self._described()
 
 
@@ -105,7 +105,7 @@ def every_ndcg(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def every_ndcg_log2(begin, end, block, k, cut, losses, violations):
-    """The same with the discount ``1 / log2(t + 1)``."""
+    """The most violated rankings of the block's rows from begin to end, with the discount ``1 / log2(t + 1)``."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
         losses[row] = worst_ndcg(sorted_x, z, k, cut, 1, v, b)
@@ -114,7 +114,7 @@ def every_ndcg_log2(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_ndcg(x, z, k, cut, shift, v, b):
-    """Best number of relevant items in the head, and their order; returns the loss."""
+    """Find the most violated ranking: number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
     if cut:
         k = min(k, p)

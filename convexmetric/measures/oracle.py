@@ -1,6 +1,6 @@
 """The separation oracle over many queries: compiled loops around one query's most violated ranking.
 
-A measure of a user's own, which is none of those compiled here, runs the programme for any gains, query by query.
+A user-defined measure, which has no compiled oracle, runs the dynamic program for any gains, query by query.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
     Raises
     ------
     ContractError
-        If the gains of a measure of a user's own are not what :meth:`Measure.gains` promises.
+        If the gains of a user-defined measure are not what :meth:`Measure.gains` promises.
     """
     losses, violations = np.empty(len(block)), np.empty(len(block))
     compiled = COMPILED.get(type(measure))
@@ -52,7 +52,7 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
 
 
 def _by_programme(measure: Measure, block: Block, losses: Array, violations: Array) -> None:
-    """The programme for any gains, one query after the other."""
+    """Run the dynamic program for any gains, one query after the other."""
     if isinstance(block, ListedBlock):
         for row in range(len(block)):
             x, z = np.split(block.values[block.start[row] : block.start[row + 1]], block.n_relevant[row : row + 1])

@@ -1,4 +1,4 @@
-r"""Precision at k: the share of relevant items in the first k places.
+r"""Precision at k: the fraction of relevant items in the first k places.
 
 .. math:: \mathrm{P@}k(y) = \frac{1}{k} \#\{i : i + b_i \le k\}
 
@@ -42,7 +42,7 @@ class PrecisionAtK(MeasureAtK):
     title: ClassVar[str] = "precision at k"
 
     def described(self) -> Described:
-        """Its name and k, and what becomes of short lists."""
+        """Name and k, and ``short`` where it is not the default."""
         return self._described()
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
@@ -51,7 +51,7 @@ class PrecisionAtK(MeasureAtK):
         return self._completed((i + b <= k) / k, i, np.minimum(k, p) / k)
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``[i + b <= k] / k``: relevant items among the first k, over k, also where there are fewer items."""
+        """``[i + b <= k] / k``: relevant items among the first k places, over k, also where there are fewer items."""
         return np.asarray((i + b <= self.k) / self.k)
 
 
@@ -66,7 +66,7 @@ def every_precision(begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_precision(x, z, k, cut, v, b):
-    """Best number of relevant items in the first k places; returns the loss."""
+    """Find the most violated ranking: best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
     if cut:
         k = min(k, p)
@@ -95,7 +95,7 @@ def relevant_in_head(b, k):
 
 @compiled
 def pushed(x, z, order, m, r):
-    """Sum of ``max(0, z_j - x_i)`` over the pairs that m relevant items and r irrelevant ones in the head add.
+    """Price ``sum max(0, z_j - x_i)`` of the pairs added by having m relevant and r irrelevant items in the head.
 
     Compared with m + 1 and r - 1: relevant item m + 1 with the first r irrelevant ones, and irrelevant item r
     with the relevant ones after m + 1.

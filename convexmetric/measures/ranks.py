@@ -1,6 +1,6 @@
-"""How distances rank, for scores: the natural ranking with its ties settled.
+"""Natural ranking by distance, with ties resolved, for scores.
 
-Items are ranked by (distance, row in the corpus). Relevance has no say in it: a metric that cannot tell points apart,
+Items are ranked by (distance, row in the corpus). Relevance does not matter: a metric that cannot tell points apart,
 such as zero, scores what the order of the rows happens to be worth. (The separation oracle may order ties as it
 likes: equal distances have equal parts in its objective.)
 """
@@ -41,7 +41,7 @@ def _place(begin, end, values, dense, first, lists, start, above):
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
         p = positives.size
-        # By item first: then equal distances stay in that order.
+        # Sorted by item first: a stable sort by distance then keeps ties in that order.
         items, x, by_item, in_order = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64), True
         for i in range(p):
             items[i], by_item[i] = positives[i], i

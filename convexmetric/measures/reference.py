@@ -5,7 +5,7 @@ With items sorted by distance the most violated ranking minimises
 .. math:: \sum_{i=1}^{p} c_i(b_i), \qquad c_i(b) = g(i, b) + \frac{2}{p n} \sum_{j \le b} (z_j - x_i)
 
 over :math:`0 \le b_1 \le \dots \le b_p \le n`, and the best of the first i with :math:`b_i \le b` follows from the
-best of the first i - 1 by a running minimum over b. It is the oracle of measures of a user's own, and what the fast
+best of the first i - 1 by a running minimum over b. It is the oracle of user-defined measures, and what the fast
 oracles are tested against.
 """
 
@@ -52,14 +52,14 @@ def most_violated(measure: Measure, x: Array, z: Array) -> tuple[np.ndarray, flo
 
 
 def places(measure: Measure, x: Array, z: Array) -> tuple[np.ndarray, float]:
-    """The numbers ``b`` of the most violated ranking and its loss, from sorted distances.
+    """Positions ``b`` of the most violated ranking, and its loss, from sorted distances.
 
-    Whatever the distances, b is a ranking; where some are infinite or no numbers it need not be the most violated one.
+    ``b`` is a ranking at any distances; where some are infinite or NaN it need not be the most violated one.
     """
     p, n = x.size, z.size
     gains = checked_gains(measure, p, n)
     above = np.arange(n + 1)
-    # A power of two: dividing by it is exact, and where it is not 1 the gains are nothing beside the distances.
+    # A power of two, by which division is exact; where it is not 1 the gains are negligible beside the distances.
     most = max(float(np.abs(x).max()), float(np.abs(z).max()))
     unit = 2.0 ** np.ceil(np.log2(max(1.0, min(most, np.finfo(float).max) / LARGEST * 4.0 * p * n)))
     x, z = x / unit, z / unit
@@ -70,7 +70,7 @@ def places(measure: Measure, x: Array, z: Array) -> tuple[np.ndarray, float]:
         for i in range(p):
             best = best + gains[i] / unit + 2.0 / (p * n) * (sums - above * (x[i] - x[0]))
             least = np.minimum.accumulate(best)
-            # Where the running minimum was reached last.
+            # Index at which the running minimum was last attained.
             choices[i] = np.maximum.accumulate(np.where(best == least, above, 0))
             best = least
     b = np.empty(p, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Measures by the name a user types, and the compiled oracles of those that have one.
+"""Registry of measures by name, and of the compiled oracles of those that have one.
 
-A measure says that it is here in one line above its class, ``@register()``: it can then be asked for by name, and the
-dynamic program for any gains finds its most violated rankings. With ``@register(compiled=...)`` its own oracle does.
+A measure is registered by one line above its class, ``@register()``: it can then be asked for by name, and the
+dynamic program for any gains finds its most violated rankings, or its own oracle with ``@register(compiled=...)``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", bound=type[Measure])
 
 #: Ranking measures by the name a user types.
 MEASURES: dict[str, type[Measure]] = {}
-#: Compiled oracles. A subclass is another measure: its gains may be others.
+#: Compiled oracles by exact class: a subclass may have other gains.
 COMPILED: dict[type[Measure], Callable[..., None]] = {}
 
 
@@ -29,7 +29,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
     Parameters
     ----------
     compiled : callable, optional
-        Its oracle over the rows of a block, as ``every_map`` of ``convexmetric/measures/map.py``. Default: the dynamic
+        Oracle over the rows of a block, such as ``every_map`` of ``convexmetric/measures/map.py``. Default: the dynamic
         program for any gains.
 
     Raises
@@ -58,7 +58,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
         if not (isinstance(measure, type) and issubclass(measure, Measure) and isinstance(name, str)):
             raise InputError(f"register is for a Measure with a name, got {measure!r}")
         before = MEASURES.get(name, measure)
-        # A cell that is run again defines the same class once more.
+        # A notebook cell that is run again defines the same class again.
         if (before.__module__, before.__qualname__) != (measure.__module__, measure.__qualname__):
             raise InputError(f"there is a measure {name!r} already, {before.__name__}: give this one another name")
         MEASURES[name] = measure

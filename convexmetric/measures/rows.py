@@ -1,4 +1,4 @@
-"""One query out of a block of distances, for compiled oracles, and its coefficients back into the block.
+"""Read one query from a block of distances for compiled oracles, and write its coefficients back.
 
 A block is ``values, dense, first, lists``: distances of all queries one after the other, whether each query has a whole
 row of the corpus or its listed items only, where each query's values begin, and the lists of items.
@@ -56,9 +56,9 @@ def overwrite(block, row, x, z, order, sorted_x, v, b, loss):
 
 @compiled
 def coefficients(x, z, order, sorted_x, v, b, loss):
-    """Overwrite distances by the coefficients of a ranking; returns its violation.
+    """Overwrite the distances x and z by the coefficients of a ranking; returns its violation.
 
-    ``v`` in the order of ``z``, ``b`` in that of ``sorted_x``.
+    ``v`` is in the order of ``z``, ``b`` in that of ``sorted_x``.
     """
     p, n = x.size, z.size
     # The least distance is subtracted before any sum: only differences matter.

@@ -1,4 +1,4 @@
-r"""Where irrelevant items stand among the relevant ones: the step that every oracle shares.
+r"""Positions of irrelevant items among the relevant ones, the first step of every oracle, and sorting by cells.
 
 With relevant distances sorted, :math:`x_1 \le \dots \le x_p`, an irrelevant item at distance z stands above the
 relevant items with :math:`x_i > z - \mathrm{margin}`. A table over equal intervals of x says where to look, so that an
@@ -25,9 +25,9 @@ CROWDED = 8
 
 @compiled
 def count_below(x, z, shift, counts):
-    """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinity are at an end.
+    """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinite values go to one of the ends.
 
-    What is looked up in a table of equal intervals is nearly always at most two steps off.
+    A table of equal intervals gives a first guess, nearly always at most two steps off.
     """
     p, low = x.size, x[0]
     cells = FINENESS * p
@@ -36,7 +36,7 @@ def count_below(x, z, shift, counts):
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
     table, ends = np.empty(cells + 1, dtype=np.int32), np.empty(p + 1)
-    # No number is below this one: no count goes beyond p.
+    # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
     ends[p] = np.nan
     for i in range(p):
         ends[i] = x[i]
@@ -156,9 +156,9 @@ def distribute(z):
 
 @compiled
 def order_cells(z, items, start, first, last):
-    """Put the items of the cells from first to last in order by (value, index), no numbers last, by Shell's sort.
+    """Sort the items of the cells from first to last by (value, index), NaN last, by Shell's sort.
 
-    In a cell that is not crowded that is insertion, item by item.
+    In a cell that is not crowded this is insertion sort.
     """
     for c in range(first, last):
         a, e = start[c], start[c + 1]
@@ -186,6 +186,6 @@ def order_cells(z, items, start, first, last):
 def ascending(z):
     """Indices of ``z`` in order of (value, index)."""
     items, start = distribute(z)
-    # Typed: for a plain 0 all would be compiled once more.
+    # Typed constant: a plain 0 would have the function compiled again for another type.
     order_cells(z, items, start, np.int64(0), start.size - 1)
     return items

@@ -1,1 +1,1 @@
-"""Threads, compiled loops and searches: what every layer computes with."""
+"""Threads, compiled loops and line searches, used by all packages."""

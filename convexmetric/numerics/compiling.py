@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # numba finds the types when a loop is called. To mypy a loop takes and returns anything, and its body is not read.
+    # numba infers types when a loop is called; mypy treats a loop as untyped and does not check its body.
     from typing import no_type_check as compiled
     from typing import no_type_check as compiled_in_any_order
 else:

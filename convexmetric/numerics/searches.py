@@ -1,6 +1,6 @@
 """Searches along a line: halving an interval, the maximum of a concave function, steps that are shortened.
 
-A few lines each, as ``scipy.optimize`` takes longer to load than most of these searches take.
+They are written out here because loading ``scipy.optimize`` takes longer than most of these searches.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-#: A step is accepted where the objective changes by this share of what the slope promises (Armijo 1966).
+#: A step is accepted where the objective changes by this fraction of what the slope predicts (Armijo 1966).
 SUFFICIENT = 1e-4
 
 #: A place on the line, the value of a function there and its slope.
@@ -19,9 +19,9 @@ Point = tuple[float, float, float]
 def last_true(
     holds: Callable[[float], bool], low: float, high: float, halvings: int = 60, near: float = 0.0
 ) -> tuple[float, float]:
-    """Halve an interval at whose low end something holds and at whose high end it does not; the ends that are left.
+    """Bisect an interval with ``holds(low)`` and not ``holds(high)``; returns the final (low, high).
 
-    So often at most; fewer times where the ends are neighbours, or differ by no more than ``near`` of the high one.
+    At most ``halvings`` times; stops when no float lies between the ends, or ``high - low <= near * high``.
     """
     for _ in range(halvings):
         middle = 0.5 * (low + high)
@@ -34,7 +34,7 @@ def last_true(
 
 
 def root(increasing: Callable[[float], float], flat: float, halvings: int) -> float:
-    """Where in (0, 1] an increasing function is at most ``flat`` in size, about; 1 if it is not positive there."""
+    """Root in (0, 1] of an increasing function, to ``|value| <= flat`` or so; 1 if it is not positive at 1."""
     if increasing(1.0) <= 0.0:
         return 1.0
     low, high = 0.0, 1.0
@@ -50,10 +50,10 @@ def root(increasing: Callable[[float], float], flat: float, halvings: int) -> fl
 def concave_maximum(
     at: Callable[[float], tuple[float, float]], left: Point, right: Point, evaluations: int, near: float
 ) -> tuple[float, float, float]:
-    """Where a concave function is largest between a point where it rises and one where it does not.
+    """Maximise a concave function between a point where it rises and one where it does not.
 
-    Where the tangents of both sides meet is the next point, and an upper bound; for functions with many kinks, or
-    none, an interval is halved as well, and a parabola taken.
+    The next point is where the tangents at both ends meet, which also gives an upper bound. Where that is slow (many
+    bends, or none), the middle of the interval and the maximum of a parabola are tried as well.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def concave_maximum(
     left, right : tuple
         Place, value and slope.
     evaluations : int
-        So many at most.
+        Largest number of evaluations.
     near : float
-        Ends where the bound is above the value by no more than this share of its size.
+        Relative tolerance: stops when bound - value is at most this fraction of the value.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def concave_maximum(
             if evaluation % 2 == 0:
                 t = meet
             elif evaluation % 4 == 1:
-                # Where a parabola with these slopes is largest.
+                # Maximum of the parabola with these slopes at the ends.
                 t = a + rise * (b - a) / (rise - fall)
         if not a < t < b:
             t = middle
@@ -101,7 +101,7 @@ def concave_maximum(
 
 
 def shortened(factor: float, shortest: float, step: float = 1.0) -> Iterator[float]:
-    """Steps to try one after the other: ``step`` at any rate, ``factor`` of it, and so on, down to the shortest."""
+    """Yield trial steps: ``step`` always, then ``factor * step``, and so on, down to the shortest."""
     yield step
     while (step := factor * step) >= shortest:
         yield step

@@ -1,4 +1,4 @@
-"""As many threads as the work is worth.
+"""Limits on the threads of BLAS, OpenMP and compiled loops, in proportion to the work.
 
 Solves of small problems are thousands of small matrix products. Handing each to many threads costs more than the
 product: at d = 13, four threads take five times as long as one, and far longer on a busy machine.
@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from convexmetric.deadline import check_deadline, until_deadline
 
-#: Variables that say how many threads a library takes; read when it is loaded.
+#: Environment variables that set the number of threads of a library; read when it is loaded.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -27,13 +27,13 @@ THREAD_VARIABLES = (
     "RAYON_NUM_THREADS",
 )
 
-#: Multiplications in one product from which a second thread pays, and from which all do.
+#: Multiplications in one product from which a second thread pays, and from which all threads do.
 TWO_THREADS, ALL_THREADS = 2e7, 2e9
-#: Numbers that a compiled loop goes through from which threads are worth starting: some milliseconds of work.
+#: Numbers processed by a compiled loop from which threads are worth starting: some milliseconds of work.
 LOOP_THREADS = 400_000
-#: Numbers that a loop goes through without a look at the time: some tenths of a second.
+#: Numbers processed between checks of the deadline, at most: some tenths of a second.
 MOST_NUMBERS = 10_000_000
-#: Blocks of rows for each of these threads, so that none waits long for the last.
+#: Blocks of rows per thread, so that no thread waits long for the last.
 BLOCKS_A_THREAD = 8
 #: Numbers that a loop of OpenMP reads over and over from which more than one thread pays.
 OPENMP_THREADS = 1_000_000
@@ -50,7 +50,7 @@ def _openmp() -> ThreadpoolController:
 
 
 def _at_most(threads: int) -> AbstractContextManager[Any]:
-    """A limit on BLAS that raises no limit that is set."""
+    """Limit the threads of BLAS without raising a limit that is set."""
     allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
     return _controller().limit(limits=min(threads, allowed))
 
@@ -85,9 +85,9 @@ def shared_cores() -> Iterator[None]:
 
 
 def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments: Any) -> None:
-    """``compiled(begin, end, *arguments)`` for all rows, block by block where they are many, in numba's threads.
+    """Call ``compiled(begin, end, *arguments)`` for all rows, in blocks shared among numba's threads.
 
-    A loop that numba itself is to share among threads takes several times as long to compile.
+    A ``parallel=True`` loop of numba takes several times as long to compile.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
         Releases the interpreter's lock. What it does to a row must not depend on other rows: then the result does not
         depend on threads.
     rows, numbers : int
-        How many rows there are, and how many numbers are gone through.
+        Number of rows, and of numbers that all rows together process.
     *arguments
-        Passed on.
+        Passed on to ``compiled``.
 
     Raises
     ------
@@ -117,14 +117,14 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
             for done in until_deadline([pool.submit(compiled, *ends, *arguments) for ends in pairwise(starts)]):
                 done.result()
         except BaseException:
-            # The time is out, or Ctrl-C: what has not begun need not.
+            # Out of time, or Ctrl-C: blocks that have not begun are cancelled.
             pool.shutdown(cancel_futures=True)
             raise
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for BLAS and for compiled loops: for a task that shares a machine with others.
+    """Limit BLAS and compiled loops to one thread, for a task that shares a machine with others.
 
     The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
     hold it meanwhile, so that it stays when one of them ends.
@@ -155,7 +155,7 @@ def limit_threads(threads: int) -> None:
     """Limit BLAS, OpenMP and numba, here and in processes started from here."""
     for name in THREAD_VARIABLES:
         os.environ[name] = str(threads)
-    # First numba, which loads its threading library here; then what is loaded. A library that comes later, as
+    # numba first, which loads its threading library here; then all that is loaded. A library loaded later, as
     # CVXOPT's own BLAS may, reads the environment.
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     threadpool_limits(threads)

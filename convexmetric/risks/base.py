@@ -1,7 +1,7 @@
 r"""The contract of a risk.
 
-A risk is a sum of convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`, which it may say
-are nonnegative. Two kinds of dual point bound it from below, and hence the problem:
+A risk is a sum of convex *parts* (one per query, one per comparison), :math:`R(M) = \sum_p R_p(M)`, which
+it may declare nonnegative. Two kinds of dual point bound it from below, and hence the problem:
 
 - multipliers u of its comparisons,
   :math:`R(M) \ge -\sum_t \ell_t^*(-u_t) - \langle \sum_t u_t D_t, M \rangle`;
@@ -79,11 +79,11 @@ class CutDual:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> CutDual:
-        """The point that :meth:`arrays` named; whether it fits a problem is for the risk to say."""
+        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
         return cls(arrays["witnesses"], arrays["weights"], arrays["groups"])
 
     def hints(self, parts: int) -> Described:
-        """Metrics and weights for certificate files, of a risk over ``parts`` lists."""
+        """Metrics and weights for certificate files, for a risk over ``parts`` lists."""
         clipped = self.clipped()
         kept = np.flatnonzero(clipped.weights.any(axis=1))
         arrays = {
@@ -102,7 +102,7 @@ class CutDual:
 
 @dataclass(frozen=True)
 class Minorant:
-    """What a feasible dual point says: ``R(M) >= value - <S, M>`` for every metric M.
+    """Minorant: an affine lower bound of the risk at every metric M, ``R(M) >= value - <S, M>``.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Violation:
     loss : float
         What the comparison costs at the metric, as a term of the risk.
     other : float
-        The same at the other metric; zero if there is none.
+        The loss of the same comparison at the other metric; zero if no other metric is given.
     """
 
     rows: tuple[int, ...]
@@ -143,16 +143,16 @@ class Violation:
 
 @dataclass(frozen=True)
 class RiskStatement:
-    """A risk written out in CVXPY.
+    """A risk written out in CVXPY, with its constraints and dual point.
 
     Attributes
     ----------
     expression : cvxpy.Expression or float
         The risk, in terms of its slacks.
     constraints : list of cvxpy.Constraint
-        What ties the slacks to the metric, or what a hard margin demands.
+        Constraints that tie the slacks to the metric, or hard margins.
     dual : callable
-        After a solve: the dual point that the multipliers of these constraints make.
+        After a solve, returns the dual point made of the multipliers of these constraints.
     """
 
     expression: cp.Expression | float
@@ -173,7 +173,7 @@ def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
 
 
 def real_multipliers(dual: np.ndarray) -> Array:
-    """``dual`` in float64, or a :class:`DualError`."""
+    """Check that ``dual`` is a real array, and return it in float64."""
     try:
         return real_array(dual, "multipliers")
     except InputError as error:
@@ -184,19 +184,19 @@ class Risk(ABC):
     """A convex function of the metric, defined by data."""
 
     form_words: ClassVar[str] = "of the class asked for"
-    #: Whether it has a derivative everywhere.
+    #: Whether the risk is differentiable everywhere.
     smooth: ClassVar[bool] = False
 
     cone: Cone
 
     def __add__(self, other: Risk) -> Risk:
-        """The sum: several kinds of data about one metric."""
+        """Add another risk of the same metric: several kinds of data in one problem."""
         from convexmetric.risks.sum import SumRisk
 
         return SumRisk(self, other) if isinstance(other, Risk) else NotImplemented
 
     def form(self, kind: type[Kind]) -> Kind:
-        """The risk in a canonical form, at no cost to speak of.
+        """Convert the risk to a canonical form, at negligible cost.
 
         Parameters
         ----------
@@ -225,43 +225,43 @@ class Risk(ABC):
 
     @property
     def distances(self) -> float:
-        """Number of squared distances in a pass, to about a factor of two."""
+        """Number of squared distances that one pass evaluates, to within about a factor of two."""
         return float(self.parts)
 
     @property
     def pass_memory(self) -> float:
-        """Bytes of one evaluation with a subgradient, to about a factor of two.
+        """Bytes that one evaluation with a subgradient takes, to within about a factor of two.
 
-        Where a risk does not know better, those of four matrices with a row and a column for each point.
+        Default: four n x n matrices, n being the number of points.
         """
         points = sum(points.shape[0] for points in self.points) or self.parts
         return 8.0 * 4.0 * points * points
 
     @property
     def stated_rows(self) -> float | None:
-        """Number of comparisons that :meth:`statement` lists; None where its constraints are something else."""
+        """Number of comparisons that :meth:`statement` lists; None where its constraints are not one per comparison."""
         return None
 
     @property
     def sharded_pairs(self) -> bool:
-        """Whether it is hinges over pairs of positives and negatives whose data are elsewhere, with their methods."""
+        """Whether the risk is a sum of hinges over pairs of positives and negatives held by other processes."""
         return False
 
     def here(self) -> Risk:
-        """The same risk with its data in this process."""
+        """Return the risk with its data in this process."""
         return self
 
     def blocks(self) -> Blocks:
-        """What it is made of that has a contract of its own."""
+        """The blocks of the risk that have contracts of their own: comparisons, loss, measure."""
         return Blocks()
 
     def hints(self, dual: Any) -> Described:
-        """A dual point that :meth:`minorant` takes as it stands in certificate files, of a risk that they know.
+        """Convert a dual point that :meth:`minorant` accepts to what certificate files store of it.
 
         Raises
         ------
         InputError
-            If they do not keep such dual points.
+            If certificate files have no format for dual points of this risk.
         """
         raise InputError(f"certificates do not know dual points of a {type(self).__name__}")
 
@@ -272,7 +272,7 @@ class Risk(ABC):
 
     @property
     def unit(self) -> float:
-        """What a unit of the mean loss of the parts is worth in ``R``: C, where a paper's slack has the weight C."""
+        """Weight in ``R`` of one unit of the mean loss of the parts: C, where a paper's slack has the weight C."""
         return 1.0
 
     @property
@@ -282,37 +282,37 @@ class Risk(ABC):
 
     @property
     def barrier(self) -> bool:
-        """Whether a hard one is infinite behind a barrier: supporting planes at finite metrics keep others off it."""
+        """Whether a hard risk is a barrier: it grows to infinity, with supporting planes wherever it is finite."""
         return False
 
     def floor(self) -> Minorant | None:
-        """An affine function below the risk, ``R(M) >= value - <S, M>``; None if none is known.
+        """An affine lower bound of the risk at all metrics, ``R(M) >= value - <S, M>``; None if none is known.
 
-        Dual points may be shrunk towards it: zero for a nonnegative risk.
+        Dual points may be scaled towards it. It is zero for a nonnegative risk.
         """
         return Minorant(0.0, self.cone.zeros()) if self.nonnegative else None
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The points between which it takes squared distances, a matrix a set; empty if it takes others."""
+        """Point sets between which squared distances are taken, one matrix a set; empty if there are none."""
         return ()
 
     @property
     def words(self) -> str:
-        """What it is made of, for errors."""
+        """The parts of the risk in words, for error messages."""
         return type(self).__name__
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """By how much the risk changes at most for a unit by which all squared distances are wrong near ``M``.
+        """Lipschitz constant of ``R`` in the error of squared distances near ``M``, all being wrong by the same amount.
 
-        ``error`` is by how much they may be wrong: who counts comparisons that cost must count those that nearly do.
+        ``error`` bounds the errors: comparisons within it of costing something must be counted, too.
         None if that is not known.
         """
         return None
 
     @property
     def lipschitz(self) -> float:
-        """What :meth:`lipschitz_near` exceeds at no metric, known without a pass; infinite if it is not known."""
+        """Upper bound on :meth:`lipschitz_near` over all metrics, known without a pass; infinite if it is not known."""
         return np.inf
 
     @property
@@ -325,17 +325,17 @@ class Risk(ABC):
         """``R(M)``; infinite where a constraint of a hard risk fails."""
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Risk | None:
-        """The sum of some parts, in the order given, times a factor; None of a risk that is not taken apart."""
+        """The sum of some parts, in the order given, times a factor; None if the risk cannot be split into parts."""
         return None
 
     @property
     @abstractmethod
     def part_kind(self) -> str:
-        """What a part is called: a query, an anchor, a triplet, a pair, a point."""
+        """Name of a part in messages: a query, an anchor, a triplet, a pair, a point."""
 
     @abstractmethod
     def part_values(self, M: Array) -> Array:
-        """What every part contributes to ``R(M)``, ``(parts,)``; one pass, and no more memory than that."""
+        """Contribution of every part to ``R(M)``, ``(parts,)``, in one pass and the memory of one."""
 
     @abstractmethod
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
@@ -350,7 +350,7 @@ class Risk(ABC):
         """The risk in CVXPY with every term written out."""
 
     def own_duals(self, M: Array) -> list[Any]:
-        """Dual points made from a metric alone: its tangent plane, and others where a risk knows better."""
+        """Dual points made from a metric alone: the tangent plane there, and others that a risk may know."""
         return [tangent_dual(self, M)]
 
     def repair(self, M: Array) -> Array:
@@ -358,7 +358,7 @@ class Risk(ABC):
         return M
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """What ``dual`` says after clipping, or None when it has NaN or infinite entries and says nothing.
+        """Affine lower bound proven by ``dual`` after clipping; None if ``dual`` has NaN or infinite entries.
 
         Raises
         ------
@@ -383,7 +383,7 @@ class Risk(ABC):
         return Minorant(value, self.cone.from_coordinates(S), known, size)
 
     def checked_cuts(self, dual: Any) -> CutDual | None:
-        """Weighted cuts made feasible, or None when they say nothing.
+        """Check weighted cuts and make them feasible; None if they have entries that are not finite.
 
         Raises
         ------
@@ -417,7 +417,7 @@ class Risk(ABC):
             return None
         weights = CutDual(witnesses, weights, groups).clipped().weights
         if not self.nonnegative:
-            # Where parts may be negative, weights that add up to less than one say nothing.
+            # Where parts may be negative, weights that add up to less than one prove nothing.
             sums = weights.sum(axis=0)
             if not (sums[np.unique(groups)] > 0.0).all():
                 return None
@@ -425,11 +425,11 @@ class Risk(ABC):
         return CutDual(witnesses, weights, groups)
 
     def _cuts_of(self, parts: np.ndarray, M: Array, groups: np.ndarray) -> Cuts:
-        """As :meth:`separate`; the cuts of groups without any of ``parts`` need not be made."""
+        """Supporting planes as of :meth:`separate`, where groups without any of ``parts`` may be left out."""
         some = None if len(parts) == self.parts else self.subset(parts)
         return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:
-    """The tangent plane at ``M`` as a dual point that anyone can check."""
+    """Dual point of the tangent plane at ``M``: one cut of weight one, with ``M`` as its witness."""
     return CutDual(M[None], np.ones((1, 1)), np.zeros(risk.parts, dtype=np.int64))

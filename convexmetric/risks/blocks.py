@@ -1,4 +1,4 @@
-"""What a risk is made of that has a contract of its own."""
+"""The blocks of a risk that have contracts of their own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Blocks:
     Attributes
     ----------
     comparisons : Comparisons or None
-        Listed ones, a part and a multiplier each.
+        Listed comparisons, with one part and one multiplier each.
     loss : Loss or None
-        Of every comparison.
+        Loss of every comparison.
     measure : Measure or None
-        Of every ranking.
+        Measure of every ranking.
     lengths : (n, 2) array, optional
         Numbers of relevant and of irrelevant items in the rankings.
     """

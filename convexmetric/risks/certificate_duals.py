@@ -1,6 +1,6 @@
-"""Dual points of risks over lists as hints of certificates: metrics at which slopes or rankings are taken.
+"""Dual points of risks over lists as certificate files hold them: metrics at which slopes or rankings are taken.
 
-Multipliers of pairs are exceptions, pairs with slopes of their own, at a metric that does not matter.
+Multipliers of listed pairs are written as exceptions (pairs with slopes of their own) at the zero metric.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from convexmetric.described import Described
 
 
 def witnesses(dual: Any, rankings: Rankings, most: Array) -> Described:
-    """Any dual point; ``most`` is what a multiplier of a pair is at most, for every query."""
+    """Convert any dual point to hints; ``most`` bounds the multipliers of a query's pairs, for every query."""
     if isinstance(dual, np.ndarray):
         return _exceptions(dual, rankings, most)
     found = dual.hints(len(rankings))
@@ -24,12 +24,12 @@ def witnesses(dual: Any, rankings: Rankings, most: Array) -> Described:
 
 
 def alone(parts: int) -> dict[str, np.ndarray]:
-    """Weight and groups of a single witness."""
+    """Weights and groups for a single witness that has the whole weight."""
     return {"weights": np.ones((1, 1)), "groups": np.zeros(parts, dtype=np.int64)}
 
 
 def _exceptions(multipliers: Array, rankings: Rankings, most: Array) -> Described:
-    """One multiplier a pair, by query, then positive and negative in ascending order; places are those in the lists."""
+    """Write multipliers, ordered by query, positive and negative, as exceptions; places are positions in the lists."""
     places, slopes, first = [], [], 0
     for q in range(len(rankings)):
         positives, start, stop, negatives, begin, end = rankings.relevance.lists(np.array([q]))

@@ -27,12 +27,12 @@ def dual_arrays(dual: Any, multipliers: str) -> dict[str, np.ndarray]:
 
 
 def dual_from_arrays(arrays: Mapping[str, np.ndarray], multipliers: str) -> Any:
-    """The dual point that :func:`dual_arrays` named, or None if there is none; whether it fits is for the risk to say.
+    """Rebuild the dual point that :func:`dual_arrays` wrote, or None if there is none; the risk checks whether it fits.
 
     Raises
     ------
     DualError
-        If only a part of one is there, or what should be a number is an array.
+        If some of its arrays are missing, or an array stands where a number should.
     """
     for kind in KINDS:
         if kind.KEYS[0] in arrays:

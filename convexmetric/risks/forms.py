@@ -17,9 +17,9 @@ from convexmetric.losses import BoxLoss
 
 
 class Form(Protocol):
-    """What a solver may ask a risk for."""
+    """Base class of the forms in which a solver may ask a risk for its data."""
 
-    #: What a risk is that can be written in this form.
+    #: Description, for messages, of risks that can be written in this form.
     form_words: ClassVar[str]
 
 
@@ -44,12 +44,12 @@ class ListedHinges:
 
     @cached_property
     def hard(self) -> bool:
-        """Whether margins are constraints."""
+        """Whether margins are hard constraints."""
         return bool(np.isinf(self.weights).any())
 
     @cached_property
     def size(self) -> float:
-        """Largest size of the margins: what widths of smoothing are relative to."""
+        """Largest absolute margin; widths of smoothing are relative to it."""
         return float(np.abs(self.margins).max())
 
     @cached_property

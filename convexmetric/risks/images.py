@@ -9,7 +9,7 @@ augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{La
 
 .. math:: \nabla \phi(G) = -2 \, \mathrm{Lap}(\sigma u) \, G, \qquad
    \nabla^2 \phi(G)[H] = -2 \, \mathrm{Lap}(\sigma u) H + 4 \, \mathrm{Lap}(h) \, G, \quad
-   h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ on the kinks.}
+   h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ where the smoothed hinge bends, and 0 elsewhere.}
 
 Nothing of the size of a metric occurs: images may have any number of coordinates.
 """
@@ -34,22 +34,22 @@ from convexmetric.numerics.threads import over_rows
 
 @dataclass(frozen=True)
 class ImagePass:
-    """The smoothed risk at some images.
+    """A pass over the pairs: the smoothed risk at some images, with its derivatives.
 
     Attributes
     ----------
     G : (n, r) array
         Images of the points.
     value, exact : float
-        Of the smoothed risk, and of the risk itself.
+        Value of the smoothed risk, and of the risk itself.
     duals : (float, float)
-        What the multipliers say, ``R >= sum(duals) - <S, M>``: those that add to S, and those that take from it.
+        Constants of the minorant ``R >= sum(duals) - <S, M>``: of the pairs that add to S, and of those that subtract.
     weights : (n, n) array or sparse matrix
         ``sigma u`` for every pair, symmetric.
     multipliers : (T,) array or None
         u, where pairs are listed.
     start, other, curvature : arrays
-        Kinks of every point: where they begin, the other points, ``b / w``.
+        Active pairs (where the smoothed hinge bends) by point, as in CSR: row starts, the other points, ``b / w``.
     """
 
     G: Array
@@ -64,7 +64,7 @@ class ImagePass:
 
     @property
     def kinks(self) -> int:
-        """Number of pairs on the kink."""
+        """Number of active pairs, where the smoothed hinge bends."""
         return len(self.other) // 2
 
     @cached_property
@@ -78,7 +78,7 @@ class ImagePass:
         return tuple(array.astype(np.float32) for array in arrays)  # type: ignore[return-value]
 
     def laplacian(self, H: Array) -> Array:
-        """``Lap(sigma u) H``."""
+        """Product with the graph Laplacian, ``Lap(sigma u) H``."""
         return np.asarray(self._degrees * H - self.weights @ H)
 
     def gradient(self) -> Array:
@@ -94,7 +94,7 @@ class ImagePass:
         return out - np.float32(2.0) * (degrees * H - weights @ H)
 
     def sides(self, X: Array) -> tuple[Array, Array]:
-        """``X^T Lap(sigma u) X`` over the pairs that add to it, and minus that over the others."""
+        """Split ``X^T Lap(sigma u) X`` by sign: the sum over pairs of positive weight, and minus the rest."""
         adding, taking = (_positive(sign * self.weights) for sign in (1.0, -1.0))
         return _scatter(X, adding), _scatter(X, taking)
 
@@ -110,15 +110,15 @@ class ImageRisk(ABC):
 
     @abstractmethod
     def at(self, G: Array, width: float, centre: Any = None) -> ImagePass:
-        """One pass; ``centre`` is what :meth:`centre` made of an earlier one."""
+        """Evaluate the smoothed risk at images G; ``centre`` is what :meth:`centre` returned for an earlier pass."""
 
     @abstractmethod
     def centre(self, here: ImagePass) -> Any:
-        """The multipliers of a pass as centres of the next."""
+        """Turn the multipliers of a pass into centres of the next (augmented Lagrangian)."""
 
     @abstractmethod
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
-        """The multipliers of a pass in the order of the risk's dual points, those that add to S scaled."""
+        """Multipliers of a pass in the order of the risk's dual points; those that add to S are scaled by ``share``."""
 
     @abstractmethod
     def within_scatter(self) -> Array:
@@ -126,7 +126,7 @@ class ImageRisk(ABC):
 
 
 class ListedImages(ImageRisk):
-    """Listed pairs.
+    """Hinges or boxed losses of listed pairs, evaluated at images of the points.
 
     Parameters
     ----------
@@ -138,11 +138,11 @@ class ListedImages(ImageRisk):
         self.X, self.pairs, self.loss = pairs.X, pairs, loss
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
-        #: What a unit of width is to each: the end of its box, or nothing where a parabola does the smoothing.
+        #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.
         self.size = np.maximum(np.abs(loss.low), np.abs(loss.high))
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
-        """Pass over the list."""
+        """Evaluate the smoothed losses at images G, in one pass over the list."""
         loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
         s = self.pairs.between(G)
         middle = self.middle if centre is None else centre
@@ -170,17 +170,17 @@ class ListedImages(ImageRisk):
         )
 
     def centre(self, here: ImagePass) -> Array | None:
-        """The multipliers themselves."""
+        """The multipliers of the pass, unchanged."""
         return here.multipliers
 
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
-        """The multipliers, those that add to S scaled."""
+        """Multipliers in the order of the list; those that add to S are scaled by ``share``."""
         u = here.multipliers
         assert u is not None
         return np.where(self.pairs.signs * u > 0.0, share * u, u)
 
     def within_scatter(self) -> Array:
-        """Over the pairs that are similar, or whose distance is measured."""
+        """``X^T Lap(b) X`` over pairs that are similar, or whose distance is a target."""
         costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
         costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
         i, j = self.pairs.pairs.T

@@ -58,17 +58,17 @@ class PairHinge:
 
     @property
     def linear(self) -> bool:
-        """Whether it is never off."""
+        """Whether the hinge is linear: at least zero at every distance, and never clipped."""
         return self.similar and self.margin >= 0.0
 
     def described(self) -> Described:
-        """A term: loss, weight, margin and sign."""
+        """Description of the term: loss, weight, margin and sign."""
         return Described({
             "loss": "hinge", "weight": float(self.weight), "margin": float(self.margin), "sign": int(self.sign)
         })  # fmt: skip
 
     def numbers(self) -> tuple[float, ...]:
-        """For compiled code."""
+        """Weight, margin and sign as arguments of compiled code."""
         return self.sign, self.weight, self.margin, float(self.linear)
 
 
@@ -82,7 +82,7 @@ class LabelledPairRisk(Risk, ImageRisk):
     codes : (n,) int array
         Labels as numbers from 0 on.
     same, other : PairHinge
-        Of pairs with equal, and with different labels.
+        Hinges of pairs with equal, and with different labels.
     cone : Cone
         Where the metric lives.
     """
@@ -101,7 +101,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         return Described({"kind": "all pairs", "terms": terms}, {"points": self.X, "codes": self.codes})
 
     def hints(self, dual: Any) -> Described:
-        """One slope a pair (i, j) with i < j: its multiplier over its weight; 1 where a hinge is never off."""
+        """One slope per pair (i, j), i < j: multiplier over weight; 1 where a hinge is linear."""
         i, j = np.triu_indices(self.parts, 1)
         kinds = (self.codes[i] != self.codes[j]).astype(np.int64)
         sign, weight, margin, never_off = (column[kinds] for column in self._numbers.T)
@@ -118,16 +118,16 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def nonnegative(self) -> bool:
-        """Always: a hinge that is linear is one that is never off."""
+        """Always true: a hinge is nonnegative, linear ones included."""
         return True
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """X."""
+        """The one set of points, X."""
         return (self.X,)
 
     def lipschitz_near(self, M: Array, error: float) -> float:
-        """The weights of all pairs."""
+        """Sum of the weights of all pairs."""
         same = self._same_count
         return self.same.weight * same + self.other.weight * (self.count - same)
 
@@ -139,12 +139,12 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def lipschitz(self) -> float:
-        """The same at every metric."""
+        """Sum of the weights of all pairs, at every metric."""
         return self.lipschitz_near(self.cone.zeros(), 0.0)
 
     @property
     def parts(self) -> int:
-        """Number of points: a point's part are its pairs with later points."""
+        """Number of points; the part of a point is its pairs with later points."""
         return len(self.X)
 
     @property
@@ -154,21 +154,21 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def distances(self) -> float:
-        """One a pair."""
+        """One squared distance per pair."""
         return float(self.count)
 
     @property
     def pass_memory(self) -> float:
-        """Six blocks of rows, and the degrees of 32 groups of the pairs."""
+        """Memory of six blocks of rows, and of the degrees of 32 groups of pairs."""
         return 8.0 * self.parts * (6.0 * BLOCK + 32.0 + 2.0 * self.cone.d)
 
     @property
     def stated_rows(self) -> float:
-        """All pairs."""
+        """Number of all pairs: one slack each."""
         return float(self.count)
 
     def value(self, M: Array) -> float:
-        """One pass over all pairs; none at zero, where a hinge costs its margin."""
+        """One pass over all pairs; no pass at zero, where every hinge costs its margin."""
         if not np.any(M):
             same = self._same_count
             costs = (hinge.weight * max(0.0, hinge.margin) for hinge in (self.same, self.other))
@@ -177,11 +177,11 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def part_kind(self) -> str:
-        """A point."""
+        """Name of a part: a point."""
         return "point"
 
     def part_values(self, M: Array) -> Array:
-        """Half of what a point's pairs with earlier and with later points cost: it does not matter who comes first."""
+        """Half of the cost of all pairs of each point: a pair is divided evenly between its two points."""
         values = np.empty(self.parts)
         norms = self.cone.quadratic_forms(self.X, M)
         with blas_threads_for(float(self.parts) * self.X.size):
@@ -191,7 +191,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         return values
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each point that costs most."""
+        """The pair of each point whose loss exceeds most that at ``other``."""
         rows = np.asarray(parts, dtype=np.int64)
         here = self._losses(rows, M, self.cone.quadratic_forms(self.X, M))
         there = np.zeros_like(here)
@@ -205,7 +205,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         ]
 
     def _losses(self, rows: np.ndarray, M: Array, norms: Array) -> Array:
-        """Losses of the pairs of some points with all points, ``(len(rows), n)``; zero with themselves."""
+        """Losses of the pairs of some points with all points, ``(len(rows), n)``; zero for a point with itself."""
         distances = norms[rows, None] + norms - 2.0 * self.cone.gram(self.X[rows], M, self.X)
         kinds = (self.codes[rows, None] != self.codes).astype(np.int64)
         sign, weight, margin, linear = (column[kinds] for column in self._numbers.T)
@@ -215,7 +215,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         return losses
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The violated pairs of every group of points, added up: of the pairs no more than a block is held."""
+        """Supporting planes of groups of points: sums over violated pairs; at most a block of pairs is stored."""
         cone, X, n_groups = self.cone, self.X, int(groups.max()) + 1
         terms, sizes = np.empty((self.parts, 4)), np.empty(self.parts)
         degrees, normals = np.zeros((n_groups, self.parts)), np.zeros((n_groups, *cone.shape))
@@ -236,7 +236,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         return Cuts(values, offsets, cone.coordinates(normals), sizes)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
-        """One pass at images of the points."""
+        """Evaluate the smoothed risk at images of the points, in one pass."""
         sums, weights, counts = self._whole(G, G, width, centre)
         start = np.concatenate([[0], np.cumsum(counts)])
         other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
@@ -247,22 +247,22 @@ class LabelledPairRisk(Risk, ImageRisk):
         return ImagePass(G, value, exact, (adding, taking), weights, None, start, other, curvature)
 
     def centre(self, here: ImagePass) -> Array:
-        """Slopes of the hinges, in single precision: any number is good as a centre."""
+        """Slopes of the hinges in single precision, which is enough for centres."""
         centre = np.empty(here.weights.shape, dtype=np.float32)
         over_rows(_slopes_of, self.parts, centre.size, here.weights, self.codes, self._numbers, centre)
         return centre
 
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
-        """Pairs (i, j), i < j, by i and then j, those that add to S scaled."""
+        """Multipliers of pairs (i, j), i < j, ordered by i, then j; those that add to S are scaled by ``share``."""
         weights = np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)])
         return np.where(weights > 0.0, share * weights, -weights)
 
     def within_scatter(self) -> Array:
-        """All pairs of equal labels."""
+        """``X^T Lap(c) X`` over all pairs of equal labels."""
         return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
 
     def listed(self) -> SeparableRisk:
-        """The same risk with all pairs (i, j), i < j, in a list.
+        """Return the risk with all pairs (i, j), i < j, in a list.
 
         Raises
         ------
@@ -280,11 +280,11 @@ class LabelledPairRisk(Risk, ImageRisk):
         return SeparableRisk(distances, BoxLoss.hinge(weights, margins, linear > 0.0))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One slack and one constraint a pair."""
+        """Write the risk in CVXPY, with one slack and one constraint per pair."""
         return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Multipliers in the order of :meth:`listed`, or weighted cuts."""
+        """Minorant of multipliers in the order of :meth:`listed`, or of weighted cuts."""
         if not isinstance(dual, np.ndarray):
             return super().minorant(dual)
         u = checked_multipliers(dual, self.count, "one a pair (i, j) with i < j")
@@ -303,7 +303,7 @@ class LabelledPairRisk(Risk, ImageRisk):
     def _passes(
         self, P: Array, Q: Array, width: float, centre: Array | None = None
     ) -> Iterator[tuple[slice, Array, Array, np.ndarray]]:
-        """Blocks of rows with their weights; a row's smoothed and exact value, its two dual values, and its kinks.
+        """Yield blocks of rows with weights; for each row smoothed and exact value, two dual values, active pairs.
 
         Squared distances are those of the inner products ``<p_i, q_j>``.
         """
@@ -321,7 +321,7 @@ class LabelledPairRisk(Risk, ImageRisk):
                 yield rows, block, sums, counts
 
     def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
-        """All of :meth:`_passes` at once."""
+        """Collect all blocks of :meth:`_passes`."""
         n = self.parts
         sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
         for rows, block, block_sums, block_counts in self._passes(P, Q, width, centre):

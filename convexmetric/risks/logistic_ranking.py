@@ -2,12 +2,12 @@ r"""The logistic loss over all pairs of a positive and a negative of every query
 
 .. math:: R(M) = C \sum_q \sum_{i \in N_q, \, j \in F_q} \ln(1 + e^{-s_{qij}}), \qquad s_{qij} = d_{qj} - d_{qi}
 
-Everything factors through the distances of a query to its items: with p near and n negatives, :math:`e^{-s}` is a
+Everything factors through the distances of a query to its items: with p positives and n negatives, :math:`e^{-s}` is a
 product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over positives and
 over negatives. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second
 derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
 
-Multipliers are in their box whatever the metric, and worth :math:`C H(u / C)` with the binary entropy H: the tangent
+Multipliers are in their box at every metric, and contribute :math:`C H(u / C)` with the binary entropy H: the tangent
 plane at any metric is a dual point (:class:`~convexmetric.risks.SmoothRisk`).
 """
 
@@ -62,13 +62,13 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return type(self)(self.rankings.subset(parts), factor * self.loss.C)
 
     def described(self) -> Described:
-        """Rankings, with the loss."""
+        """Description of the rankings, with the loss."""
         said = description(self.loss, np.ones(1))
         table = {"kind": "pairs of lists", **said.table, "weight": float(said.arrays["weights"][0])}
         return Described(table, description(self.rankings).arrays)
 
     def hints(self, dual: Any) -> Described:
-        """Witnesses, or slopes of pairs."""
+        """Witnesses (metrics), or slopes of pairs."""
         return witnesses(dual, self.rankings, np.full(self.parts, float(self.loss.C)))
 
     def lipschitz_near(self, M: Array, error: float) -> float:
@@ -86,7 +86,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return self.rankings.pairs
 
     def exchanged(self) -> LogisticRankingRisk:
-        """The same with positives and negatives exchanged, which turns the sign of every s."""
+        """Exchange positives and negatives, which turns the sign of every s."""
         positives, positive_start, positive_stop, negatives, negative_start, negative_stop = (
             self.rankings.relevance.lists(np.arange(self.parts))
         )
@@ -109,7 +109,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return values
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each query that costs most."""
+        """The pair of each query whose loss exceeds most that at ``other``."""
         return [Violation(*self.rankings.worst_pair(int(q), M, other, self.loss.values)) for q in parts]
 
     def tangent(self, M: Array) -> tuple[float, Minorant]:
@@ -122,17 +122,17 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return float(totals[0]), Minorant(float(totals[1]), S, weight)
 
     def second_derivative(self, M: Array) -> Derivative:
-        """One pass, with the distances under ``M`` and their changes, for every application."""
+        """The second derivative at ``M``; every application takes one pass over distances and their changes."""
         return self._second(self.rankings, M, self.rankings)
 
     def second_along(self, B: Array) -> Derivative:
-        """From the images ``B x`` and ``E x`` of queries and items."""
+        """The second derivative along a factor, from the images ``B x`` and ``E x`` of queries and items."""
         images, tangents = copy(self.rankings), copy(self.rankings)
         images.cone, tangents.cone = Images(B), TangentImages(B)
         return self._second(images, B, tangents)
 
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
-        """Distances come from the first rankings, their changes from the second."""
+        """Second derivative where distances come from ``rankings`` and their changes from ``tangents``."""
         every = np.arange(len(rankings))
         # What fits one block is kept from one application to the next: distances, or even better the weights.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
@@ -173,7 +173,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One exponential cone a pair.
+        """Write the risk in CVXPY, with one exponential cone per pair.
 
         Raises
         ------
@@ -183,11 +183,11 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """One multiplier a pair in the order of :meth:`listed`, where these are few; or weighted cuts."""
+        """Minorant of one multiplier per pair in the order of :meth:`listed` (few pairs only), or of weighted cuts."""
         return self.listed().minorant(dual) if isinstance(dual, np.ndarray) else super().minorant(dual)
 
     def listed(self) -> SmoothSeparableRisk:
-        """The same risk with all pairs as listed comparisons (query, positive, negative).
+        """Return the risk with all pairs as listed comparisons (query, positive, negative).
 
         Raises
         ------
@@ -202,7 +202,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
 
     def _passes(self, M: Array, order: np.ndarray | None = None) -> Iterator[tuple[Block, Array]]:
-        """Blocks with distances overwritten by weights; value and dual value of every query."""
+        """Yield blocks whose distances are overwritten by weights, with value and dual value of every query."""
         rankings = self.rankings
         with blas_threads_for(self._work):
             for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
@@ -215,7 +215,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
 @compiled
 def _slopes(begin, end, values, dense, first, lists, C, sums):
-    """Overwrite the distances of every query by the weights of its slopes; its value, and its dual value."""
+    """Overwrite the distances of every query by the weights of its slopes; add up its value and its dual value."""
     for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
         x, z = _taken(values, x_at), _taken(values, z_at)
@@ -255,7 +255,7 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):
 
 @compiled
 def _weights(begin, end, values, dense, first, lists, C, start, weights):
-    """Second derivatives of the loss, pair by pair from ``start`` on for every query."""
+    """Write the second derivatives of the loss, pair by pair, from ``start[row]`` on for every query."""
     for row in range(begin, end):
         x_at, z_at = _places(dense, first, lists, row)
         x, z = _taken(values, x_at), _taken(values, z_at)
@@ -269,7 +269,7 @@ def _weights(begin, end, values, dense, first, lists, C, start, weights):
 
 @compiled
 def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
-    """Overwrite the changes of distances of every query by the weights of the changes of its slopes, turned around.
+    """Overwrite the changes of distances by weights whose adjoint is the second derivative.
 
     Second derivatives come from ``weights``, or, where that is empty, from the distances.
     """
@@ -306,7 +306,7 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
 
 @compiled
 def _curvature(s, a, b, split):
-    """``f / (1 + f)^2``, the same for f and 1 / f: the one that is at most one, whose square does not overflow."""
+    """Second derivative ``f / (1 + f)^2``, the same for f and 1 / f, of which the smaller one is used."""
     f = a * b if split else np.exp(-abs(s))
     if split and s < 0.0:
         f = 1.0 / f
@@ -342,7 +342,7 @@ def _clear(values):
 
 @compiled
 def _factors(x, z):
-    """``exp(x - m)`` and ``exp(m - z)`` with the middle m of all distances, and whether these are harmless."""
+    """``exp(x - m)`` and ``exp(m - z)``, m the middle of all distances, and whether their products cannot overflow."""
     low, high = x[0], x[0]
     for i in range(x.size):
         low, high = min(low, x[i]), max(high, x[i])

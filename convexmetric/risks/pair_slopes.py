@@ -2,16 +2,16 @@ r"""Slopes of the hinges over all pairs of a positive and a negative of a query,
 
 With positives in order, :math:`x_1 \le \dots \le x_p`, and :math:`k_j = z_j - \mu` for the negatives, the hinge of a
 pair smoothed over a width w has the slope 0 where :math:`t_{ij} = x_i - k_j \le -w/2`, 1 where :math:`t_{ij} \ge w/2`,
-and :math:`1/2 + t_{ij} / w` between, on the *kink*. So the positives that a negative j meets on its kink are a run
+and :math:`1/2 + t_{ij} / w` between, where the pair is *active*. So the positives active with a negative j are a run
 :math:`b_j \le i < e_j`, and those after it have the slope 1. A table finds the run in constant time on average
 (:mod:`convexmetric.measures.sorting`), and prefix sums of x give what it adds up to; negatives are never sorted.
 
-The sums of a positive come from the other side: j enters at :math:`b_j`, leaves the kink at :math:`e_j`, and in
+The sums of a positive come from the other side: j enters at :math:`b_j`, stops being active at :math:`e_j`, and in
 between adds
 
 .. math:: \tfrac12 + \tfrac1w \Bigl[ (x_{b_j} - k_j) + \sum_{l = b_j + 1}^{i} (x_l - x_{l-1}) \Bigr],
 
-which a running sum over i keeps, whose terms are all below w: it loses no digits however narrow the kink is.
+which a running sum over i keeps, whose terms are all below w: it loses no digits however small the width is.
 
 A block is ``values, dense, first, lists`` as in :mod:`convexmetric.measures.rows`.
 """
@@ -24,16 +24,16 @@ from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending, count_below
 from convexmetric.numerics.compiling import compiled
 
-#: Items of a run up to which it is summed one by one: differences of prefix sums lose as many digits as it is narrow.
+#: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
 SHORT_RUN = 8
 
 
 @compiled
 def every_slope(begin, end, block, settings, weights, own, strides, starts, sums, found):
-    """Overwrite the distances of the rows from begin to end by the weights of their gradient, and sample their kinks.
+    """Overwrite the distances of the rows from begin to end by the weights of their gradient, and sample active pairs.
 
     ``settings`` are margin, width and whether to overwrite anything; ``sums`` of a row are those of its smoothed and of
-    its exact hinges, of its slopes times the margin, and the number of pairs on the kink.
+    its exact hinges, of its slopes times the margin, and the number of active pairs.
     """
     margin, width, write = settings
     values, dense, first, lists = block
@@ -89,7 +89,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 
 @compiled
 def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
-    """Smoothed and exact sum of a query, sum of its slopes, number of its kinks, and number of runs on the kink."""
+    """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     sums, squares = _prefix_sums(x, low)
     run_begin, run_end, with_run = counts
@@ -104,8 +104,8 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
         if write:
             _write_sharp(weight, values, x_places, z_places, run_begin)
         return exact, exact, total, 0, 0
-    # For every positive, of the negatives whose kink it enters and of those whose kink it leaves: number, and sum of t
-    # at the first item on the kink and at the last one.
+    # For every positive, of the negatives with which it starts and of those with which it stops being active:
+    # number, and sum of t at the first and at the last active positive.
     entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
     count_below(x, z, margin + half, run_begin)
     count_below(x, z, margin - half, run_end)
@@ -179,7 +179,7 @@ def _write_sharp(weight, values, x_places, z_places, above):
 
 @compiled
 def _sample(runs_room, runs, order, stride, start, found):
-    """One in ``stride`` pairs on the kink."""
+    """Sample one in ``stride`` active pairs from the runs."""
     following, seen, taken = np.floor(start * stride), 0, 0
     for run in range(runs):
         j, b, e = runs_room[run, 0], runs_room[run, 1], runs_room[run, 2]
@@ -193,7 +193,7 @@ def _sample(runs_room, runs, order, stride, start, found):
 
 @compiled
 def _slope(x, z, margin, width):
-    """Slope of the smoothed hinge of a pair; the same comparisons as above, so that ties fall alike."""
+    """Slope of the smoothed hinge of a pair, by the comparisons of :func:`_row`, so that ties are resolved alike."""
     half = 0.5 * width
     if x <= z - (margin + half):
         return 0.0
@@ -204,7 +204,7 @@ def _slope(x, z, margin, width):
 
 @compiled
 def _prefix_sums(values, low):
-    """Sums of ``values - low``, and of their squares, up to every place."""
+    """Prefix sums of ``values - low``, and of their squares."""
     sums, squares = np.empty(values.size + 1), np.empty(values.size + 1)
     sums[0] = squares[0] = 0.0
     for i in range(values.size):

@@ -10,7 +10,7 @@ pairs.
 
 Smoothed over a width w the hinge has the slope :math:`a = \mathrm{clip}(1/2 + t / w, 0, 1)`, which makes multipliers
 :math:`u_{qij} = c_q a_{qij}` that are in their box for any metric and width: a metric and a width are a dual point.
-With the positives of a query sorted, the pairs on the kink (:math:`|t| < w/2`) of a negative are a run of them, and
+With the positives of a query sorted, the *active* pairs (:math:`|t| < w/2`) of a negative are a run of them, and
 sums over runs come from prefix sums (:mod:`convexmetric.risks.pair_slopes`): a pass costs sorting, not pairs. Width
 zero gives the hinge itself.
 """
@@ -41,7 +41,7 @@ from convexmetric.risks.separable import SeparableRisk
 
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
-#: Widths, in margins, over which hinges are smoothed for what a metric proves by itself.
+#: Smoothing widths, in units of the margin, of the dual points made from a metric alone.
 OWN_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01)
 
 
@@ -52,13 +52,13 @@ class SmoothedPairs:
     Attributes
     ----------
     M : array
-        Metric; any will do.
+        Metric; any finite one gives a valid bound.
     width : float
         Positive; 0 (for which slopes are 0 or 1) with exceptions.
     places : (K, 3) int array, optional
         Exceptions: pairs with slopes of their own. Query, place in its list of positives and in its list of negatives.
     slopes : (K,) array, optional
-        Their slopes; clipped into [0, 1].
+        Slopes of the exceptions; clipped into [0, 1].
     """
 
     KEYS: ClassVar[tuple[str, ...]] = ("smoothed_at", "width")
@@ -77,14 +77,14 @@ class SmoothedPairs:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> SmoothedPairs:
-        """The point that :meth:`arrays` named; whether it fits a problem is for the risk to say."""
+        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
         width = arrays["width"]
         if width.shape != ():
             raise DualError(f"width must be a number, got shape {width.shape}")
         return cls(arrays["smoothed_at"], float(width), arrays.get("places"), arrays.get("slopes"))
 
     def hints(self, parts: int) -> Described:
-        """The metric with its width for certificate files, of a risk over ``parts`` lists."""
+        """The metric with its width for certificate files, for a risk over ``parts`` lists."""
         widths = np.array([self.width], dtype=np.float64)
         arrays = {"witnesses": np.asarray(self.M)[None], "widths": widths, **alone(parts)}
         if self.places is not None and self.slopes is not None:
@@ -94,22 +94,22 @@ class SmoothedPairs:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """The smoothed risk at a metric.
+    """A pass over the pairs: the smoothed risk at a metric.
 
     Attributes
     ----------
     value, exact : float
-        Of the smoothed risk, and of the risk itself.
+        Value of the smoothed risk, and of the risk itself.
     point : DualPoint
-        What the slopes say as multipliers; ``-point.S`` is the gradient of the smoothed risk.
+        Minorant of the slopes as multipliers; ``-point.S`` is the gradient of the smoothed risk.
     kinks : int
-        Number of pairs on the kink.
+        Number of active pairs (:math:`|t| < w/2`).
     places : (K, 3) int array
-        A systematic sample of them: query, place in its list of positives and in its list of negatives.
+        A systematic sample of active pairs: query, place in its list of positives and in its list of negatives.
     sample : (K, 3) int array
-        The same with the rows of the items.
+        The sampled pairs with the rows of their items instead of places.
     curvature : (K,) array
-        What each contributes to the second derivative: ``sum c_q / w`` over the pairs it stands for.
+        Contribution of each sampled pair to the second derivative: ``sum c_q / w`` over the pairs it stands for.
     """
 
     value: float
@@ -147,7 +147,7 @@ class PairwiseRisk(QueryRisk):
         return type(self)(self.rankings.subset(parts), factor * self.weights[parts], self.margin)
 
     def listing(self, relevance: Relevance) -> Self:
-        """The same hinges over other lists, of which only the listed distances are made."""
+        """Apply the same hinges to other lists, of which only the listed distances are evaluated."""
         return type(self)(self.rankings.listing(relevance), self.weights, self.margin)
 
     def described(self) -> Described:
@@ -159,7 +159,7 @@ class PairwiseRisk(QueryRisk):
         return Described({"kind": "pairs of lists", "loss": "hinge", "weight": weight, "margin": margin}, arrays)
 
     def hints(self, dual: Any) -> Described:
-        """Witnesses, or slopes of pairs."""
+        """Witnesses (metrics), or slopes of pairs."""
         return witnesses(dual, self.rankings, self.weights)
 
     def lipschitz_near(self, M: Array, error: float) -> float:
@@ -184,11 +184,11 @@ class PairwiseRisk(QueryRisk):
 
     @property
     def stated_rows(self) -> float:
-        """All pairs."""
+        """Number of all pairs: one slack each."""
         return float(self.pairs.sum())
 
     def value(self, M: Array) -> float:
-        """One pass over all queries; none at zero, where every hinge costs its margin."""
+        """One pass over all queries; no pass at zero, where every hinge costs its margin."""
         if not np.any(M):
             return float(self.margin * (self.weights @ self.pairs))
         return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0, write=False))
@@ -201,7 +201,7 @@ class PairwiseRisk(QueryRisk):
         return values
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The hinge of each query that costs most; all its pairs are looked at, none is stored."""
+        """The hinge of each query whose loss exceeds most that at ``other``; no list of pairs is stored."""
         worst = []
         for q in parts:
             found = self.rankings.worst_pair(
@@ -237,13 +237,13 @@ class PairwiseRisk(QueryRisk):
         M : array
             Metric.
         width : float
-            Of the smoothing; 0 for none.
+            Width of the smoothing; 0 for none.
         stride : float
-            One in so many pairs on the kink is sampled.
+            One in so many active pairs is sampled.
         most : int
             Pairs sampled of one query at most; where there are more the stride is longer.
         seed : int
-            Of the places where sampling starts.
+            Seed of the random places where sampling starts.
         """
         totals = np.zeros(3)
         S = self.cone.zeros()
@@ -266,14 +266,14 @@ class PairwiseRisk(QueryRisk):
         return Smoothed(value, exact, point, kinks, *listed)
 
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
-        """From the sampled pairs' positives and negatives to their queries, ``(K, d)`` each."""
+        """Differences of sampled queries and items, ``(K, d)`` each: query minus positive, query minus negative."""
         q, i, j = smoothed.sample.T
         points = self.rankings.points(q)
         positives, negatives = points - self.rankings.X[i], points - self.rankings.X[j]
         return (positives.toarray(), negatives.toarray()) if sp.issparse(positives) else (positives, negatives)
 
     def with_exceptions(self, M: Array, places: np.ndarray, slopes: Array, width: float = 0.0) -> Minorant:
-        """What the slopes at ``M`` say with some pairs given slopes of their own.
+        """Minorant of the slopes at ``M``, with some pairs given slopes of their own.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class PairwiseRisk(QueryRisk):
         slopes : (K,) array
             In [0, 1].
         width : float
-            Of the smoothing of all other pairs.
+            Width of the smoothing of all other pairs.
         """
         total, S = 0.0, self.cone.zeros()
         for block, sums, _, _ in self._passes(M, width, exceptions=(places, slopes)):
@@ -293,7 +293,7 @@ class PairwiseRisk(QueryRisk):
         return self._says(total, S)
 
     def _says(self, total: float, S: Array) -> Minorant:
-        """The dual point of multipliers whose sum times the margin is ``total``."""
+        """Minorant of multipliers with adjoint S whose sum times the margin is ``total``."""
         return Minorant(total, S, 2.0 * total / self.margin)
 
     def largest_margin(self, M: Array) -> float:
@@ -305,7 +305,7 @@ class PairwiseRisk(QueryRisk):
         return float(largest)
 
     def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs whose hinge is active at one of two metrics only: places and rows, sorted by query.
+        """Pairs whose hinge is positive at exactly one of two metrics: places and rows, sorted by query.
 
         Time is proportional to the number of pairs; nothing but the result is stored.
         """
@@ -337,7 +337,7 @@ class PairwiseRisk(QueryRisk):
         exceptions: tuple[np.ndarray, Array] | None = None,
         write: bool = True,
     ) -> Iterator[tuple[Block, Array, np.ndarray, Array]]:
-        """Blocks with distances overwritten by weights; a query's smoothed, exact and dual value and its kinks."""
+        """Yield blocks with distances overwritten by weights; sums of every query and a sample of its active pairs."""
         rankings = self.rankings
         places, slopes = exceptions or (np.empty((0, 3), dtype=np.int64), np.empty(0))
         starts = np.random.default_rng(seed).random(len(rankings))
@@ -356,7 +356,7 @@ class PairwiseRisk(QueryRisk):
                 yield block, sums, found, strides
 
     def listed(self) -> SeparableRisk:
-        """The same risk with all pairs as triplets (query, positive, negative), in ascending order.
+        """Return the risk with all pairs as triplets (query, positive, negative), in ascending order.
 
         Raises
         ------
@@ -367,11 +367,11 @@ class PairwiseRisk(QueryRisk):
         return SeparableRisk(listed_pairs(self.rankings), BoxLoss.hinge(weights, np.full(weights.shape, self.margin)))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One slack and one constraint a pair."""
+        """Write the risk in CVXPY, with one slack and one constraint per pair."""
         return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Slopes of smoothed hinges, one multiplier a pair in the order of :meth:`listed`, or weighted cuts."""
+        """Minorant of slopes of smoothed hinges, of multipliers in the order of :meth:`listed`, or of cuts."""
         if isinstance(dual, SmoothedPairs):
             return self._smoothed_minorant(dual)
         if not isinstance(dual, np.ndarray):
@@ -394,7 +394,7 @@ class PairwiseRisk(QueryRisk):
         return self._says(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
 
     def _smoothed_minorant(self, dual: SmoothedPairs) -> Minorant | None:
-        """What the slopes of the smoothed hinges say; they are in their box at any metric and width."""
+        """Minorant of the slopes of smoothed hinges, which are in their box at any metric and width."""
         try:
             M = real_array(dual.M, "M")
         except InputError as error:
@@ -413,7 +413,7 @@ class PairwiseRisk(QueryRisk):
         return self.with_exceptions(M, places, np.clip(slopes, 0.0, 1.0), width)
 
     def _checked_places(self, places: np.ndarray) -> np.ndarray:
-        """Exceptions must be pairs of the risk, each named once: compiled code reads them without looking."""
+        """Check that exceptions are pairs of the risk, each named once: compiled code does not check bounds."""
         if not isinstance(places, np.ndarray) or places.ndim != 2 or places.shape[1] != 3:
             raise DualError("places must be an integer array of shape (K, 3)")
         if not np.issubdtype(places.dtype, np.integer):
@@ -462,7 +462,7 @@ def listed_pairs(rankings: Rankings) -> Triplets:
 
 @compiled
 def _turned(begin, end, here, there, layout, at, write, found):
-    """Count, or write from ``at`` on, the pairs of rows from begin to end that are active in one of two blocks only."""
+    """Count, or write from ``at`` on, the pairs with a positive hinge in exactly one of two blocks, row by row."""
     first, dense, lists, margin = layout
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)

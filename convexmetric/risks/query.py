@@ -23,12 +23,12 @@ class QueryRisk(Risk):
 
     @property
     def nonnegative(self) -> bool:
-        """Always: the losses are."""
+        """Always true: the losses are nonnegative."""
         return True
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Corpus and queries."""
+        """Corpus and queries, as point sets."""
         return self.rankings.sets
 
     @property
@@ -38,17 +38,17 @@ class QueryRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A query."""
+        """Name of a part: a query."""
         return "query"
 
     @property
     def distances(self) -> float:
-        """Distances of the items of every query."""
+        """Number of distances from the queries to their items."""
         return float(self.rankings.sizes.sum())
 
     @property
     def pass_memory(self) -> float:
-        """Two blocks of distances, and two images of the points."""
+        """Memory of two blocks of distances, and of two images of the points."""
         rankings = self.rankings
         points = sum(points.shape[0] for points in rankings.sets)
         numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else self.distances

@@ -72,13 +72,13 @@ class RankingRisk(QueryRisk):
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
 
     def described(self) -> Described:
-        """Rankings, with measure, C and weights."""
+        """Description of the rankings, with measure, C and weights."""
         table = {"kind": "rankings", "measure": "", "C": float(self.C)} | description(self.measure).table
         weights = {} if self.weights is None else {"query_weights": self.weights}
         return Described(table, {**description(self.rankings).arrays, **weights})
 
     def hints(self, dual: Any) -> Described:
-        """Witnesses; of pairwise measures also slopes of pairs."""
+        """Witnesses (metrics); for pairwise measures also slopes of pairs."""
         if isinstance(dual, np.ndarray) and not self.measure.pairwise:
             raise InputError(
                 "multipliers of rankings that are written out are not stored in certificates: solve with cutting planes"
@@ -86,7 +86,7 @@ class RankingRisk(QueryRisk):
         return witnesses(dual, self.rankings, 0.5 * self.pairs.weights)
 
     def blocks(self) -> Blocks:
-        """The measure."""
+        """The measure, as the block with a contract."""
         relevance = self.rankings.relevance
         return Blocks(measure=self.measure, lengths=np.column_stack([relevance.n_relevant, relevance.n_irrelevant]))
 
@@ -97,11 +97,11 @@ class RankingRisk(QueryRisk):
 
     @property
     def words(self) -> str:
-        """With its measure."""
+        """Rankings, with the measure, in words."""
         return f"{type(self).__name__} with the measure {type(self.measure).__name__}"
 
     def lipschitz_near(self, M: Array, error: float) -> float:
-        """Sum of the sizes of the coefficients of the worst rankings, irrelevant items nearer by twice the error."""
+        """Sum of absolute coefficients of the worst rankings, irrelevant items being nearer by twice the error."""
         if self._in_pairs:
             return self.pairs.lipschitz_near(M, error)
         total = 0.0
@@ -119,13 +119,13 @@ class RankingRisk(QueryRisk):
 
     @property
     def _in_pairs(self) -> bool:
-        """Whether passes go over pairs: of a measure of a user's own the programme checks what it claims."""
+        """Whether passes go over pairs: only for measures of the package, whose ``pairwise`` need not be checked."""
         return self.measure.pairwise and type(self.measure) in COMPILED
 
     def _worst(self, block: Block) -> tuple[Array, Array]:
         """Losses and violations of every query's worst ranking, whose coefficients replace the block's distances.
 
-        All times the weight of the query.
+        All are multiplied by the weight of the query.
         """
         losses, violations = most_violated_rankings(self.measure, block)
         if self.weights is None:
@@ -136,29 +136,29 @@ class RankingRisk(QueryRisk):
 
     @property
     def _share(self) -> Array:
-        """What the slack of every query costs, ``C w_q / n_q``."""
+        """Weight of the slack of every query, ``C w_q / n_q``."""
         return self.C / self.parts * (np.ones(self.parts) if self.weights is None else self.weights)
 
     @property
     def _work(self) -> float:
-        """Multiplications in the distances from the queries to what they rank."""
+        """Number of multiplications that the distances from queries to items take."""
         if self.rankings.dense:
             return float(self.parts) * self.rankings.X.size
         return float(self.rankings.X.size) * self.cone.d
 
     def value(self, M: Array) -> float:
-        """One pass of the separation oracle over all queries; at zero over one for each number of items."""
+        """One pass of the separation oracle over all queries; at zero over one query for each (p, n)."""
         if self._in_pairs:
             return self.pairs.value(M)
         return float(self.part_values(M).sum()) if np.any(M) else self._value_at_zero()
 
     def _value_at_zero(self) -> float:
-        """Where all distances are zero a ranking costs its loss, and how large that may be depends on numbers alone."""
+        """``R(0)``: distances are zero, so that the worst loss of a query depends only on its p and n."""
         relevance = self.rankings.relevance
         numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
         _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
         shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
-        # Of one query each, at a weight of 1.
+        # One query for each (p, n), at a weight of 1.
         some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
         return float(shares[order] @ some.part_values(self.cone.zeros()))
 
@@ -175,7 +175,7 @@ class RankingRisk(QueryRisk):
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The pair of each query that is most out of order.
 
-        The loss of a ranking is not one of pairs. What is given is the pair's term of ``-<W, dpsi>`` if it is inverted,
+        The loss of a ranking is not a sum over pairs. Reported is, for an inverted pair, its term of ``-<W, dpsi>``,
         ``2 C w_q / (n_q p n) max(0, d_qi - d_qj)``.
         """
         worst, share = [], self._share
@@ -186,7 +186,7 @@ class RankingRisk(QueryRisk):
         return worst
 
     def own_duals(self, M: Array) -> list[Any]:
-        """Dual points of its own; for pairwise measures also the slopes of smoothed hinges."""
+        """Tangent plane and others made from the metric alone; for pairwise measures also slopes of smoothed hinges."""
         return self.pairs.own_duals(M) if self.measure.pairwise else super().own_duals(M)
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
@@ -222,7 +222,7 @@ class RankingRisk(QueryRisk):
         return found
 
     def every_ranking(self, q: int) -> list[Ranking]:
-        """All rankings of a query that differ in an inverted pair and have one: brute force.
+        """All rankings of a query but the perfect one, one for each set of inverted pairs, by brute force.
 
         Raises
         ------
@@ -253,9 +253,9 @@ class RankingRisk(QueryRisk):
         return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One slack a query and one constraint for its rankings; or, for a pairwise measure, one hinge a pair.
+        """Write the risk in CVXPY: one slack a query and a constraint for each ranking; or one hinge a pair.
 
-        The first where that takes at most 20,000 rankings.
+        Rankings are written out where there are at most 20,000; pairs, for a pairwise measure, otherwise.
 
         Raises
         ------
@@ -268,7 +268,7 @@ class RankingRisk(QueryRisk):
         return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
 
     def listed(self) -> SeparableRisk:
-        """The same risk as hinges of listed pairs, of a pairwise measure.
+        """Convert the risk of a pairwise measure to hinges of listed pairs.
 
         Raises
         ------
@@ -305,12 +305,12 @@ class RankingRisk(QueryRisk):
 
     @property
     def stated_rows(self) -> float | None:
-        """All pairs, where the measure decomposes into them."""
+        """Number of all pairs, where the measure decomposes into pairs."""
         return self.pairs.stated_rows if self.measure.pairwise else None
 
     @cached_property
     def pairs(self) -> PairwiseRisk:
-        """The same risk as hinges over pairs, of a pairwise measure.
+        """Convert the risk of a pairwise measure to hinges over pairs, without listing them.
 
         ``C w_q / (n_q p n) max(0, 1 - 2 (z_j - x_i))`` is twice that weight times ``max(0, 1/2 - (z_j - x_i))``.
         """
@@ -321,7 +321,7 @@ class RankingRisk(QueryRisk):
         return PairwiseRisk(self.rankings, weights, 0.5)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Weighted cuts, or the multipliers of the statement: one a pair, for other measures one a ranking written out.
+        """Minorant of weighted cuts, or of the multipliers of the statement: one a pair, else one a listed ranking.
 
         Rankings are ordered by query; their multipliers add up to at most ``C w_q / n_q`` a query. Pairs are ordered by
         query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most
@@ -338,7 +338,7 @@ class RankingRisk(QueryRisk):
         return self.pairs.minorant(2.0 * real_multipliers(dual))
 
     def _enumerated_minorant(self, dual: np.ndarray) -> Minorant | None:
-        """``sum a Delta`` and ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
+        """Minorant ``sum a Delta``, ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
         multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
             return None

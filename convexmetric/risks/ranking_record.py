@@ -1,4 +1,4 @@
-"""A ranking of one query, as an object that can be looked at: which items, in which order, at what loss."""
+"""A ranking of one query as a record: its items, their order and its loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from convexmetric.arrays import Array
 
 @dataclass(frozen=True)
 class Ranking:
-    r"""A ranking y of what a query ranks.
+    r"""A ranking y of the items of a query.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Ranking:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for rankings that differ in no inverted pair: they are one constraint."""
+        """Equal for rankings that differ in no inverted pair and hence give the same constraint."""
         found = sorted(zip(self.order, self.coefficients.tolist(), strict=True))
         return self.query, tuple(found)
 
@@ -64,9 +64,9 @@ class Ranking:
 def order_of(
     positives: np.ndarray, negatives: np.ndarray, t_positives: Array, t_negatives: Array
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows from top to bottom, and whether each is relevant, from the coefficients of a ranking.
+    """Rows from top to bottom, with their relevance, from the coefficients of a ranking.
 
-    Of items at one place those of the smaller row stand first.
+    Items at the same place are ordered by row.
     """
     # -t of a relevant item is the number of irrelevant ones above it, t of an irrelevant one that of relevant ones
     # below, both times 2/(p n).

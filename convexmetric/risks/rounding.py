@@ -1,4 +1,4 @@
-r"""Estimates of what rounding does to a risk and to what a dual point says, from the magnitudes met.
+r"""Estimates of the rounding errors of a risk and of its dual points, from the magnitudes met.
 
 A sum of n floats errs by about :math:`\epsilon_n = (4 + 2 \sqrt n) u` times the sum of their sizes, with
 :math:`u = 2^{-53}`: errors of single operations are as good as independent. Squared distances are evaluated from inner
@@ -37,7 +37,7 @@ BLOCK = 4_096
 
 @dataclass(frozen=True)
 class BoundingBox:
-    """Points that are elsewhere, by how far they reach: as if every one were at the corner of the box around its set.
+    """Bounding boxes in place of points that lie in other processes: every point counts as a corner of its box.
 
     Attributes
     ----------
@@ -52,17 +52,17 @@ class BoundingBox:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of a matrix of these points."""
+        """Shape of a matrix with all points as rows."""
         return self.count, self.reaches.shape[1]
 
 
 def sum_error(n: int) -> float:
-    """Error of a sum of n terms, relative to the sum of their sizes."""
+    """Relative error of a sum of n terms, in units of the sum of their absolute values."""
     return (4.0 + 2.0 * sqrt(n)) * U
 
 
 def reach(points: tuple[Any, ...]) -> Array:
-    """``r_j``: the largest size of every coordinate."""
+    """``r_j``: the largest absolute value of every coordinate."""
     sets = (X.reaches if isinstance(X, BoundingBox) else X for X in points)
     return np.max([abs(X).max(axis=0).toarray().ravel() if sp.issparse(X) else np.abs(X).max(axis=0) for X in sets], 0)
 
@@ -85,17 +85,17 @@ def largest_form(points: tuple[Any, ...], M: Array) -> float:
 
 
 def error_of_distances(points: tuple[Any, ...], M: Array) -> float:
-    """``e(M)``, of a squared distance between two of the points."""
+    """``e(M)``: error of a squared distance between two of the points."""
     return 4.0 * largest_form(points, M) * sum_error(2 * M.shape[0])
 
 
 def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array) -> float:
-    """The same under a metric that is itself wrong by ``lifted``, see :func:`lift`."""
+    """Error ``e`` of squared distances under a metric that is itself wrong by ``lifted``, see :func:`lift`."""
     return error_of_distances(points, M) + 4.0 * largest_form(points, lifted)
 
 
 def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
-    """``delta``, ``(d,)``: S errs by less than the diagonal matrix of it, in the order of the cone."""
+    """``delta``, ``(d,)``: the error of S is below ``diag(delta)`` in the order of the cone."""
     count = sum(X.shape[0] for X in points)
     spread = 1.0 if cone.diagonal else 1.0 + 2.0 * sqrt(cone.d)
     with np.errstate(over="ignore"):

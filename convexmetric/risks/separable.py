@@ -20,9 +20,9 @@ from convexmetric.risks.forms import ListedHinges, ListedPairs
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
-#: Losses that differ in weight, margin or sign up to which these are parameters of a certificate file, and not data.
+#: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
 MOST_TERMS = 32
-#: Multiple of the Euclidean metric at which multipliers of losses that fall without end are small.
+#: Multiple of the Euclidean metric at which multipliers of losses that are unbounded below are small.
 FAR_OUT = 1e6
 
 
@@ -45,7 +45,7 @@ class SeparableRisk(Risk):
         self.cone = comparisons.cone
 
     def as_form(self, kind: type) -> object:
-        """Hinges where the loss is one; losses of pairs where they are boxed, also as a function of images."""
+        """Convert to hinges where the loss is one; or to boxed losses of pairs, also as a function of images."""
         if kind is ListedHinges:
             return self._hinges
         if kind is ListedPairs:
@@ -85,7 +85,7 @@ class SeparableRisk(Risk):
         return description(self.loss, self.comparisons.signs_of_each())
 
     def hints(self, dual: Any) -> Described:
-        """One slope a comparison: its multiplier over its weight."""
+        """One slope per comparison: multiplier over weight."""
         if isinstance(dual, np.ndarray):
             u = self.loss.clip(np.asarray(dual, dtype=np.float64))
         else:
@@ -95,27 +95,27 @@ class SeparableRisk(Risk):
         return Described({"kind": "slopes"}, {"slopes": u / self._losses().arrays["weights"]})
 
     def blocks(self) -> Blocks:
-        """Comparisons and loss."""
+        """Comparisons and loss, as the blocks with contracts."""
         return Blocks(comparisons=self.comparisons, loss=self.loss)
 
     @property
     def nonnegative(self) -> bool:
-        """Whether the loss is, at least at distances of the cone."""
+        """Whether the loss is nonnegative, at least at distances under metrics of the cone."""
         return self.loss.nonnegative or self._never_off
 
     @property
     def hard(self) -> bool:
-        """Whether the loss is."""
+        """Whether the loss is hard: infinite at some margin."""
         return self.loss.hard
 
     @property
     def barrier(self) -> bool:
-        """Whether the loss is."""
+        """Whether the loss is a barrier."""
         return self.loss.barrier
 
     @property
     def _never_off(self) -> bool:
-        """Whether the loss is ``c (mu + d)`` with ``mu >= 0`` wherever its box leaves zero out."""
+        """Whether every loss whose box excludes zero is the nonnegative ``c (mu + d)``, with ``mu >= 0``."""
         loss, comparisons = self.loss, self.comparisons
         if not isinstance(loss, BoxLoss) or not isinstance(comparisons, PairDistances) or loss.curvature.any():
             return False
@@ -123,7 +123,7 @@ class SeparableRisk(Risk):
         return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
 
     def floor(self) -> Minorant | None:
-        """Zero, or what small multipliers say: the least of boxes; of barriers those at a metric that is far out."""
+        """Zero, or the minorant of multipliers as near zero as boxes allow; for barriers, of subgradients far out."""
         loss, box = self.loss, self.loss.box(self.parts)
         if self.nonnegative or (box is None and not loss.barrier):
             return super().floor()
@@ -135,16 +135,16 @@ class SeparableRisk(Risk):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Points that are compared."""
+        """The points that are compared, as point sets."""
         return self.comparisons.points
 
     @property
     def words(self) -> str:
-        """With its comparisons and its loss."""
+        """Comparisons and loss, in words."""
         return f"{type(self).__name__} of {type(self.comparisons).__name__} with the loss {type(self.loss).__name__}"
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """The sum of all multipliers, twice for triplets: the larger ones at margins that are wrong by twice error."""
+        """Sum of multipliers, twice for triplets, each the largest over margins within reach of ``error``."""
         s = self.comparisons.forward(M)
         distances = self._distances_each
         ends = (np.abs(self.loss.subgradient(s + side * distances * error)) for side in (-1.0, 1.0))
@@ -152,7 +152,7 @@ class SeparableRisk(Risk):
 
     @property
     def lipschitz(self) -> float:
-        """The largest multipliers of boxed losses, once for each distance."""
+        """Sum of the largest multipliers of boxed losses, twice for triplets."""
         box = self.loss.box(self.parts)
         if box is None or box.curvature.any():
             return np.inf
@@ -160,7 +160,7 @@ class SeparableRisk(Risk):
 
     @property
     def _distances_each(self) -> int:
-        """Squared distances in a comparison."""
+        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets."""
         return self.comparisons.places.shape[1] - 1
 
     @property
@@ -170,7 +170,7 @@ class SeparableRisk(Risk):
 
     @property
     def pass_memory(self) -> float:
-        """Rows of diagonal metrics, three times while they are made; of full ones differences of points."""
+        """Memory of the rows of diagonal metrics, three times in set-up; of full metrics, of point differences."""
         count = float(self.parts)
         if self.cone.diagonal:
             return 8.0 * count * (3.0 * row_width(self.points, self.cone) + 10.0)
@@ -178,7 +178,7 @@ class SeparableRisk(Risk):
 
     @property
     def stated_rows(self) -> float:
-        """All comparisons."""
+        """Number of all comparisons."""
         return float(self.parts)
 
     def value(self, M: Array) -> float:
@@ -187,7 +187,7 @@ class SeparableRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A triplet or a pair."""
+        """Name of a part: a triplet or a pair."""
         return {2: "pair", 3: "triplet"}[self.comparisons.places.shape[1]]
 
     def part_values(self, M: Array) -> Array:
@@ -195,7 +195,7 @@ class SeparableRisk(Risk):
         return self.loss.values(self.comparisons.forward(M))
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """A part is one comparison."""
+        """Find the violation of each part, which is a single comparison."""
         here = self.part_values(M)[parts]
         there = np.zeros_like(here) if other is None else self.part_values(other)[parts]
         rows = self.comparisons.places[parts]
@@ -222,19 +222,19 @@ class SeparableRisk(Risk):
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """One slack and one constraint a comparison (no slack for a hard margin)."""
+        """Write the risk in CVXPY, with one slack (none for a hard margin) and one constraint per comparison."""
         expression, margins = self.loss.statement(self.comparisons.expression(M))
         return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """``M`` where all hard margins hold, rounding included; else scaled up until they do: they are linear in it."""
+        """Return ``M`` if all hard margins hold, rounding included; else scale it up until they do."""
         if not self.hard or self._holds(M):
             return M
         scale = self.loss.feasible_scale(self.comparisons.forward(M) - self._slack(M))
         # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
         step = 4.0 * np.finfo(float).eps
         while np.isfinite(scale) and np.isfinite(scale * M).all():
-            # The same test as above, so that what was repaired is returned as it is.
+            # The test above: a repaired metric that is repaired again is returned unchanged.
             if self._holds(scale * M):
                 return scale * M
             scale *= 1.0 + step
@@ -242,15 +242,15 @@ class SeparableRisk(Risk):
         return M
 
     def _holds(self, M: Array) -> bool:
-        """Whether the loss is finite at margins that are less by what rounding may have added to them."""
+        """Whether the loss stays finite when margins are lowered by their possible rounding error."""
         return bool(np.isfinite(self.loss.value(self.comparisons.forward(M) - self._slack(M))))
 
     def _slack(self, M: Array) -> float:
-        """What rounding may do to a margin."""
+        """Bound on the rounding error of a margin."""
         return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Multipliers ``(T,)`` clipped into their box, or weighted cuts."""
+        """Minorant of multipliers ``(T,)`` clipped into their box, or of weighted cuts."""
         if not isinstance(dual, np.ndarray):
             return super().minorant(dual)
         multipliers = checked_multipliers(dual, self.parts, "one a comparison")

@@ -5,7 +5,7 @@ r"""Risks with two derivatives.
 
 The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
 weight one (:func:`~convexmetric.risks.tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative is
-needed as a product with B only, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
+needed only as a product with B, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SmoothRisk(Risk):
         """The second derivative at ``M``, a linear map of the cone's space."""
 
     def second_along(self, B: Array) -> Derivative:
-        """From E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
+        """Map E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
         second = self.second_derivative(B.T @ B)
         return lambda E: B @ second(B.T @ E + E.T @ B)
 
@@ -61,11 +61,11 @@ class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
         super().__init__(comparisons, loss)
 
     def described(self) -> Described:
-        """As any sum over listed comparisons."""
+        """Description of listed comparisons with their smooth loss."""
         return super().described()
 
     def tangent(self, M: Array) -> tuple[float, Minorant]:
-        """One forward and one adjoint product."""
+        """``R(M)`` and the tangent plane, by one forward and one adjoint product."""
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
         return self.loss.value(s), Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))

@@ -27,7 +27,7 @@ from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violati
 from convexmetric.risks.forms import ListedHinges
 from convexmetric.risks.separable import SeparableRisk
 
-#: Rounds of repairs: the second changes the last bits at most where all are scaled up, the third nothing.
+#: Largest number of rounds of repairs; where all scale up, two rounds suffice, up to the last bits.
 ROUNDS = 10
 
 
@@ -54,11 +54,11 @@ class JoinedDual:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> JoinedDual:
-        """The points that :meth:`arrays` named."""
+        """Rebuild the points from the arrays of :meth:`arrays`."""
         from convexmetric.risks.dual_points import dual_from_arrays
 
         count = arrays["joined"]
-        # Every risk has a name of its own, so that a damaged number does not make a long loop.
+        # Every risk has a name of its own, so that a damaged number cannot cause a long loop.
         if count.shape != () or count not in range(1, len(arrays)):
             raise DualError("joined must be the number of dual points, one a risk")
         duals = []
@@ -102,7 +102,7 @@ class SumRisk(Risk):
         return Described({"kind": "sum"}, summands=tuple(description(risk) for risk in self.risks))
 
     def hints(self, dual: Any) -> Described:
-        """Hints of every summand: its own dual point, its multipliers, or the weighted cuts of its parts."""
+        """Hints of every summand, from its own dual point, its multipliers, or the weighted cuts of its parts."""
         if isinstance(dual, JoinedDual):
             duals = list(dual.duals)
         elif isinstance(dual, np.ndarray):
@@ -112,7 +112,7 @@ class SumRisk(Risk):
         return Described(summands=tuple(risk.hints(one) for risk, one in zip(self.risks, duals, strict=True)))
 
     def as_form(self, kind: type) -> object:
-        """Hinges, or boxed losses, of all comparisons, where every risk is written so."""
+        """Convert to hinges, or boxed losses, of all comparisons, if every summand converts."""
         if kind is ListedHinges:
             hinges = [risk.form(ListedHinges) for risk in self.risks]
             if len({one.hard for one in hinges}) > 1:
@@ -133,21 +133,21 @@ class SumRisk(Risk):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether all are."""
+        """Whether all summands are nonnegative."""
         return all(risk.nonnegative for risk in self.risks)
 
     @property
     def hard(self) -> bool:
-        """Whether any is."""
+        """Whether any summand is hard."""
         return any(risk.hard for risk in self.risks)
 
     @property
     def barrier(self) -> bool:
-        """Whether every hard one is."""
+        """Whether every hard summand is a barrier."""
         return all(risk.barrier for risk in self.risks if risk.hard)
 
     def floor(self) -> Minorant | None:
-        """The sum of the floors, where all are known."""
+        """The sum of the floors, or None if one is unknown."""
         floors = [floor for risk in self.risks if (floor := risk.floor()) is not None]
         return _added(floors) if len(floors) == len(self.risks) else None
 
@@ -158,17 +158,17 @@ class SumRisk(Risk):
 
     @property
     def words(self) -> str:
-        """What it adds up."""
+        """The summands in words."""
         return " + ".join(risk.words for risk in self.risks)
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """The sum, where all are known."""
+        """Sum of the constants of the summands, or None if one is unknown."""
         found = [risk.lipschitz_near(M, error) if risk.points else None for risk in self.risks]
         return None if None in found else float(sum(one for one in found if one is not None))
 
     @property
     def lipschitz(self) -> float:
-        """The sum."""
+        """Sum of the constants of the summands."""
         return float(sum(risk.lipschitz for risk in self.risks))
 
     @property
@@ -184,22 +184,22 @@ class SumRisk(Risk):
 
     @property
     def distances(self) -> float:
-        """The sum."""
+        """Sum of the numbers of distances of the summands."""
         return sum(risk.distances for risk in self.risks)
 
     @property
     def pass_memory(self) -> float:
-        """The sum."""
+        """Sum of the memory of the passes of the summands."""
         return sum(risk.pass_memory for risk in self.risks)
 
     @property
     def stated_rows(self) -> float | None:
-        """The sum, where all are known."""
+        """Sum of the numbers of stated comparisons, or None if one is unknown."""
         rows = [rows for risk in self.risks if (rows := risk.stated_rows) is not None]
         return sum(rows) if len(rows) == len(self.risks) else None
 
     def value(self, M: Array) -> float:
-        """The sum."""
+        """``R(M)``: the sum of the values of the summands."""
         return float(sum(risk.value(M) for risk in self.risks))
 
     def part_values(self, M: Array) -> Array:
@@ -207,7 +207,7 @@ class SumRisk(Risk):
         return np.concatenate([risk.part_values(M) for risk in self.risks])
 
     def _of_each(self, parts: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """Risk, and numbers of its own, of runs of parts that belong to one."""
+        """Split ``parts`` into runs that belong to one summand: its number, and its own numbers of the parts."""
         owner = np.searchsorted(self.ends, parts, side="right") - 1
         cuts = np.flatnonzero(np.diff(owner)) + 1
         return [
@@ -215,7 +215,7 @@ class SumRisk(Risk):
         ]
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> SumRisk | None:
-        """The sum of some parts, where every risk can be taken apart."""
+        """The sum of some parts, or None if a summand cannot be split into parts."""
         some = [self.risks[k].subset(own, factor) for k, own in self._of_each(np.asarray(parts))]
         risks = [risk for risk in some if risk is not None]
         return SumRisk(*risks) if len(risks) == len(some) else None
@@ -243,7 +243,7 @@ class SumRisk(Risk):
         return made
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """All of them, with a dual point of each."""
+        """Write all summands in CVXPY, with a dual point of each."""
         stated = [risk.statement(M) for risk in self.risks]
         constraints = [constraint for one in stated for constraint in one.constraints]
         expression = sum(one.expression for one in stated)
@@ -254,7 +254,7 @@ class SumRisk(Risk):
         return [*super().own_duals(M), JoinedDual(tuple(risk.own_duals(M)[0] for risk in self.risks))]
 
     def repair(self, M: Array) -> Array:
-        """By one after the other, until nothing is left to repair; ``M`` itself where one undoes another's work."""
+        """Repair by each summand in turn until nothing changes; ``M`` itself where one repair undoes another."""
         found = M
         for _ in range(ROUNDS):
             before = found
@@ -265,12 +265,12 @@ class SumRisk(Risk):
         return M
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """The sum of what the dual points of the risks say; of multipliers each takes its own; or weighted cuts.
+        """Sum of the minorants of all summands; multipliers are split among them. Or the minorant of weighted cuts.
 
         Raises
         ------
         DualError
-            If it has not one dual point a risk, or multipliers that do not fit.
+            If there is not one dual point for each risk, or multipliers do not fit.
         """
         if isinstance(dual, np.ndarray):
             if self.stated_rows != self.parts:
@@ -288,7 +288,7 @@ class SumRisk(Risk):
 
 
 def _added(points: list[Minorant]) -> Minorant:
-    """The sum of what dual points say."""
+    """The sum of minorants."""
     weights = [point.weight for point in points if point.weight is not None]
     return Minorant(
         float(sum(point.value for point in points)),

@@ -2,14 +2,14 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 
 .. math:: \min_{M \in K} \; F(M) = R(M) + \langle G, M \rangle + \Omega(M)
 
-*Upper bound*: F at the metric of the file. *Lower bound*: its dual point says :math:`R(M) \ge v - \langle S, M
-\rangle`, its *slope* :math:`\Omega(M) \ge \langle P, M \rangle - e`. Where R is nonnegative, a share
-:math:`0 \le \theta \le 1` of the first is true, too. So :math:`P \succeq \theta S - G` leaves
+*Upper bound*: F at the metric of the file. *Lower bound*: its dual point gives :math:`R(M) \ge v - \langle S, M
+\rangle`, its *slope* :math:`\Omega(M) \ge \langle P, M \rangle - e`. Where R is nonnegative, a multiple
+:math:`0 \le \theta \le 1` (the *share* of the file) of the first holds, too. So :math:`P \succeq \theta S - G` leaves
 :math:`F(M) \ge \theta v - e`.
 The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
 It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
-are not made to take forever; ``checker.py`` limits what those of strangers may cost. To be read in this order:
+are not made to take forever; ``checker.py`` limits the cost of untrusted ones. To be read in this order:
 
 ==================  =============================================================================================
 ``errors``          refusals, and proofs that fail

@@ -38,12 +38,12 @@ TERMS, REST = 14, 4e-19
 
 
 def up(radius: Any) -> Any:
-    """An upper bound on what was computed as a float with nonnegative terms only."""
+    """Upper bound on a number that was computed in floats with nonnegative terms only."""
     return radius * GROW + TINY
 
 
 def gamma(k: int) -> float:
-    """The relative error of a sum of k terms, each with a few operations counted in k."""
+    """Relative error bound of a sum of k terms, each with a few operations counted in k."""
     return k * U / (1.0 - k * U) * GROW
 
 
@@ -64,7 +64,7 @@ class Ball:
 
     @classmethod
     def of(cls, value: Any) -> Ball:
-        """A ball around balls, floats, arrays of floats, or fractions (a number or a list of them)."""
+        """Convert balls, floats, arrays of floats, or fractions (a number or a list of them) to a ball."""
         if isinstance(value, Ball):
             return value
         if isinstance(value, list):
@@ -145,7 +145,7 @@ class Ball:
         return Ball(self.mid[at], np.broadcast_to(self.rad, self.mid.shape)[at])
 
     def sum(self, axis: int | None = None) -> Ball:
-        """Sums along an axis or of everything."""
+        """Sums along an axis or of all entries."""
         count = self.mid.size if axis is None else self.mid.shape[axis]
         rad = np.sum(np.broadcast_to(self.rad, self.mid.shape), axis=axis)
         return Ball(np.sum(self.mid, axis=axis), up(gamma(count) * np.sum(np.abs(self.mid), axis=axis) + rad))
@@ -159,7 +159,7 @@ class Ball:
         return Ball(root, up(rad + U * root))
 
     def norm(self) -> Ball:
-        """Euclidean norm of everything."""
+        """Euclidean norm of all entries."""
         return (self * self).sum().sqrt()
 
     def above(self) -> Any:
@@ -172,16 +172,16 @@ class Ball:
         return -(-self).above()
 
     def upper(self) -> Fraction:
-        """Upper end of one number, exactly."""
+        """Upper end of a single number, as an exact rational."""
         return exactly(self.mid) + exactly(self.rad)
 
     def lower(self) -> Fraction:
-        """Lower end of one number, exactly."""
+        """Lower end of a single number, as an exact rational."""
         return exactly(self.mid) - exactly(self.rad)
 
 
 def exactly(value: Any) -> Fraction:
-    """A float as the rational that it is."""
+    """Convert a float to the rational that it is."""
     require_proven(math.isfinite(value), "a number overflowed or is not a number")
     return Fraction(float(value))
 
@@ -232,7 +232,7 @@ def log(x: Ball) -> Ball:
 
 
 def softplus(s: Ball) -> Ball:
-    """``ln(1 + e^-s)``, of which the slope is at most one."""
+    """``ln(1 + e^-s)``, whose slope is at most 1 in absolute value."""
     size = np.minimum(np.abs(s.mid), 690.0)
     # Beyond 690 the exponential is below the radius of the sum.
     value = log(exp(Ball(-size)) + 1.0) + Ball(np.maximum(-s.mid, 0.0))
@@ -269,7 +269,7 @@ def semidefinite(K: Ball, what: str) -> None:
 
 
 def factored(K: Ball) -> bool:
-    """Whether a Cholesky factor C in floats shows so, of which nothing is asked: it may be anything."""
+    """Whether a Cholesky factor C, computed in floats and not trusted, shows that K is positive semidefinite."""
     d, rad = len(K.mid), float(norms(np.broadcast_to(K.rad, K.mid.shape)))
     e = 4.0 * (d + 8.0) * U * float(norms(K.mid)) + 1.0625 * rad
     shifted, C = K - Ball(e * np.eye(d)), np.full((d, d), np.nan)

@@ -23,26 +23,26 @@ def hinge(s: Ball, mu: Ball) -> Ball:
 
 
 def hard(s: Ball, mu: Ball) -> Ball:
-    """Zero, if ``s >= mu``."""
+    """Zero; not proven unless ``s >= mu``."""
     require_proven(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
     return Ball(np.zeros_like(s.mid))
 
 
 def itakura_saito(s: Ball, mu: Ball) -> Ball:
-    """``r - ln r - 1`` of ``r = s / mu``, or of 1 where s is on the right side of mu."""
+    """``r - ln r - 1`` with ``r = s / mu``; ``r = 1`` where s is on the right side of mu."""
     r = s * np.sign(mu.mid) / abs(mu)
     r = Ball(np.where(mu.mid > 0.0, np.minimum(r.mid, 1.0), np.maximum(r.mid, 1.0)), r.rad)
     return r - log(r) - 1.0
 
 
 def itakura_saito_from_below(a: Array, mu: Ball) -> Ball:
-    """``ln(1 + mu a)``."""
+    """``ln(1 + mu a)``, the lower bound of the Itakura-Saito loss at slope a."""
     require_proven(np.all(mu.mid != 0.0), "a margin is zero")
     return log(mu * a + 1.0)
 
 
 def root(s: Ball, mu: Ball) -> Ball:
-    """Minus the root."""
+    """``-sqrt(s)``."""
     require_proven(np.all(s.below() >= 0.0), "a root of a number that is not proven to be nonnegative")
     return -s.sqrt()
 
@@ -58,12 +58,12 @@ LOSSES: dict[str, tuple[float, float, Any, Any]] = {
     "negative log": (0.0, np.inf, lambda s, mu: -log(s), lambda a, mu: log(Ball(a)) + 1.0),
     "negative root": (0.0, np.inf, root, lambda a, mu: Ball(-0.25) / Ball(a)),
 }
-#: Those that may be negative.
+#: Losses that may be negative.
 NEGATIVE = {"negative log", "negative root"}
 
 
 class ListedRisk:
-    """Listed comparisons."""
+    """Risk of listed comparisons."""
 
     wanted, optional, dual_keys = "kind terms", "", "kind"
 
@@ -99,21 +99,21 @@ class ListedRisk:
         return len(self.items)
 
     def part(self, rows: slice) -> Self:
-        """Some of the comparisons, whose risks add up."""
+        """Risk of some of the comparisons; risks of disjoint rows add up."""
         made = copy.copy(self)
         made.items, made.kind, made.signs = self.items[rows], self.kind[rows], self.signs[rows]
         made.weights, made.mu = self.weights[rows], self.mu[rows]
         return made
 
     def _by_loss(self) -> Iterator[tuple[Any, Array]]:
-        """What losses are, and rows of comparisons that have them, a block at a time."""
+        """Yield losses with the rows of comparisons that have them, a block at a time."""
         step = max(1, BLOCK // max(16, self.X.shape[1]))
         for number, loss in enumerate(self.losses):
             rows = np.flatnonzero(self.kind == number)
             yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         images, total = Images(self.cone, factor, self.X), Ball(0.0)
         for (_, _, loss, _), rows in self._by_loss():
             i, j, *k = self.items[rows].T
@@ -122,7 +122,7 @@ class ListedRisk:
         return total
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
-        """What slopes, each in its box, say."""
+        """Minorant of slopes, which must be in their boxes (theorem 5)."""
         require_valid(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
         slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
         for (low, high, _, worth), rows in self._by_loss():
@@ -141,7 +141,7 @@ class ListedRisk:
 
 
 class AllPairs(ListedRisk):
-    """All pairs of points with labels."""
+    """Risk of all pairs of points with labels."""
 
     def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
         """Pair up the n points: pairs of equal labels have the first term, others the second."""

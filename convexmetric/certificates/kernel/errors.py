@@ -1,4 +1,4 @@
-"""Refusals of files, and proofs that fail."""
+"""Errors: files that are refused, and proofs that fail."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class NotProven(Exception):  # noqa: N818 - not an error of the file
 
 
 def require_valid(holds: Any, message: str) -> None:
-    """Refuse a file that is no certificate."""
+    """Refuse a file unless the condition holds."""
     if not holds:
         raise CertificateError(message)
 
 
 def require_proven(holds: Any, message: str) -> None:
-    """Stop a proof that fails."""
+    """Stop a proof unless the condition holds."""
     if not holds:
         raise NotProven(message)
 
 
 @contextlib.contextmanager
 def refusals(what: str) -> Iterator[None]:
-    """Whatever goes wrong with a forged file, memory and recursion included, is a refusal that says what it was."""
+    """Turn every error in the block, memory and recursion included, into a refusal that names ``what``."""
     try:
         yield
     except CertificateError:

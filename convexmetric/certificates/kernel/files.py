@@ -1,4 +1,4 @@
-"""What a file holds: its hashes, and numbers and arrays of which nothing is taken for granted."""
+"""Checked access to what a file holds: its hashes, numbers and arrays."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
-#: The largest number of risks of a sum, and what the arrays of each begin with; and those of regularizers of a sum.
+#: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
-#: Arrays of dual points, of which every part of a certificate has those of its rows.
+#: Arrays of dual points that are split by rows among the parts of a certificate.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
 
 
 def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
-    """Description and arrays, if they are of this format and version and have the hashes that are said."""
+    """Return description and arrays if format, version and hashes are right; refuse otherwise."""
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
     known = document["format"] == FORMAT and document["version"] == VERSION
@@ -59,7 +59,7 @@ def statement_digest(problem: Table, arrays: Mapping[str, Array]) -> str:
 
 
 def rational(text: Any, what: str) -> Fraction:
-    """A rational written ``"p/q"`` or ``"p"``."""
+    """Read a rational written ``"p/q"`` or ``"p"``."""
     written = isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,400}(/0*[1-9][0-9]{0,399})?", text)
     require_valid(written, f"{what} must be a rational, written as text 'p/q', with a denominator that is not zero")
     require_valid(abs(value := Fraction(text)) <= 10**300, f"{what} is beyond 1e300")
@@ -67,14 +67,14 @@ def rational(text: Any, what: str) -> Fraction:
 
 
 def positive(text: Any, what: str) -> Fraction:
-    """A rational between 1e-200 and 1e200."""
+    """Read a rational between 1e-200 and 1e200."""
     value = rational(text, what)
     require_valid(Fraction(1, 10**200) < value < 10**200, f"{what} must be positive, and between 1e-200 and 1e200")
     return value
 
 
 def natural(value: Any, what: str, least: int = 0, most: int = 2**40) -> int:
-    """An integer of the description, at least ``least`` and below ``most``."""
+    """Read an integer of the description, at least ``least`` and below ``most``."""
     known = isinstance(value, int) and not isinstance(value, bool) and least <= value < most
     require_valid(known, f"{what} must be an integer of at least {least} and below {most}")
     return int(value)
@@ -95,13 +95,13 @@ class Arrays:
         self.arrays, self.used, self.prefix = arrays, set[str](), ""
 
     def of(self, start: str, number: int) -> Arrays:
-        """Arrays of one risk or regularizer of a sum, by names without their beginning."""
+        """Arrays of one summand, under names without its prefix."""
         made = copy.copy(self)
         made.prefix = start.format(number)
         return made
 
     def _named(self, name: str) -> str:
-        """A name in the file: of points those that all risks of a sum share, where one has none of its own."""
+        """Name of an array in the file: summands without points of their own share those of the sum."""
         own = self.prefix + name
         return name if name == "points" and own not in self.arrays else own
 
@@ -126,7 +126,7 @@ class Arrays:
 
 
 def entry(known: dict[str, Any], table: Any, what: str) -> Any:
-    """The class of a kind of block, of which a table has the keys."""
+    """Find the class of a block by its kind, and check the keys of its table."""
     kind = table.get("kind") if isinstance(table, dict) else None
     require_valid(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
     found = known[str(kind)]
@@ -135,5 +135,5 @@ def entry(known: dict[str, Any], table: Any, what: str) -> Any:
 
 
 def of_rows(name: str) -> bool:
-    """Whether an array is that of a dual point, of a risk or of one of a sum."""
+    """Whether an array has rows of a dual point, of a risk or of a summand."""
     return re.sub(f"^{SUMMAND.format('[0-9]+')}", "", name) in OF_ROWS

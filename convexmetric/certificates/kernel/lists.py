@@ -26,17 +26,17 @@ def discounts(h: int, shift: float) -> Ball:
 
 
 def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
-    """Discounts of places, of which the first h count."""
+    """Discounts of the places ``i + b``; zero beyond the first h."""
     return discounts(h, shift)[np.minimum(i + b, h).astype(np.int64) - 1] * (i + b <= h)
 
 
 def halves(i: Array) -> Ball:
-    """``2^-i``: exact, but that those below 2^-1074 are zero."""
+    """``2^-i``, exact; zero below 2^-1074."""
     return Ball(np.ldexp(1.0, -i.astype(np.int64)), TINY)
 
 
 def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
-    """Expected reciprocal rank: ``2^-i / (i + b)``, over the sum of these in the perfect ranking."""
+    """Gains of expected reciprocal rank: ``2^-i / (i + b)`` over the sum of these for the perfect ranking."""
     ranks = np.arange(1.0, p + 1.0)
     return halves(i) / Ball(i + b) / (halves(ranks) / Ball(ranks)).sum()
 
@@ -53,7 +53,7 @@ MEASURES: dict[str, tuple[bool, Any]] = {
     "ndcg": (True, discounted),
     "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
 }
-#: The largest k where that is not cut to the number of positives.
+#: The largest k, where k is not cut to the number of positives.
 MAX_HEAD = 10**6
 
 
@@ -121,7 +121,7 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 
 @dataclass
 class Rest(Sequence[Array]):
-    """For every query all N rows but the positives and perhaps one more, ascending; made when asked for."""
+    """Complements of lists, made on access: all N rows but a query's positives and perhaps one more, ascending."""
 
     positives: list[Array]
     itself: Array
@@ -144,7 +144,7 @@ class ListRisk:
     """
 
     wanted, optional = "kind loss weight", "margin"
-    #: Keys of its dual points, and whether it is never negative.
+    #: Keys of the tables of dual points, and whether the risk is nonnegative.
     dual_keys, nonnegative = "kind bits", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
@@ -193,7 +193,7 @@ class ListRisk:
         return len(self.positives)
 
     def part(self, rows: slice) -> Self:
-        """Some of the queries, whose risks add up."""
+        """Risk of some of the queries; risks of disjoint rows add up."""
         made = copy.copy(self)
         made.positives, made.negatives, made.Q = self.positives[rows], self.negatives[rows], self.Q[rows]
         made.p, made.n, made.units, made.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
@@ -201,11 +201,11 @@ class ListRisk:
 
     @property
     def ranked(self) -> bool:
-        """Whether it is a maximum over rankings that is no sum over pairs."""
+        """Whether the risk is a maximum over rankings that does not decompose into pairs."""
         return self.measure != "auc"
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             x, z = np.sort(row[self.positives[q]]), np.sort(row[self.negatives[q]])
@@ -225,7 +225,7 @@ class ListRisk:
         return (Ball(mids, up(rads)) * self.shares).sum()
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
-        """What the integers of the file say, all of them over ``2^bits``."""
+        """Minorant of the integers of the file, all of them over ``2^bits``."""
         kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
         one = 2 ** natural(table["bits"], "dual: bits", most=41)
         require_valid(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
@@ -244,7 +244,7 @@ class ListRisk:
         return Minorant((Ball(mids, rads) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
-        """Yield the sums of slopes of every query's positives and negatives, and what they are worth (theorem 5)."""
+        """Yield for every query the sums of slopes of positives and of negatives, and their dual value (theorem 5)."""
         sizes = (self.p * self.n).tolist()
         slopes = np.split(arrays("slopes", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
         for p, own in zip(self.p, slopes, strict=True):
@@ -252,7 +252,7 @@ class ListRisk:
             yield a.sum(axis=1), a.sum(axis=0), entropy(a / one).sum()
 
     def _sums(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
-        """The sums of the file, if slopes or rankings have them, and what these are worth (theorems 3 and 4)."""
+        """Yield the sums of the file, proven to be those of slopes or rankings, and their dual values."""
         ends, stops = np.cumsum(self.p), np.cumsum(self.n)
         positives = np.split(arrays("near_sums", int(ends[-1]), integers=WHOLE), ends[:-1])
         negatives = np.split(arrays("far_sums", int(stops[-1]), integers=WHOLE), stops[:-1])
@@ -264,7 +264,7 @@ class ListRisk:
                 (weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum"
             )
         for q, (r, c) in enumerate(zip(positives, negatives, strict=True)):
-            # Then no sum of them overflows; neither does one of r, of which the largest is compared first.
+            # This keeps sums of c from overflowing; sums of r do not either, as the largest is compared first.
             fit = bool((c <= len(r) * one).all())
             if fit and self.ranked:
                 above = np.cumsum(steps[:, ends[q] - len(r) : ends[q]], axis=1)
@@ -275,12 +275,12 @@ class ListRisk:
             yield r, c, worth
 
     def _of_rankings(self, r: Array, c: Array, above: Array, weights: Array, one: int) -> tuple[bool, Ball]:
-        """Whether weighted rankings have these sums, and what they are worth (theorem 4)."""
+        """Whether weighted rankings have these sums, and the dual value (theorem 4)."""
         p, n, kept = len(r), len(c), weights > 0
         above, w = above[kept], weights[kept]
         if (above[:, -1:] > n).any():
             return False, Ball(0.0)
-        # How many positives, weighted, have each number of negatives above them.
+        # Weighted number of positives for each number of negatives above them.
         counts = np.bincount(above.ravel(), np.repeat(w, p), n + 1).astype(np.int64)
         fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
         gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))
@@ -288,6 +288,6 @@ class ListRisk:
 
 
 class Rankings(ListRisk):
-    """Lists with a measure."""
+    """Risk of rankings with a measure: lists with a table that names it."""
 
     wanted, optional = "kind measure C", "k short queries"

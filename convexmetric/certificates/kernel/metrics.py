@@ -1,4 +1,4 @@
-"""Metrics, squared distances under them, and what dual points say of a risk."""
+"""Metrics, squared distances under them, and minorants of risks."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ class Cone:
         return found
 
     def metric(self, factor: Array) -> Ball:
-        """What it is a factor of."""
+        """Metric of a factor, ``B^T B``; for diagonal metrics the weights themselves."""
         return Ball(factor) if self.diagonal else Ball(factor.T) @ Ball(factor)
 
     def trace(self, M: Ball) -> Ball:
-        """Its trace."""
+        """Trace of a metric."""
         return (M if self.diagonal else M[np.diag_indices(self.d)]).sum()
 
     def multiple(self, weight: Ball) -> Ball:
-        """Give the multiple of the identity."""
+        """The identity times a weight."""
         return Ball(np.ones(self.d) if self.diagonal else np.eye(self.d)) * weight
 
     def dual(self, K: Ball, what: str) -> None:
-        """Stop unless K is in the dual cone: entries between blocks do not count."""
+        """Stop unless K is in the dual cone; entries between blocks do not count."""
         if self.diagonal:
             require_proven(np.all(K.below() >= 0.0), f"{what} is not proven to be nonnegative")
         else:
@@ -97,7 +97,7 @@ class Images:
 
 @dataclass
 class Minorant:
-    """A statement ``R(M) >= value - <S, M>`` for all metrics M; those of summands add up."""
+    """Minorant: ``R(M) >= value - <S, M>`` for all metrics M; minorants of summands add up."""
 
     value: Ball
     S: Ball

@@ -43,35 +43,35 @@ class Problem:
         omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
         self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
         self.G = cone.matrix(arrays, "linear") if table["linear"] else None
-        #: Arrays of the statement; what is asked for later proves.
+        #: Arrays of the statement; arrays asked for later belong to the proof.
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
 
     def read(self, table: Table, arrays: Arrays) -> tuple[Array, Fraction, Any]:
-        """What bounds are shown by: a factor of the metric, the share of the dual point, and what Omega is given."""
+        """Read the proof: factor of the metric, share (scaling) of the dual point, subgradient of the regularizer."""
         own = table["regularizer"]
         keys(own, "dual: regularizer", self.omega.parameters)
         factor, share = self.cone.factor(arrays, self.omega.definite), rational(table["share"], "dual: share")
         return factor, share, self.omega.read(own, arrays)
 
     def upper(self, risk: Ball, factor: Array, given: Any) -> Fraction:
-        """F, but for the constant, at the metric of a file, where the risk is known."""
+        """Upper bound on F without its constant, at the metric of a file, given the risk there."""
         M = self.cone.metric(factor)
         linear = Ball(0.0) if self.G is None else (M * self.G).sum()
         return (risk + self.omega.value(factor, M, given) + linear).upper()
 
     def lower(self, says: Minorant, share: Fraction, given: Any, upper: Fraction | None) -> Fraction:
-        """A lower bound on F, but for the constant (theorem 6)."""
+        """Lower bound on F without its constant (theorem 6)."""
         require_proven(0 <= share <= 1, "the share is not between 0 and 1")
         require_proven(
             share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative"
         )
-        # Without G the regularizer is at most F, if the risk is nonnegative.
+        # If the risk is nonnegative and there is no G, the regularizer is at most F, hence at most the upper bound.
         known = self.G is None and self.risk.nonnegative
         slopes, e = self.omega.slopes(given, None if upper is None or not known else max(upper, Fraction(0)))
         slopes += [] if self.G is None else [Ball(self.G)]
         slopes += [-(says.S * Ball.of(share))] if share else []
-        # Of one term or of none the sum is exact.
+        # A sum of no more than one term is exact.
         K = reduce(add, slopes) if slopes else Ball(np.zeros(self.cone.shape))
         self.cone.dual(K, "the slope less the dual matrix")
         return share * says.value.lower() - e.upper()
@@ -120,7 +120,7 @@ def prove(files: Iterable[Contents]) -> Proof:
             unused = ", ".join(sorted(set(arrays) - of.used))
             require_valid(not unused, f"arrays that nothing speaks of: {unused}")
         assert problem is not None, "there is no file"
-        # In the order of their rows, so that the order of files does not matter.
+        # Parts are sorted by their rows, so that the order of files does not matter.
         ranges, costs, said = zip(*sorted(parts, key=lambda part: part[0]), strict=True)
         wrong = misfits(ranges, len(problem.risk))
         reasons = {"upper": wrong, "lower": wrong} if wrong else reasons
@@ -136,14 +136,14 @@ def prove(files: Iterable[Contents]) -> Proof:
 
 
 def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
-    """What the parts of a certificate have in common: all but the rows, and the dual point of these."""
+    """Content that all parts of a certificate must have in common: all but rows and their dual points."""
     dual = {key: value for key, value in document["dual"].items() if key not in ("rows", "bits")}
     hashes = {name: digest(array) for name, array in arrays.items() if not of_rows(name)}
     return json.dumps([document["problem"], document["claimed"], dual, hashes], sort_keys=True)
 
 
 def some_rows(table: Table, count: int) -> tuple[int, int]:
-    """The first row of a file, and the one after its last; all rows where there is no word of it."""
+    """First row of a file, and the row after its last; all rows where the file names none."""
     rows = table.get("rows", [0, count])
     require_valid(isinstance(rows, list) and len(rows) == 2, "dual: rows must be a list of two integers")
     if "rows" in table:
@@ -152,7 +152,7 @@ def some_rows(table: Table, count: int) -> tuple[int, int]:
 
 
 def misfits(rows: Iterable[tuple[int, int]], count: int) -> str:
-    """Which rows are not in exactly one part, of parts in order; empty if all are."""
+    """Rows that are not in exactly one part, in words, for parts in order; empty if there are none."""
     at, said = 0, []
     for first, end in [*rows, (count, count)]:
         if first != at:

@@ -1,4 +1,4 @@
-"""The one reader of files: ZIP archives of which every byte is spoken for, so that no other reader finds more."""
+"""The one reader of files: ZIP archives without unused bytes, in which no other reader can find other contents."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["MAX_BYTES", "MAX_LENGTH", "MAX_NUMBERS", "contents"]
 
 #: Default limit on the bytes of a file, packed or unpacked; of its arrays also if every number took eight.
 MAX_BYTES = 2**30
-#: Limits on the bytes of its description, and on the number of its members.
+#: Limits on the bytes of the description, and on the number of members.
 MAX_JSON, MAX_MEMBERS = 2**20, 64
 #: Limits on a side of an array, and on its numbers.
 MAX_LENGTH, MAX_NUMBERS = 2**24, 2**26
 DTYPES = ("<f8", "<i8", "<i4", "|u1")
 NAME = re.compile(rb"([a-z][a-z0-9_]{0,40})\.npy")
-#: All of an npy file up to its numbers. Version 1 has two bytes of length after the magic, version 2 has four.
+#: Header of an npy file. Version 1 has two bytes of length after the magic, version 2 has four.
 HEADER = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|\x02\x00....)"
     rb"\{'descr': '([!-&(-~]{1,9})', 'fortran_order': (True|False), "
@@ -65,7 +65,7 @@ def contents(path: Path, max_bytes: int = MAX_BYTES) -> Contents:
 
 
 def directory(file: BinaryIO, max_bytes: int) -> dict[bytes, Any]:
-    """What the directory of a ZIP archive says of its members, which stand before it without gaps, in its order."""
+    """Members listed in the directory of a ZIP archive, which must stand before it in that order without gaps."""
     size = file.seek(0, io.SEEK_END)
     require_valid(size <= max_bytes, f"the file is larger than {max_bytes} bytes")
     mark, part, first, here, count, length, start, comment = END.unpack(taken(file, size - END.size, END.size))
@@ -85,7 +85,7 @@ def directory(file: BinaryIO, max_bytes: int) -> dict[bytes, Any]:
             f"the member {name!r} is "
             "damaged, there twice, encrypted, with notes, or compressed in another way than deflate",
         )
-        # What stands before a member says the same, or has its sizes in 64 bits.
+        # The local header of a member agrees with the directory, or has its sizes in 64 bits.
         wide = struct.pack("<HHQQ", 1, 16, size, packed)
         heads = (
             b"PK\3\4" + fields + name,
@@ -101,7 +101,7 @@ def directory(file: BinaryIO, max_bytes: int) -> dict[bytes, Any]:
 
 
 def taken(file: BinaryIO, start: int, length: int) -> bytes:
-    """So many bytes from a place on."""
+    """Read exactly ``length`` bytes from ``start``."""
     data = b""
     if start >= 0:
         file.seek(start)
@@ -111,13 +111,13 @@ def taken(file: BinaryIO, start: int, length: int) -> bytes:
 
 
 def unpacked(file: BinaryIO, entry: Any, most: int) -> bytes:
-    """The bytes of a member, at most as many as the directory says, however many there are to come."""
+    """Unpack a member, reading at most one byte more than the directory says."""
     method, check, packed, size, start = entry
     require_valid(size <= most, f"a member has more than {most} bytes; certificate.json may have {MAX_JSON}")
     data, ended = taken(file, start, packed), True
     if method == DEFLATED:
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        # A limit of zero would mean none; here it is at least one.
+        # zlib takes a limit of zero as no limit; size + 1 is at least one.
         data = inflate.decompress(data, size + 1)
         ended = inflate.eof and not inflate.unused_data
     fits = ended and len(data) == size and zlib.crc32(data) == check

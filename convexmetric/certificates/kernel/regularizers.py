@@ -18,7 +18,7 @@ __all__ = ["REGULARIZERS", "SumRegularizer"]
 
 
 class Zero:
-    """No regularizer, and the contract of all.
+    """No regularizer, and the base class of all others.
 
     ``read`` takes from a file, with the keys ``parameters`` of a table, what its bounds are shown by; ``value`` is
     Omega, or above it, at a metric with a factor, which must be a triangle if it is ``definite``; ``slopes`` are
@@ -58,7 +58,7 @@ class Trace(Zero):
 
 
 class LogDet(Trace):
-    """The log-determinant divergence to a prior, of whose inverse there is a root."""
+    """The log-determinant divergence to a prior, given by a root of the inverse of the prior."""
 
     definite = True
 
@@ -78,12 +78,12 @@ class LogDet(Trace):
         return [P * self.weight], (self._log_det(self.prior_root) - self._log_det(given)) * self.weight
 
     def _log_det(self, root: Array) -> Ball:
-        """Enclose the log-determinant of the metric of a root."""
+        """Enclose the log-determinant of the metric with this root."""
         return log(Ball(root)).sum() if self.cone.diagonal else log(Ball(root.diagonal())).sum() * 2.0
 
 
 class Frobenius(Trace):
-    """The norm of the difference to a prior, and what other norms change."""
+    """Frobenius norm of the difference to a prior, and base class of the other norms."""
 
     optional = "over_root_of prior"
 
@@ -99,11 +99,11 @@ class Frobenius(Trace):
         return [P], e if self.prior is None else e + (P * self.prior).sum()
 
     def size(self, X: Ball, given: Any) -> Ball:
-        """The norm."""
+        """Norm of X."""
         return X.norm()
 
     def conjugate(self, P: Ball) -> Ball:
-        """The largest ``<P, X> - Omega(M0 + X)``: zero in the ball of the dual norm."""
+        """Conjugate, the largest ``<P, X> - Omega(M0 + X)``: zero for P in the ball of the dual norm."""
         self.within(P.norm().upper() <= self.weight.lower())
         return Ball(0.0)
 
@@ -120,7 +120,7 @@ class SquaredFrobenius(Frobenius):
 
 
 class TraceNorm(Frobenius):
-    """The sum of the sizes of eigenvalues."""
+    """Trace norm: the sum of absolute eigenvalues."""
 
     def read(self, table: Table, arrays: Arrays) -> Any:
         above = None if self.cone.diagonal else self.cone.matrix(arrays, "above")
@@ -144,7 +144,7 @@ class TraceNorm(Frobenius):
 
 
 class Entrywise(Frobenius):
-    """The sum of the sizes of all entries, or of those off the diagonal."""
+    """Entrywise 1-norm: the sum of absolute entries, or of those off the diagonal."""
 
     wanted = "kind weight diagonal"
 
@@ -164,7 +164,7 @@ class Entrywise(Frobenius):
 
 
 class Budget(Zero):
-    """What a linear function of the metric is above a limit; or infinite there."""
+    """Excess of a linear function of the metric over a limit, times a price; infinite if there is no price."""
 
     parameters, wanted, optional = "multiplier", "kind limit", "weight"
 
@@ -191,7 +191,7 @@ class Budget(Zero):
 
 
 class QuadraticForm(Zero):
-    """Half a quadratic form L of diagonal metrics: whether it is convex by itself, and its nonzero rows."""
+    """Half a quadratic form L of diagonal metrics, with its nonzero rows where L need not be semidefinite."""
 
     wanted = "kind of"
 

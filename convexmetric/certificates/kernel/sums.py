@@ -1,4 +1,4 @@
-"""Sums of risks (theorem 8), and all kinds of risks by name."""
+"""Sums of risks (theorem 8), and the table of all risks by name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SumRisk:
         return sum(map(len, self.risks))
 
     def of_each(self, rows: slice) -> list[slice]:
-        """The rows of every risk that are among some of the whole."""
+        """Slices of the rows of every summand that correspond to a slice of the rows of the sum."""
         ends = np.cumsum([len(risk) for risk in self.risks]).tolist()
         return [
             slice(*(min(max(row - end + len(risk), 0), len(risk)) for row in (rows.start, rows.stop)))
@@ -51,17 +51,17 @@ class SumRisk:
         ]
 
     def part(self, rows: slice) -> Self:
-        """Some of the rows, of one risk or of several."""
+        """Risk of some of the rows, which may belong to several summands."""
         made = copy.copy(self)
         made.risks = [risk.part(own) for risk, own in zip(self.risks, self.of_each(rows), strict=True)]
         return made
 
     def value(self, factor: Array) -> Ball:
-        """R at a metric."""
+        """Value of R at a metric."""
         return reduce(add, (risk.value(factor) for risk in self.risks if len(risk)), Ball(0.0))
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
-        """What the dual points of all risks that have rows say; all of them are read, whether they hold or not."""
+        """Sum of the minorants of all summands with rows; all are read before any failure is raised."""
         tables, said, failed = table["summands"], Minorant(Ball(0.0), Ball(np.zeros(self.shape))), None
         fits = table["kind"] == "sum" and isinstance(tables, list) and len(tables) == len(self.risks)
         require_valid(fits, "dual: kind must be 'sum' for this risk, with as many summands")

@@ -1,6 +1,6 @@
-r"""What a rule has to find, and what rules share: the largest feasible scaling, slack for rounding, spectra.
+r"""The contract of rules, and what they share: largest feasible scaling, slack for rounding, spectra.
 
-A dual point of the risk says :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` of all metrics, and
+A dual point of the risk proves :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` of all metrics, and
 where the risk is nonnegative so does each multiple :math:`\theta (v, S)`, :math:`0 \le \theta \le 1`.
 """
 
@@ -18,9 +18,9 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
 
-#: How often the range of the best scaling is halved: what is lost is the square of how wrong it is, but at its largest.
+#: Bisection steps for a best scaling, whose error enters the bound squared, and for a largest one (to the last bit).
 HALVINGS, EXACT = 20, 52
-#: By how much beyond its ball, relative, a dual point is as good as in it.
+#: Relative distance outside of its ball up to which a dual point is taken to be inside.
 NEARLY = 1e-11
 
 
@@ -35,11 +35,11 @@ class Dual:
 
     @property
     def error(self) -> float:
-        """The norm of what S may err by."""
+        """Norm of the error of S."""
         return float(np.linalg.norm(self.rad))
 
     def at(self, scaling: float) -> Array:
-        """``scaling S - G``, which a subgradient must be above."""
+        """``scaling S - G``, which must be below the subgradient in the order of the cone."""
         return scaling * self.S - self.G
 
 
@@ -47,8 +47,8 @@ class Dual:
 class Rule:
     """Dual scaling and subgradient of a regularizer, backed off so that the checker's rounding accepts them.
 
-    A subclass finds them where the regularizer is the last summand: :meth:`scaling` and :meth:`subgradient`. Of a norm,
-    whose subgradient is given, it has :meth:`into_ball` and perhaps :meth:`radius` instead.
+    A subclass finds them where the regularizer is the last summand: :meth:`scaling` and :meth:`subgradient`. A norm
+    whose subgradient is given has :meth:`into_ball` and perhaps :meth:`radius` instead.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Rule:
         The regularizer as the kernel reads it.
     cone : kernel.Cone
     backoff : float
-        Which part of the best scaling is given up; where it is one nothing is left but zero.
+        Fraction of the best scaling that is given up for rounding; 1 leaves a scaling of zero.
     whole : bool
         Whether the risk may be negative, so that its dual point counts whole or not at all.
     hints : dict
@@ -71,69 +71,69 @@ class Rule:
 
     @property
     def weight(self) -> float:
-        """The weight, or a float just below it."""
+        """The weight as a float that is not above it."""
         return below(self.omega.weight.lower())
 
     # As the last summand ----------------------------------------------------------------------------------------------
 
     def found(self, dual: Dual) -> tuple[float, Table, Arrays]:
-        """The scaling of a dual point, and the parameters and arrays of a subgradient above ``scaling S - G``."""
+        """Scaling of a dual point, and parameters and arrays of a subgradient P with ``P >= scaling S - G``."""
         scaling = 1.0 if self.whole else self.scaling(dual) * (1.0 - self.backoff)
         return scaling, *self.subgradient(dual, scaling)
 
     def scaling(self, dual: Dual) -> float:
-        """About the scaling, at most 1, whose bound is the largest."""
+        """Scaling, at most 1, that gives the largest bound, approximately."""
         raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} must be given")
 
     def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
-        """What a file holds of it: parameters and arrays. Default: nothing, as there is one only."""
+        """Parameters and arrays of the subgradient for a file. Default: empty, for a unique subgradient."""
         return {}, {}
 
     def most(self, dual: Dual) -> float:
-        """About the largest scaling, at most 1, of which anything is proven, without backing off."""
+        """Largest feasible scaling, at most 1, approximately and without backing off."""
         return 1.0
 
     # As a norm whose subgradient is given -----------------------------------------------------------------------------
 
     def nearest(self, Y: Array) -> Array:
-        """The subgradient near a matrix."""
+        """Subgradient near Y: symmetric, zero between blocks, and in the ball of the dual norm."""
         return self.into_ball(in_blocks(self.cone, Y if Y.ndim == 1 else 0.5 * (Y + Y.T)))
 
     def into_ball(self, Y: Array) -> Array:
-        """A symmetric matrix moved into the ball of the dual norm; or weights."""
+        """Move a symmetric matrix, or weights of a diagonal metric, into the ball of the dual norm."""
         raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} is found, and none must be given")
 
     def radius(self) -> float:
-        """The largest multiple of the identity among the subgradients, or nearly."""
+        """Largest r, or nearly, such that ``r I`` is a subgradient."""
         return (1.0 - 1e-12) * self.weight
 
     # Either -----------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-        """What the kernel's ``value`` at a metric is given, and its arrays."""
+        """Proof of the value at a metric for the kernel's ``value``, and the arrays of it in a file."""
         return None, {}
 
     def slack(self, values: Any, rad: float) -> float:
-        """What the kernel needs to see that a matrix about as large as one with these eigenvalues is semidefinite."""
+        """Slack by which the kernel sees that a matrix with about these eigenvalues is semidefinite."""
         if self.cone.diagonal:
             return 8.0 * kernel.U * float(np.abs(values).max()) + 2.0 * rad + np.finfo(float).tiny
         return of_matrix(values, rad)
 
 
 class Bounded(Rule):
-    """A regularizer that grows no faster than a norm: dual points are feasible in a ball, and prove more the larger."""
+    """Regularizer that grows no faster than a norm: dual points in a ball are feasible; larger ones prove more."""
 
     @abstractmethod
     def size(self, values: Array) -> float:
-        """The norm, of eigenvalues or a diagonal, that is at most the weight in the ball."""
+        """Norm of a matrix, from its eigenvalues or diagonal, that must be at most the weight."""
 
     @abstractmethod
     def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:
-        """Whether the kernel will see that ``scaling S - G``, of these eigenvalues, is in the ball of a weight."""
+        """Whether the kernel will accept ``scaling S - G``, of these eigenvalues, as in the ball of a weight."""
 
     def scaling(self, dual: Dual) -> float:
-        """About the largest feasible scaling, less what the kernel's rounding costs."""
+        """Largest feasible scaling, approximately, less the kernel's rounding."""
         linear, weight = dual.G.any(), self.weight * (1.0 - self.backoff)
         if (dual.v <= 0.0 and not linear) or self.backoff == 1.0:
             return 0.0
@@ -153,7 +153,7 @@ class Bounded(Rule):
         return last(holds, low, high)
 
     def start(self, dual: Dual) -> float:
-        """About the best scaling of S beside subgradients as they are."""
+        """Scaling of S, approximately the best, with the given subgradients unscaled."""
         scale = np.abs(dual.S).max() + np.abs(dual.G).max()
 
         def excess(scaling: float) -> float:
@@ -169,17 +169,17 @@ class Bounded(Rule):
 
 
 def in_blocks(cone: kernel.Cone, A: Array) -> Array:
-    """The matrix with zeros between blocks."""
+    """The matrix with its entries between different blocks set to zero."""
     return A if cone.blocks is None else np.where(cone.blocks[:, None] == cone.blocks, A, 0.0)
 
 
 def of_matrix(values: Any, rad: float = 0.0) -> float:
-    """The slack of a full matrix with these eigenvalues."""
+    """Slack for a full matrix with these eigenvalues."""
     return 10.0 * (len(values) + 8.0) * kernel.U * float(np.linalg.norm(values)) + 1.25 * rad
 
 
 def below(weight: Fraction) -> float:
-    """The largest float that is not above it."""
+    """Largest float that is not above ``weight``."""
     near = float(weight)
     return near if Fraction(near) <= weight else float(np.nextafter(near, 0.0))
 
@@ -190,7 +190,7 @@ def spectrum(A: Array) -> Any:
 
 
 def with_spectrum(A: Array, of: Callable[[Array], Array]) -> Array:
-    """The matrix with other eigenvalues, exactly symmetric; or the diagonal."""
+    """Replace the eigenvalues e of a matrix, or the entries of a diagonal, by ``of(e)``; exactly symmetric."""
     if A.ndim == 1:
         return of(A)
     values, vectors = np.linalg.eigh(0.5 * (A + A.T))
@@ -199,7 +199,7 @@ def with_spectrum(A: Array, of: Callable[[Array], Array]) -> Array:
 
 
 def positive_part(A: Array) -> Array:
-    """The nearest matrix or diagonal without negative eigenvalues."""
+    """Projection onto the positive semidefinite cone, or of a diagonal onto nonnegative entries."""
     return with_spectrum(A, lambda e: np.maximum(e, 0.0))
 
 
@@ -207,7 +207,7 @@ def positive_part(A: Array) -> Array:
 
 
 def last(holds: Callable[[float], bool], low: float, high: float, halvings: int = EXACT) -> float:
-    """About the largest number at which something holds that holds at ``low`` and not at ``high``."""
+    """Bisect for the largest number at which ``holds`` is true, given that it is at ``low`` and not at ``high``."""
     for _ in range(halvings):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if holds(middle) else (low, middle)
@@ -217,12 +217,12 @@ def last(holds: Callable[[float], bool], low: float, high: float, halvings: int 
 
 
 def best(rising: Callable[[float], bool]) -> float:
-    """About where a concave function on [0, 1] is largest, which rises at a number or does not."""
+    """Maximiser on [0, 1] of a concave function, by bisection on whether it rises at a number."""
     return 1.0 if rising(1.0) else last(rising, 0.0, 1.0, HALVINGS)
 
 
 def largest(of: Callable[[float], float]) -> float:
-    """About where a concave function on [0, 1] is largest, by the golden section."""
+    """Maximiser on [0, 1] of a concave function, by golden-section search."""
     low, high, part = 0.0, 1.0, 0.5 * (np.sqrt(5.0) - 1.0)
     for _ in range(60):
         first, second = high - part * (high - low), low + part * (high - low)

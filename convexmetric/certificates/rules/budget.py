@@ -21,12 +21,12 @@ class Budget(Rule):
 
     @property
     def A(self) -> Array:
-        """The matrix, without what is between blocks."""
+        """Matrix of the budget, with its entries between blocks set to zero."""
         return in_blocks(self.cone, self.omega.A)
 
     @property
     def price(self) -> float:
-        """What the multiplier is at most."""
+        """Upper bound on the multiplier."""
         return np.inf if self.omega.most is None else below(self.omega.most)
 
     def multiplier(self, left: Array) -> float:
@@ -37,7 +37,7 @@ class Budget(Rule):
         return max(0.0, float((left / A if left.ndim == 1 else la.eigh(left, A, eigvals_only=True)).max()))
 
     def scaling(self, dual: Dual) -> float:
-        """About where ``scaling v - t limit`` is largest, t being the least multiplier."""
+        """Scaling that maximises ``scaling v - t limit``, approximately, t being the least multiplier."""
 
         def bound(scaling: float) -> float:
             t = self.multiplier(dual.at(scaling))

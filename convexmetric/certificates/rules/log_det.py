@@ -17,12 +17,12 @@ class LogDet(Rule):
     """
 
     def inverse(self, A: Array) -> Array:
-        """The inverse of the metric at which A is the gradient: that of the prior, less ``A / weight``."""
+        """Inverse of the metric at which A is the gradient: inverse of the prior, less ``A / weight``."""
         root = self.omega.prior_root
         return (root if self.cone.diagonal else root.T @ root) - A / self.weight
 
     def scaling(self, dual: Dual) -> float:
-        """About where the bound, which is concave in the scaling, is largest: ``v = <S, M>`` at the metric there."""
+        """Scaling that maximises the concave bound, approximately: ``v = <S, M>`` at the metric M of that scaling."""
 
         def rising(scaling: float) -> bool:
             Q = self.inverse(dual.at(scaling))
@@ -35,7 +35,7 @@ class LogDet(Rule):
         return best(rising)
 
     def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
-        """A triangle T with ``T^T T`` a little below the inverse."""
+        """Triangle T with ``T^T T`` slightly below the inverse, for the file."""
         Q, d = self.inverse(dual.at(scaling)), self.cone.d
         if self.cone.diagonal:
             sizes = (np.abs(scaling * dual.S) + np.abs(dual.G) + 2.0 * dual.error / kernel.U) / self.weight

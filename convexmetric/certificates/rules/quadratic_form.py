@@ -1,4 +1,4 @@
-"""The rule of half a quadratic form of diagonal metrics."""
+"""The rule of a quadratic form ``z^T L z / 2`` of diagonal metrics."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ class Trace(Bounded):
         return float(values.max())
 
     def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:
-        """Whether the weight is above the largest eigenvalue, or the kernel says so itself."""
+        """Whether the largest eigenvalue is below the weight with slack, or the kernel accepts the matrix."""
         if values.max() + self.slack(weight - values, scaling * dual.error) <= weight:
             return True
         if self.cone.diagonal:
             return False
-        # The kernel may see what norms of errors hide: a small part of the matrix, known well.
+        # The kernel may accept more than norms of errors tell: a small block of the matrix may be known well.
         least = weight * np.eye(self.cone.d)
         sizes = least + np.abs(scaling * dual.S) + np.abs(dual.G)
         try:

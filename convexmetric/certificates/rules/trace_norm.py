@@ -11,7 +11,7 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.rules.base import Rule, of_matrix, positive_part, spectrum, with_spectrum
 from convexmetric.certificates.statement import Arrays
 
-#: What the kernel needs of a matrix that is zero.
+#: Slack for a matrix that is zero: the kernel needs a positive one.
 SMALLEST = 1e-140
 
 
@@ -19,14 +19,14 @@ class TraceNorm(Rule):
     """Subgradient of a trace norm, backed off so that the checker's rounding accepts it."""
 
     def into_ball(self, Y: Array) -> Array:
-        """With eigenvalues cut off at the weight."""
+        """Clip eigenvalues at the weight."""
         d = self.cone.d
         most = self.weight * (1.0 - (0.0 if self.cone.diagonal else 40.0 * kernel.U * (d + 8.0) * np.sqrt(d)))
         return Y if np.abs(spectrum(Y)).max() <= most else with_spectrum(Y, lambda e: np.clip(e, -most, most))
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-        """A matrix above the difference to the prior, and above zero: its positive part, raised."""
+        """Matrix above both zero and the difference to the prior: its positive part, raised by the slack."""
         if M.ndim == 1:
             return None, {}
         X = M if omega.prior is None else M - omega.prior

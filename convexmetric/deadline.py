@@ -85,7 +85,7 @@ class Clock:
         return perf_counter() - self.begun
 
     def left(self, share: float = 1.0, parts: int = 1) -> float | None:
-        """What remains of ``share * limit``, divided by ``parts``; at least ``SHORTEST * limit``."""
+        """Seconds left of ``share * limit``, over ``parts``; at least ``SHORTEST * limit``, None without a limit."""
         if self.limit is None:
             return None
         return max((share * self.limit - self.spent) / parts, SHORTEST * self.limit)

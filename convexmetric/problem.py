@@ -376,7 +376,7 @@ class MetricProblem:
         try:
             bound = self._bound(value, S, hint)
         except np.linalg.LinAlgError:
-            # Numbers left the range of floats.
+            # Overflow: numbers are beyond the range of floats.
             return -np.inf
         return float(bound + self.constant) if np.isfinite(bound) else -np.inf
 

@@ -1,4 +1,4 @@
-"""What a solve returns: a metric, its certificate, and how it was reached."""
+"""The result of a solve: a metric, its certificate, and how it was reached."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ class BlockScaling(Scaling):
 
 
 def shared_points(X: Any, task: ArrayLike, of_tasks: int | None = None) -> Any:
-    r"""Points of several tasks, for metrics that share a part: distances of task t are those by ``M_0 + M_t``.
+    r"""Points of several tasks, for metrics that share a part: distances in task t are those under ``M_0 + M_t``.
 
     A point of task t has its features in block 0 and in block t + 1 of tasks + 1 blocks, zeros elsewhere; comparisons
     must be between points of the same task. With ``reg`` of a squared norm on all blocks,

@@ -11,7 +11,7 @@ True
 import typing as _typing
 from importlib import import_module as _import_module
 
-# First: it notes when the process began.
+# Imported first: it records when the import began.
 import convexmetric.deadline as _deadline  # noqa: F401
 from convexmetric import datasets, errors, evaluation, solvers
 from convexmetric.audits import audit

@@ -1,4 +1,4 @@
-"""Checks of arguments that mean the same wherever they are asked for."""
+"""Checks of arguments that many functions take."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @runtime_checkable
 class Learner(Protocol):
-    """An estimator as scikit-learn has them, of any package."""
+    """Any object with a method ``fit``, as scikit-learn's estimators have."""
 
     @property
     def fit(self) -> Any:
@@ -41,7 +41,7 @@ class Learner(Protocol):
 def check_count(value: object, name: str, otherwise: str = "") -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive integer.
 
-    ``otherwise`` ends the sentence of what it must be, where the caller takes something else as well.
+    ``otherwise`` is added to what the message asks for, where the caller takes something else as well.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise InputError(f"{name} must be a positive integer{otherwise}, got {value!r}")
@@ -100,7 +100,7 @@ def checked_part_weights(weights: Any, count: int, name: str, part: str) -> NDAr
 
 
 def fitted(given: Any, attribute: str, name: str) -> Any:
-    """An attribute of a fitted estimator, of any package; of a search for a weight, that of the estimator it chose.
+    """Return an attribute of a fitted estimator, or of the ``estimator_`` that a search has chosen.
 
     Raises
     ------
@@ -116,9 +116,9 @@ def fitted(given: Any, attribute: str, name: str) -> Any:
 
 
 def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:
-    """The message that ``got`` is none of the names that an argument can have, with the one that was meant.
+    """Message for an argument ``got`` that is none of ``choices``, with the most similar one as a suggestion.
 
-    ``otherwise`` ends the list of names, where the caller takes something else as well.
+    ``otherwise`` is added after the names, where the caller takes something else as well.
     """
     known = list(choices)
     close = difflib.get_close_matches(str(got).lower(), known, n=1)
@@ -126,7 +126,7 @@ def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = 
     return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
 
 
-#: Methods of the field that are looked for here by their usual names, and what to use instead.
+#: Well-known methods that the package does not have under these names, and what to use instead.
 OTHER_METHODS = {
     "nca": "NCA is not convex; scikit-learn has it, as NeighborhoodComponentsAnalysis. For nearest neighbours of "
     "labelled rows use cm.NeighborMetric (--method neighbors)",

@@ -28,7 +28,7 @@ def real_array(values: Any, name: str) -> Array:
 
 
 def norm_of(S: Array) -> float:
-    """``||S||_F``, whatever the size of the entries: their squares may be no floats."""
+    """``||S||_F``, without overflow or underflow of squares."""
     return float(la.norm(S.ravel(), check_finite=False))
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 __all__ = ["BEGUN", "Clock", "OutOfTime", "check_deadline", "deadline", "seconds_left", "until_deadline"]
 
-#: When the import of the package began: the rest of it takes a second or more, which counts of a command's limit.
+#: When the import of the package began. It takes a second or more, which counts towards a command's time limit.
 BEGUN = perf_counter()
 
 Block = TypeVar("Block")
@@ -26,7 +26,7 @@ Block = TypeVar("Block")
 class OutOfTime(BaseException):
     """The time is out, in the middle of a pass.
 
-    Like a ``KeyboardInterrupt`` it is no ``Exception``: who handles errors of a block must not take it for one.
+    Like ``KeyboardInterrupt`` it is not an ``Exception``, so that handlers of a block's errors let it pass.
     """
 
 
@@ -40,9 +40,9 @@ _left: ContextVar[Callable[[], float]] = ContextVar("left", default=_no_limit)
 
 @contextmanager
 def deadline(left: Callable[[], float]) -> Iterator[None]:
-    """Let :func:`check_deadline` raise :class:`OutOfTime` when ``left()`` seconds are none: who enters this handles it.
+    """Let :func:`check_deadline` raise :class:`OutOfTime` once ``left()`` is not positive; the caller catches it.
 
-    The innermost counts.
+    Of nested deadlines the innermost counts.
     """
     token = _left.set(left)
     try:
@@ -63,34 +63,34 @@ def check_deadline() -> None:
 
 
 def until_deadline(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same blocks, with a look at the time before each."""
+    """Iterate over ``blocks``, with :func:`check_deadline` before each."""
     for block in blocks:
         check_deadline()
         yield block
 
 
-#: Share of a limit on time that the last part of the work has however late it begins, for a solve to end in good order.
+#: Fraction of a time limit that a part of the work gets however late it begins, so that a solve ends in good order.
 SHORTEST = 0.01
 
 
 class Clock:
-    """What is left of a limit on time, in seconds of wall time; None for no limit."""
+    """A limit on wall time, in seconds; None for no limit."""
 
     def __init__(self, limit: float | None, begun: float | None = None) -> None:
         self.limit, self.begun = limit, perf_counter() if begun is None else begun
 
     @property
     def spent(self) -> float:
-        """Seconds since it began."""
+        """Seconds since ``begun``."""
         return perf_counter() - self.begun
 
     def left(self, share: float = 1.0, parts: int = 1) -> float | None:
-        """An equal part of what is left of a share; a moment at least."""
+        """Seconds left of ``share * limit``, over ``parts``; at least ``SHORTEST * limit``, None without a limit."""
         if self.limit is None:
             return None
         return max((share * self.limit - self.spent) / parts, SHORTEST * self.limit)
 
     def until(self, share: float) -> AbstractContextManager[None]:
-        """Let work end by :class:`OutOfTime` when a share of the limit is spent."""
+        """Let work in the block end by :class:`OutOfTime` once ``share * limit`` seconds are spent."""
         limit = self.limit
         return nullcontext() if limit is None else deadline(lambda: share * limit - self.spent)

@@ -1,6 +1,6 @@
-"""How a block of a problem stands in a certificate file (``docs/certificate-format.md``): the block says so itself.
+"""Descriptions of a problem's blocks for certificate files (``docs/certificate-format.md``), made by the blocks.
 
-A block that certificates know has a method ``described``; folders of shards hold the same:
+A block that certificates know has a method ``described``; folders of shards hold these descriptions, too:
 
 ===========  ============================  =========================================================================
 block        method                        its table, and its arrays
@@ -37,13 +37,13 @@ class Described:
     Attributes
     ----------
     table : dict
-        Of text, integers, floats, and lists of such tables.
+        Text, integers, floats, and lists of such tables.
     arrays : dict of arrays
         By the names of the file format.
     summands : tuple of Described
-        Of a sum of risks, or of regularizers, those of all of them.
+        Descriptions of the summands, for a sum of risks or of regularizers.
     constant : float
-        Of a regularizer a number that is added to it.
+        A number that is added to a regularizer.
     """
 
     table: dict[str, Any] = field(default_factory=dict)
@@ -53,16 +53,16 @@ class Described:
 
 
 def symmetric(A: np.ndarray) -> np.ndarray:
-    """A matrix that is so but for rounding, exactly; weights as they are."""
+    """Symmetrise a matrix that is symmetric up to rounding; weights are returned as they are."""
     return A if A.ndim == 1 else np.asarray(0.5 * (A + A.T))
 
 
 def description(block: Any, *given: Any) -> Described:
-    """What a block says of itself.
+    """Return ``block.described(*given)``, if the block's own class defines it.
 
-    A class that is derived from another may mean something else, so that what it inherits does not count: it says anew
-    what it is, perhaps by ``super().described``. Only what an abstract contract says counts for all classes that keep
-    it, because it is made of what they define themselves (``Regularizer.described``).
+    A subclass may mean something else than its base class, so an inherited ``described`` does not count: the subclass
+    has to define its own, perhaps by ``super().described``. Only that of an abstract base class counts for all
+    subclasses, because it is made of what they define themselves (``Regularizer.described``).
 
     Raises
     ------

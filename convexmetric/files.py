@@ -73,7 +73,7 @@ _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
 #: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
 MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
-#: All of an NPY file up to its entries, within so many bytes. Version 1 has two bytes of length, later ones have four.
+#: Header of an NPY file, in its first ``_HEAD`` bytes. Version 1 has two bytes of length, later ones have four.
 _HEADER = re.compile(
     rb"\x93NUMPY(?:\x01\x00..|[\x02\x03]\x00....)"
     rb"\{'descr': '([<>|=]?[biufcSUO][0-9]{0,9})', 'fortran_order': (True|False), "
@@ -148,7 +148,7 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
         contents = loadmat(io.BytesIO(raw), variable_names=list(names))
     except (MatReadError, OSError) as error:
-        # The bytes are in memory: whatever SciPy says of reading, it is they that are wrong.
+        # The bytes are in memory, so that an error of reading also means that they are damaged.
         raise ValueError(str(error)) from error
     return [np.asarray(contents[name]) for name in names]
 
@@ -226,7 +226,7 @@ def read_arrays(
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A member of the size that the directory says: without a number read() would unpack more."""
+    """Read a member up to one byte beyond the size in the directory: ``read()`` without a limit would unpack more."""
     with archive.open(info) as member:
         return member.read(info.file_size + 1)
 
@@ -241,7 +241,7 @@ def _array(data: bytes) -> NDArray[Any]:
 
 
 def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
-    """The array of an NPY file, to be read where it lies.
+    """The array of an NPY file as a read-only memory map.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
 
 
 def _header(data: bytes, size: int) -> tuple[np.dtype[Any], tuple[int, ...], Any, int]:
-    """Type, shape, order and beginning of the entries of an NPY file of so many bytes."""
+    """Type, shape, order and offset of the entries of an NPY file of ``size`` bytes that begins with ``data``."""
     header = _HEADER.match(data, 0, _HEAD)
     if header is None:
         raise ValueError("it has no header of an array of numbers or text")
@@ -318,7 +318,7 @@ def all_or_nothing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """What goes wrong with the disk is an InputError that names the file."""
+    """Turn an ``OSError`` in the block into an InputError that names the file."""
     try:
         yield
     except OSError as error:
@@ -328,7 +328,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> TemporaryDirectory[str]:
-    """A temporary folder beside a path that can be a file."""
+    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``."""
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name has a NUL character")
     with suppress(FileNotFoundError):
@@ -340,7 +340,7 @@ def _beside(path: Path) -> TemporaryDirectory[str]:
 
 
 def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
-    """Whether a solution can go there, tried before hours of solving.
+    """Check, before hours of solving, that a solution can be saved at ``path``, and return the path.
 
     Raises
     ------
@@ -367,7 +367,7 @@ def check_writable(path: Path) -> None:
 
 
 def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Path:
-    """The path of a file that is there and not larger than so many bytes, by default :data:`MAX_BYTES`."""
+    """The path of an existing file of at most ``max_bytes`` bytes, by default :data:`MAX_BYTES`."""
     try:
         path = Path(path)
         found = path.stat()
@@ -384,7 +384,7 @@ def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Pa
 
 
 def guarded(path: Path, read: Callable[[], Any]) -> Any:
-    """What a reader returns; whatever it raises becomes an InputError that names the file."""
+    """Return ``read()``; an error of any kind becomes an InputError that names the file."""
     try:
         return read()
     except InputError:
@@ -392,7 +392,7 @@ def guarded(path: Path, read: Callable[[], Any]) -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except Exception as error:
-        # Readers of others, and ours of what is damaged, fail in many ways.
+        # Readers of other packages, and of damaged files, raise many kinds of errors.
         raise InputError(f"{path} is damaged or no {path.suffix} file: {str(error) or type(error).__name__}") from error
 
 

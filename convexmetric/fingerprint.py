@@ -1,4 +1,4 @@
-"""One short name for everything a problem is made of, to tell whether a file belongs to it."""
+"""A hash of everything a problem is made of, to tell whether a file belongs to it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["fingerprint"]
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and of blocks.
 
-    A block is what its constructor was given, which it keeps in attributes of the same names (as estimators of
-    scikit-learn do), or what its method ``contents()`` returns, where that is more. Classes of the package count by
+    A block counts by the arguments of its constructor, which it keeps in attributes of the same names (as estimators
+    of scikit-learn do), or by what its method ``contents()`` returns, if it has one. Classes of the package count by
     their names, others by module and qualified name; fields of dataclasses that do not count in comparisons do not
     count.
 
@@ -57,7 +57,7 @@ def _feed(digest: Any, part: Any) -> None:
 
 
 def _given(part: Any) -> list[Any]:
-    """What the constructor was given."""
+    """Arguments of the constructor, from the attributes of the same names."""
     made = type(part).__init__
     names = [*inspect.signature(made).parameters][1:] if inspect.isfunction(made) else []
     if not names or not all(hasattr(part, name) for name in names):

@@ -14,12 +14,12 @@ from convexmetric.errors import NotInstalledError
 
 __all__ = ["ROOMS", "late", "optional", "room"]
 
-#: Folders beside the core.
+#: Optional subpackages beside the core.
 ROOMS = ("approximate", "bench", "retrieval", "shards", "theory")
 
 
 def late(package: str, where: dict[str, str]) -> Callable[[str], Any]:
-    """``__getattr__`` of a package whose names come from modules that take long to import: name to module."""
+    """Make a ``__getattr__`` that imports slow modules on first use; ``where`` maps names to modules."""
 
     def found(name: str) -> Any:
         if name not in where:

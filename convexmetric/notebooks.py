@@ -1,4 +1,4 @@
-"""What notebooks show of results, a title and facts as a small table; and text of strangers that is safe to show."""
+"""HTML tables of results for notebooks, and untrusted text made safe to print."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from html import escape
 
 __all__ = ["facts_table", "printable"]
 
-#: What a terminal obeys, what turns text around, and what is no character: all but line ends and tabs.
+#: Control characters but line ends and tabs, marks that reverse text, surrogates and noncharacters.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 def printable(text: str) -> str:
-    r"""The same text with control characters as they are written in Python, such as ``\x1b``."""
+    r"""Replace control characters by their escapes in Python, such as ``\x1b``."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 

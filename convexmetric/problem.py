@@ -33,8 +33,8 @@ __all__ = ["MetricProblem", "Statement"]
 
 #: Features of a diagonal metric up to which its matrix is written out.
 MOST_DENSE = 10_000
-#: How far beyond a metric, in units of its mean eigenvalue, tangent planes are tried that grow with every metric, how
-#: many at most, and the share of their numbers that they are lowered by for rounding.
+#: Distances beyond a metric, in units of its mean eigenvalue, at which :meth:`MetricProblem._inner_floor` tries tangent
+#: planes; how many at most; and the relative amount by which a plane is lowered for rounding.
 BEYOND, PLANES, ROUNDED = (0.1, 1.0, 10.0), 12, 1e-9
 #: A few units of roundoff.
 ROUNDING = 2.0**-51
@@ -100,7 +100,7 @@ class MetricProblem:
     C: float | None = None
     #: Weights that are set where the problem is made, and that no method changes.
     fixed_weights: ClassVar[tuple[str, ...]] = ()
-    #: A risk, its tangent plane that grows with every metric, and how many were tried.
+    #: Cache of :meth:`_inner_floor`: a risk, the plane found for it, and how many were tried.
     _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
     def __init__(
@@ -131,7 +131,7 @@ class MetricProblem:
 
     @property
     def cone(self) -> Cone:
-        """Where the metric lives."""
+        """The cone of the problem's variable."""
         return self.risk.cone
 
     def fingerprint(self) -> str:
@@ -140,7 +140,7 @@ class MetricProblem:
         return fingerprint(self.risk, self.regularizer, self.G, *constant)
 
     def with_C(self, C: float) -> MetricProblem:
-        """The same problem with another weight of the risk, sharing all data.
+        """A copy of the problem with another weight of the risk, sharing all data.
 
         The risk is proportional to C, so that its supporting planes for one C are those for another after scaling.
 
@@ -152,7 +152,7 @@ class MetricProblem:
         raise InputError(self._without("C"))
 
     def with_reg(self, reg: float) -> MetricProblem:
-        """The same problem with another weight of the regularizer, sharing all data.
+        """A copy of the problem with another weight of the regularizer, sharing all data.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class MetricProblem:
         return words
 
     def subject_to(self, constraints: Constraints | None = None, extra_objective: ExtraObjective | None = None) -> Self:
-        """The same problem under constraints and with a convex term of your own, sharing all data.
+        """A copy of the problem under constraints and with a convex term of your own, sharing all data.
 
         Both are functions of the metric as users have it (:meth:`on_features`), written in CVXPY; called again they
         come on top of those that are there. What bounds rest on is told in
@@ -227,14 +227,14 @@ class MetricProblem:
         return G, G
 
     def initial_factor(self, c: int) -> Array | None:
-        """Where descent on a factor with ``c`` rows starts in the paper; None where no paper says."""
+        """Factor with ``c`` rows at which the paper starts descent; None where no paper gives one."""
         return None
 
     def objective(self, M: ArrayLike) -> float:
         """Value of the objective at a metric as users have it: ``Solution.M``, or the weights of a diagonal one.
 
-        ``M`` is taken as it is; whether it lies in the cone is the business of its cone.
-        Infinite where a hard margin is violated. Of the problem's variable it is :meth:`value`.
+        ``M`` is taken as it is; whether it lies in the cone is not checked.
+        Infinite where a hard margin is violated. For the problem's variable use :meth:`value`.
 
         Raises
         ------
@@ -266,10 +266,10 @@ class MetricProblem:
         return self.cone.element(M, self.letter)
 
     def from_features(self, M: ArrayLike) -> Array:
-        """The problem's variable of a metric as users have it: :meth:`metric`, but for problems in other coordinates.
+        """Convert a metric on the features to the problem's variable; :meth:`metric` unless the coordinates differ.
 
-        Where it differs, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` speak of the
-        features of the data, and :meth:`value`, certificates and dual points of the variable.
+        Where the two differ, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` use the
+        metric on the features; :meth:`value`, certificates and dual points use the variable.
 
         Raises
         ------
@@ -279,7 +279,7 @@ class MetricProblem:
         return self.metric(M)
 
     def nearest(self, M: ArrayLike) -> Array:
-        """The variable nearest to a metric as :attr:`Solution.M <convexmetric.Solution.M>` has it, to begin a solve.
+        """The variable nearest to a metric on the features, :attr:`Solution.M <convexmetric.Solution.M>`, as a start.
 
         Raises
         ------
@@ -305,30 +305,30 @@ class MetricProblem:
         return self.nearest(other.weights(M) if other.cone.diagonal else other.full_matrix(M))
 
     def plain_metrics(self) -> list[Array]:
-        """Metrics for which nothing is learned, up to a factor: what a solve that is cut short must not fall behind."""
+        """Baseline metrics that need no learning, up to a factor; a solve that is cut short should not be worse."""
         return [self.cone.identity()]
 
     def on_features(self, M: cp.Expression) -> cp.Expression:
-        """The metric as users have it, from the problem's variable: linear, the inverse of :meth:`from_features`."""
+        """Map the problem's variable to the metric on the features, in CVXPY: the inverse of :meth:`from_features`."""
         return M
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether the variable, read as a metric on the features, would be another one."""
+        """Whether the problem's variable differs from the metric on the features."""
         return False
 
     @property
     def coordinates(self) -> str:
-        """What the variable and its certificates act on where these are not the features; empty where they are."""
+        """Words for what the variable and its certificates act on, if that is not the features; else empty."""
         return ""
 
     def working_set(self, dual: Any) -> list[Ranking]:
-        """The rankings of which a dual point is made; only of problems of rankings.
+        """The rankings that a dual point consists of; for problems of rankings only.
 
         Raises
         ------
         AttributeError
-            If the problem is none.
+            If the problem has no rankings.
         """
         raise AttributeError(f"{type(self).__name__} has no rankings: working_set is of a RankingProblem")
 
@@ -366,9 +366,9 @@ class MetricProblem:
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
 
-        A regularizer shrinks S towards zero, which takes a nonnegative risk. Any other is seen from a floor
-        ``f - <F, M>``: ``R'(M) = R(M) - f + <F, M>`` is nonnegative, and the problem is that of R' with the linear
-        term ``G - F`` and the constant ``c + f``. The risk may know a floor; the dual point, unshrunk, is another.
+        A regularizer scales S towards zero, which takes a nonnegative risk. Any other risk is shifted by a floor, a
+        minorant ``f - <F, M>``: ``R'(M) = R(M) - f + <F, M>`` is nonnegative, and the problem is that of R' with the
+        linear term ``G - F`` and the constant ``c + f``. Floors are ``risk.floor()`` and the dual point's own minorant.
         """
         if not (np.isfinite(value) and np.isfinite(S).all()):
             # Multipliers of hard margins have no upper end: their sums may overflow, and then prove nothing.
@@ -376,7 +376,7 @@ class MetricProblem:
         try:
             bound = self._bound(value, S, hint)
         except np.linalg.LinAlgError:
-            # Numbers left the range of floats.
+            # Overflow: numbers are beyond the range of floats.
             return -np.inf
         return float(bound + self.constant) if np.isfinite(bound) else -np.inf
 
@@ -393,7 +393,7 @@ class MetricProblem:
 
     def _bound_above(self, floor: Minorant, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S
-        # A dual point that is steeper, and lower, by what it loses to the rounding of a floor that swamps it.
+        # The minorant is lowered by the rounding of ``S - floor.S``, in which a large floor may swamp S.
         lost = ROUNDING * norm_of(floor.S) * self.cone.identity()
         bound = self.regularizer.bound(value - floor.value, S - floor.S + lost, G, self.cone, hint)
         bound += floor.value - ROUNDING * abs(floor.value)
@@ -401,17 +401,18 @@ class MetricProblem:
 
     @property
     def held_by_data_alone(self) -> bool:
-        """Whether the penalty does not grow with every metric."""
+        """Whether Omega is zero and G not positive definite, so that only the risk grows with every metric."""
         return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
 
     def _inner_floor(self, hint: Array) -> Minorant | None:
-        """Where nothing but the risk grows: a tangent plane that grows with every metric, made beyond ``hint``.
+        """If only the risk grows with every metric, a tangent plane of it, beyond ``hint``, that does so; else None.
 
-        Towards zero a dual point whose S has an eigenvalue of 1e-9 shrinks to nothing; towards this one it hardly does.
+        A minorant whose S has an eigenvalue of 1e-9 must be scaled to nothing; moved towards this plane instead of
+        towards zero it hardly changes.
         """
         if not self.held_by_data_alone or self.risk.hard or not hint.any():
             return None
-        # Of this risk: problems with other weights are copies.
+        # What is cached is for one risk: copies with other weights have another.
         risk, (known, floor, tries) = self.risk, self._tried
         if known is not risk:
             floor, tries = None, 0
@@ -422,7 +423,7 @@ class MetricProblem:
             point = risk.minorant(tangent_dual(risk, hint + t * identity))
             tries += 1
             if point is not None and np.isfinite(point.value):
-                # Less what rounding could matter.
+                # The plane is lowered by more than its rounding.
                 S = point.S + ROUNDED * norm_of(point.S) * self.cone.identity()
                 less = point.value - ROUNDED * (abs(point.value) if point.size is None else point.size)
                 if self.cone.largest(S if self.G is None else S - self.G) < 0.0:
@@ -431,7 +432,7 @@ class MetricProblem:
         return floor
 
     def without_constant(self) -> MetricProblem:
-        """The same problem less :attr:`offset`, sharing all data, a prior as a linear term: what solvers work on."""
+        """The problem that solvers work on: less :attr:`offset`, a prior as a linear term, sharing all data."""
         omega, linear, _ = self.regularizer.split(self.cone)
         if self.constant == 0.0 and omega is self.regularizer:
             return self
@@ -443,11 +444,11 @@ class MetricProblem:
 
     @property
     def offset(self) -> float:
-        """By how much the objective is above that of :meth:`without_constant`: c, and what a prior costs at zero."""
+        """The objective less that of :meth:`without_constant`: c, and the cost of a prior at the metric zero."""
         return self.constant + self.regularizer.split(self.cone)[2]
 
     def check_numbers(self) -> None:
-        """Look at the blocks at the metric zero and at the Euclidean one, where nothing can overflow.
+        """Evaluate the blocks at the metric zero and at the Euclidean one, where nothing can overflow.
 
         Raises
         ------
@@ -511,7 +512,7 @@ class MetricProblem:
         return self.latex()
 
     def _prior_line(self, M: str) -> str:
-        """What the prior of a problem in words is, a line of its own; empty without one."""
+        """The line of ``str(problem)`` about the prior; empty without one."""
         prior = self.regularizer.base.prior
         if prior is None:
             return ""
@@ -570,7 +571,7 @@ class MetricProblem:
 
     @property
     def weighs_features(self) -> bool:
-        """Whether the metric is diagonal on the data as given: :meth:`weights` are then all that there is of it."""
+        """Whether the metric is diagonal on the data as given, so that :meth:`weights` are all of it."""
         return self.cone.diagonal
 
     def weights(self, M: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What a solve returns: a metric, its certificate, and how it was reached."""
+"""The result of a solve: a metric, its certificate, and how it was reached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Progress:
     upper_bound, lower_bound, gap : float
         Best bounds so far, as evaluated, and their relative gap; what rounding takes from them is in the certificate.
     details : dict
-        What else the solver has to say, such as the number of cuts.
+        Further numbers of the solver, such as the number of cuts.
     """
 
     iteration: int
@@ -70,7 +70,7 @@ class Solution:
     unit : str
         What the solver's iterations are: ``"passes"`` of the oracle over all data, or ``"iterations"``.
     keyboard_interrupt : bool
-        Whether Ctrl-C ended the solve. Who goes on to another one should stop as well: :meth:`pass_on_interrupt`.
+        Whether Ctrl-C ended the solve. A loop over solves should stop as well: :meth:`pass_on_interrupt`.
     """
 
     problem: MetricProblem = field(repr=False)
@@ -87,8 +87,8 @@ class Solution:
     def pass_on_interrupt(self) -> None:
         """Raise the ``KeyboardInterrupt`` that ended the solve; nothing where none did.
 
-        :func:`solve` takes it, to return what was found. Where one solve of many was ended so, the others should not
-        begin.
+        :func:`solve` catches it to return what was found. In a loop over solves, call this after each, so that Ctrl-C
+        ends the loop.
         """
         if self.keyboard_interrupt:
             raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What every cone of metrics can do, whatever its elements look like."""
+"""The abstract base class of the cones of metrics."""
 
 from __future__ import annotations
 
@@ -82,15 +82,15 @@ class Cone(ABC):
 
     @abstractmethod
     def bottom(self, S: Array) -> Array:
-        """A metric of trace one with ``<S, M> = smallest(S)``: of an eigenvector, or of one feature."""
+        """A metric of rank and trace one with ``<S, M> = smallest(S)``, made of an eigenvector or of one feature."""
 
     @abstractmethod
     def largest_ratio(self, S: Array, H: Array) -> float:
-        """``max <S, M> / <H, M>`` over the cone for ``H`` in its interior; not a number for any other ``H``."""
+        """``max <S, M> / <H, M>`` over nonzero M of the cone, for ``H`` in its interior; NaN for any other ``H``."""
 
     @abstractmethod
     def relative_norm(self, R: Array, Z: Array) -> float:
-        """Largest eigenvalue in size of ``Z^-1/2 R Z^-1/2``; infinite or no number unless Z is in the interior."""
+        """Largest absolute eigenvalue of ``Z^-1/2 R Z^-1/2`` for Z in the interior; infinite for any other matrix Z."""
 
     @abstractmethod
     def inverse(self, M: Array) -> Array:
@@ -100,7 +100,7 @@ class Cone(ABC):
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
         """Interior points ``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu I``.
 
-        The curvature is a positive number, or a weight a coordinate where metrics are diagonal.
+        ``curvature`` is a positive number; for diagonal metrics it may be one number per feature.
         """
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Cone(ABC):
 
     @abstractmethod
     def projection(self, W: Array) -> Projection:
-        """Both parts of W and the derivative of :meth:`project` there."""
+        """``[W]_+`` and ``[-W]_+``, with the derivative of :meth:`project` at W."""
 
     @abstractmethod
     def spectrum(self, M: Array) -> Array:

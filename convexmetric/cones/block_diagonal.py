@@ -3,9 +3,9 @@ r"""Several full metrics at once: symmetric positive semidefinite matrices that 
 .. math:: M = \begin{pmatrix} M_1 & & \\ & \ddots & \\ & & M_b \end{pmatrix}, \qquad
    (x - x')^\top M (x - x') = \sum_k (x_k - x'_k)^\top M_k (x_k - x'_k).
 
-One block a *group of features*; or several metrics that share a part: with ``shared_points`` a point of task t has
-its features twice, in the first block and in that of its task, so that distances of task t are those by
-:math:`M_0 + M_t` (Parameswaran & Weinberger 2010, *Large Margin Multi-Task Metric Learning*).
+Each block is the metric of a *group of features*; or the blocks are metrics of several tasks that share a part: with
+``shared_points`` a point of task t has its features twice, in block 0 and in the block of its task, so that distances
+in task t are those under :math:`M_0 + M_t` (Parameswaran & Weinberger 2010, *Large Margin Multi-Task Metric Learning*).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Entries between blocks up to this share of the largest are what conic solvers leave there.
+#: Entries outside the blocks up to this fraction of the largest entry count as rounding of a conic solver.
 ROUNDING = 1e-6
 
 
@@ -69,7 +69,7 @@ class BlockDiagonal(Cone):
         self._places = [slice(end - cone.size, end) for cone, end in zip(self._cones, counts, strict=True)]
 
     def described(self) -> Described:
-        """``"block-diagonal"``, the number of features, and the block of each."""
+        """Table of the cone ``"block-diagonal"``, its number of features, and an array of the block of each."""
         blocks = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return Described({"cone": "block-diagonal", "features": self.d}, {"blocks": blocks})
 
@@ -85,7 +85,7 @@ class BlockDiagonal(Cone):
         return M
 
     def _each(self, of: Callable[[PSDCone, Array], Array], M: Array) -> Array:
-        """The matrix of what each cone makes of its block."""
+        """Apply ``of(cone, block)`` to every block of M and join the results."""
         return self.joined([of(cone, block) for cone, block in zip(self._cones, self.blocks(M), strict=True)])
 
     @property
@@ -119,19 +119,19 @@ class BlockDiagonal(Cone):
         return np.eye(self.d)
 
     def project(self, S: Array) -> Array:
-        """Block by block."""
+        """Project every block."""
         return self._each(lambda cone, block: cone.project(block), S)
 
     def smallest(self, M: Array) -> float:
-        """The least of all blocks."""
+        """Smallest eigenvalue of all blocks."""
         return min(cone.smallest(block) for cone, block in zip(self._cones, self.blocks(M), strict=True))
 
     def largest(self, S: Array) -> float:
-        """The largest of all blocks."""
+        """Largest eigenvalue of all blocks."""
         return max(cone.largest(block) for cone, block in zip(self._cones, self.blocks(S), strict=True))
 
     def bottom(self, S: Array) -> Array:
-        """Eigenvector of the block with the smallest eigenvalue."""
+        """``v v^T`` for a unit eigenvector of the smallest eigenvalue, zero outside one block."""
         blocks = self.blocks(S)
         least = int(np.argmin([cone.smallest(block) for cone, block in zip(self._cones, blocks, strict=True)]))
         found = [np.zeros_like(block) for block in blocks]
@@ -139,32 +139,32 @@ class BlockDiagonal(Cone):
         return self.joined(found)
 
     def largest_ratio(self, S: Array, H: Array) -> float:
-        """The largest of all blocks; not a number unless H is positive definite."""
+        """Largest generalised eigenvalue of ``(S, H)`` over all blocks; NaN unless H is positive definite."""
         pairs = zip(self._cones, self.blocks(S), self.blocks(H), strict=True)
         return float(np.max([cone.largest_ratio(s, h) for cone, s, h in pairs]))
 
     def relative_norm(self, R: Array, Z: Array) -> float:
-        """The largest of all blocks; infinite unless Z is positive definite."""
+        """Largest absolute generalised eigenvalue of ``(R, Z)`` of all blocks; infinite unless Z is definite."""
         pairs = zip(self._cones, self.blocks(R), self.blocks(Z), strict=True)
         return float(np.max([cone.relative_norm(r, z) for cone, r, z in pairs]))
 
     def inverse(self, M: Array) -> Array:
-        """Block by block."""
+        """Invert every block."""
         return self._each(lambda cone, block: cone.inverse(block), M)
 
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
-        """Block by block."""
+        """Join the centred pairs of all blocks."""
         found = [
             cone.centred_pair(block, curvature, mu) for cone, block in zip(self._cones, self.blocks(S), strict=True)
         ]
         return self.joined([U for U, _ in found]), self.joined([Z for _, Z in found])
 
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> BlockScaling:
-        """Block by block; a full matrix L raises SolverError."""
+        """Nesterov-Todd scaling of every block; a full matrix L raises SolverError."""
         return BlockScaling(self, self._cones, U, Z, L)
 
     def projection(self, W: Array) -> MatrixProjection:
-        """By the signs of the eigenvalues of every block."""
+        """Projection from the eigenvalues and eigenvectors of every block."""
         found = [np.linalg.eigh(block) for block in self.blocks(W)]
         values = np.concatenate([values[::-1] for values, _ in found])
         return MatrixProjection(values, self.joined([vectors[:, ::-1] for _, vectors in found]), self.sizes)
@@ -174,7 +174,7 @@ class BlockDiagonal(Cone):
         return np.sort(np.concatenate([np.linalg.eigvalsh(block) for block in self.blocks(M)]))[::-1]
 
     def factor(self, M: Array) -> Array:
-        """Rows of one block after the other; eigenvalues at rounding are left out."""
+        """Block-diagonal matrix of the blocks' factors; eigenvalues at rounding level are left out."""
         return np.asarray(
             la.block_diag(*[c.factor(block) for c, block in zip(self._cones, self.blocks(M), strict=True)])
         )
@@ -184,7 +184,7 @@ class BlockDiagonal(Cone):
         return float(np.trace(M))
 
     def coordinates(self, S: Array) -> Array:
-        """Svec of the blocks of one matrix or of a stack of matrices; what is between blocks does not count."""
+        """Svec of the blocks of one matrix or of a stack of matrices; entries outside the blocks are ignored."""
         blocks = zip(self._cones, self.blocks(S), strict=True)
         return np.concatenate([cone.coordinates(block) for cone, block in blocks], axis=-1)
 
@@ -245,7 +245,7 @@ class BlockDiagonal(Cone):
 
 
 class BlockScaling(Scaling):
-    """Scaling of block-diagonal matrices: each block has its own, and coordinates follow one another."""
+    """Scaling of block-diagonal matrices: a :class:`MatrixScaling` of every block, with concatenated coordinates."""
 
     def __init__(self, cone: BlockDiagonal, cones: list[PSDCone], U: Array, Z: Array, L: float | Array) -> None:
         self.cone = cone
@@ -255,27 +255,27 @@ class BlockScaling(Scaling):
         self.H = np.concatenate([part.H for part in self.parts])
 
     def _each(self, name: str, *matrices: Any) -> list[Any]:
-        """What a method of the scalings says of the blocks of some matrices."""
+        """Call the method ``name`` of every block's scaling with that block of each of the matrices."""
         blocks = zip(*[self.cone.blocks(matrix) for matrix in matrices], strict=True)
         return [getattr(part, name)(*own) for part, own in zip(self.parts, blocks, strict=True)]
 
     def rows(self, elements: Any) -> Array:
-        """Blocks side by side."""
+        """Coordinates of every element's blocks, side by side."""
         d = self.cone.d
         blocks = self.cone.blocks(elements.reshape(-1, d, d))
         return np.hstack([part.rows(block) for part, block in zip(self.parts, blocks, strict=True)])
 
     def outer_rows(self, V: Array) -> Array:
-        """Blocks side by side."""
+        """Coordinates of the blocks of ``v v^T`` for every row ``v``, side by side."""
         ends = np.cumsum(self.cone.sizes)[:-1]
         return np.hstack([p.outer_rows(own) for p, own in zip(self.parts, np.split(V, ends, axis=1), strict=True)])
 
     def into(self, V: Array) -> Array:
-        """One block after the other."""
+        """Coordinates of all blocks, concatenated."""
         return np.concatenate(self._each("into", V))
 
     def out(self, x: Array) -> Array:
-        """The matrix of the blocks."""
+        """The block-diagonal matrix with these coordinates."""
         ends = np.cumsum([part.H.size for part in self.parts])[:-1]
         return self.cone.joined([part.out(own) for part, own in zip(self.parts, np.split(x, ends), strict=True)])
 
@@ -292,14 +292,14 @@ class BlockScaling(Scaling):
         return self.cone.joined(self._each("dual_step", V))
 
     def centring(self, target: float, du: Array | None = None, dz: Array | None = None) -> Array:
-        """Block by block."""
+        """Join the right-hand sides of all blocks."""
         if du is None or dz is None:
             return self.cone.joined([part.centring(target) for part in self.parts])
         pairs = zip(self.parts, self.cone.blocks(du), self.cone.blocks(dz), strict=True)
         return self.cone.joined([part.centring(target, u, z) for part, u, z in pairs])
 
     def longest(self, V: Array) -> float:
-        """The first block to leave the cone says."""
+        """Smallest of the blocks' step lengths."""
         return min(self._each("longest", V))
 
     def along(self, V: Array) -> float:
@@ -308,7 +308,7 @@ class BlockScaling(Scaling):
 
 
 def shared_points(X: Any, task: ArrayLike, of_tasks: int | None = None) -> Any:
-    r"""Points of several tasks, for metrics that share a part: distances of task t are those by ``M_0 + M_t``.
+    r"""Points of several tasks, for metrics that share a part: distances in task t are those under ``M_0 + M_t``.
 
     A point of task t has its features in block 0 and in block t + 1 of tasks + 1 blocks, zeros elsewhere; comparisons
     must be between points of the same task. With ``reg`` of a squared norm on all blocks,

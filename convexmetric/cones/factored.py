@@ -1,7 +1,7 @@
-"""Forms of a metric of low rank, ``M = B^T B``, by its factor: nothing of the size (d, d) is made.
+"""Quadratic forms of a low-rank metric ``M = B^T B`` from its factor, without any ``(d, d)`` matrix.
 
-What is evaluated through these cones takes a factor for a metric: inner products come from the images ``B v`` of
-points, and sums of outer products come multiplied by B from the left.
+Comparisons and risks on these cones are given the factor B in place of the metric. Inner products are computed from
+the images ``B v`` of points, and sums of outer products are returned multiplied by B from the left.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from convexmetric.cones.psd import PSDCone
 
 
 class Images(PSDCone):
-    """Forms of the metric ``B^T B`` by a factor B in its place; sums of outer products come multiplied by B."""
+    """A cone whose methods take a factor B in place of ``B^T B``; sums of outer products are multiplied by B."""
 
     def __init__(self, B: Array) -> None:
         self.d = B.shape[1]
@@ -31,7 +31,7 @@ class Images(PSDCone):
         return np.einsum("ij,ij->i", images, images)
 
     def thin_factor(self, M: Array) -> Array | None:
-        """M is one."""
+        """None, as M is a factor already."""
         return None
 
     def times(self, V: Any, M: Array) -> Array:
@@ -39,7 +39,7 @@ class Images(PSDCone):
         return np.asarray((V @ M.T) @ M)
 
     def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """Inner products of images."""
+        """Inner products of the images of the rows of ``A`` and of ``B`` under the factor M."""
         images = A @ M.T
         return np.asarray(images @ (images if B is A else B @ M.T).T)
 
@@ -55,7 +55,7 @@ class Images(PSDCone):
 
 
 class TangentImages(Images):
-    """Forms of ``B^T E + E^T B``, the change of ``B^T B`` along E, by E in its place."""
+    """A cone whose methods take E in place of ``B^T E + E^T B``, the derivative of ``B^T B`` along E."""
 
     def quadratic_forms(self, V: Any, M: Array) -> Array:
         """``2 <B v, E v>`` for every row ``v``."""

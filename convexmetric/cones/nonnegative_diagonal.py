@@ -54,7 +54,7 @@ class NonnegativeDiagonal(Cone):
         return finite_array(array, self.shape, name)
 
     def full(self, M: Array) -> Array:
-        """Weights on the diagonal."""
+        """``diag(w)``."""
         return np.diag(M)
 
     def identity(self) -> Array:
@@ -80,30 +80,30 @@ class NonnegativeDiagonal(Cone):
         return w
 
     def largest_ratio(self, S: Array, H: Array) -> float:
-        """The largest quotient of entries; not a number unless all of H are positive."""
+        """``max_f S_f / H_f``; NaN unless all entries of H are positive."""
         return float((S / H).max()) if H.min() > 0.0 else np.nan
 
     def relative_norm(self, R: Array, Z: Array) -> float:
-        """The largest quotient of entries in size."""
+        """``max_f |R_f / Z_f|``."""
         return float(np.abs(R / Z).max())
 
     def inverse(self, M: Array) -> Array:
-        """Entrywise."""
+        """``1 / w``, entrywise."""
         return 1.0 / M
 
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
-        """Entry by entry; not numbers where a weight costs nothing and gains nothing."""
+        """Positive root of ``curvature u - mu / u = S`` and ``mu / u``; not finite where the curvature is zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             sigma = S / curvature
             U = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
             return U, mu / U
 
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> DiagonalScaling:
-        """Entrywise."""
+        """Nesterov-Todd scaling of two positive vectors."""
         return DiagonalScaling(U, Z, L)
 
     def projection(self, W: Array) -> DiagonalProjection:
-        """By the signs of the entries."""
+        """Projection of a vector, with the selection of its positive entries as derivative."""
         return DiagonalProjection(W)
 
     def spectrum(self, M: Array) -> Array:
@@ -111,7 +111,7 @@ class NonnegativeDiagonal(Cone):
         return np.sort(M)[::-1]
 
     def factor(self, M: Array) -> Array:
-        """Roots of the positive weights, a row each."""
+        """``diag(sqrt(w))`` without the rows of zero weights."""
         kept = np.flatnonzero(M > 0.0)
         factor = np.zeros((kept.size, self.d))
         factor[np.arange(kept.size), kept] = np.sqrt(M[kept])
@@ -138,7 +138,7 @@ class NonnegativeDiagonal(Cone):
         return np.asarray(_squared(V).T @ u, dtype=np.float64).ravel()
 
     def outer_rows(self, V: Any) -> Any:
-        """Squares; sparse if V is."""
+        """Entrywise squares of V; sparse if V is."""
         return _squared(V)
 
     def times(self, V: Any, M: Array) -> Array:
@@ -152,7 +152,7 @@ class NonnegativeDiagonal(Cone):
         return product if isinstance(product, np.ndarray) else product.toarray()
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
-        """Diagonal of ``A^T T B``; of sparse A and B feature by feature, without a dense row of features."""
+        """Diagonal of ``A^T T B``; for sparse A and B computed feature by feature, without a dense ``T B``."""
         if isinstance(T, np.ndarray) and not isinstance(A, np.ndarray) and not isinstance(B, np.ndarray):
             a, b, found = A.tocsc(), B.tocsc(), np.empty(self.d)
             _sparse_cross(a.indptr, a.indices, a.data, b.indptr, b.indices, b.data, T, found)

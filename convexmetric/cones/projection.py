@@ -1,13 +1,13 @@
-r"""The projection at a point: both parts of the point, and the derivative.
+r"""The projection onto a cone at one point: positive part, negative part and derivative.
 
-Every W of the space is :math:`[W]_+ - [-W]_+`, two points of the cone that are orthogonal (Moreau). For diagonal
+Every W is the difference :math:`[W]_+ - [-W]_+` of two orthogonal elements of the cone (Moreau). For diagonal
 metrics the derivative :math:`\Pi` of the projection :math:`W \mapsto [W]_+` is the selection of the positive entries.
 For a symmetric matrix :math:`W = Q \, \mathrm{diag}(e) \, Q^\top` it is
 
 .. math:: \Pi(V) = Q \, (\Omega \circ Q^\top V Q) \, Q^\top
 
 with :math:`\Omega_{pq} = 1` where both eigenvalues are positive, :math:`e_p / (e_p - e_q)` where only the first is, 0
-where none is. Where an eigenvalue is zero there is no derivative; what is said then is one of the generalised Jacobian.
+where none is. Where an eigenvalue is zero there is no derivative, and Pi is an element of the generalised Jacobian.
 Semismooth Newton methods work in the coordinates in which Omega is not zero.
 """
 
@@ -26,14 +26,14 @@ from convexmetric.numerics.threads import over_rows
 
 
 class ListedDifferences(Protocol):
-    """Listed elements ``D_t = f_t f_t^T - n_t n_t^T`` of the cone's space."""
+    """Comparisons ``D_t = n_t n_t^T - p_t p_t^T``: p_t is a query less a positive, n_t the query less a negative."""
 
     @property
     def rows(self) -> Any:
-        """All of them in coordinates of the cone, ``(N, cone.size)``, dense or sparse."""
+        """The ``D_t`` in coordinates of the cone, ``(N, cone.size)``, dense or sparse."""
 
     def differences(self) -> tuple[Any, Any]:
-        """The vectors ``n_t`` and ``f_t``, one a row."""
+        """The vectors ``p_t`` and ``n_t``, one per row."""
 
     def margins(self, M: Array) -> Array:
         """``<D_t, M>``."""
@@ -53,9 +53,9 @@ class Projection(ABC):
     W : array
         The point.
     positive, negative : array
-        Its parts ``[W]_+`` and ``[-W]_+``.
+        ``[W]_+`` and ``[-W]_+``.
     imbalance : float
-        Size of the negative part over that of the positive one; infinite where that is zero.
+        ``||[-W]_+||_F / ||[W]_+||_F``; infinite if the positive part is zero.
     omega : (size,) array
         Weights of the derivative in its coordinates, in (0, 1].
     """
@@ -85,7 +85,7 @@ class Projection(ABC):
 
     @abstractmethod
     def rows(self, listed: ListedDifferences) -> Any:
-        """``H Pi^(1/2)`` for listed elements in the rows of H, ``(N, size)``; an array of its own, or sparse."""
+        """``H Pi^(1/2)``, ``(N, size)``, where the rows of H are the listed elements; a new array, or sparse."""
 
     @abstractmethod
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
@@ -104,25 +104,25 @@ class DiagonalProjection(Projection):
         self.imbalance = float(np.linalg.norm(self.negative)) / norm if norm > 0.0 else np.inf
 
     def scaled(self, factor: float) -> DiagonalProjection:
-        """Its positive entries times the factor."""
+        """Projection at W with its positive entries multiplied by ``factor``."""
         return DiagonalProjection(factor * self.positive - self.negative)
 
     def into(self, S: Array) -> Array:
-        """The entries kept."""
+        """Entries of S where W is positive."""
         return S[self.kept]
 
     def out(self, v: Array) -> Array:
-        """Zeros elsewhere."""
+        """A vector with the entries ``v`` where W is positive, and zeros elsewhere."""
         full = np.zeros(self.W.size)
         full[self.kept] = v
         return full
 
     def rows(self, listed: ListedDifferences) -> Any:
-        """Columns of the rows."""
+        """Columns of ``listed.rows`` where W is positive."""
         return listed.rows[:, self.kept]
 
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        """By the columns of the rows."""
+        """Products with the matrix of :meth:`rows` and with its transpose."""
         rows = self.rows(listed)
         transposed = rows.T.tocsr() if sp.issparse(rows) else rows.T
         return lambda v: rows @ v, lambda u: transposed @ u
@@ -158,11 +158,11 @@ class MatrixProjection(Projection):
 
     @property
     def W(self) -> Array:  # type: ignore[override]
-        """From its eigenvalues."""
+        """``Q diag(e) Q^T``."""
         return (self.vectors * self.values) @ self.vectors.T
 
     def scaled(self, factor: float) -> MatrixProjection:
-        """Its positive eigenvalues times the factor."""
+        """Projection at W with its positive eigenvalues multiplied by ``factor``."""
         values = np.where(self.values > 0.0, factor * self.values, self.values)
         return MatrixProjection(values, self.vectors, self.sizes)
 
@@ -171,7 +171,7 @@ class MatrixProjection(Projection):
         return self._entries(self.vectors.T @ S @ self.vectors)
 
     def out(self, v: Array) -> Array:
-        """The matrix in the eigenbasis, turned back."""
+        """``Q V Q^T`` for the matrix V with coordinates ``v`` in the eigenbasis."""
         return self.vectors @ self._matrix(v) @ self.vectors.T
 
     def _entries(self, turned: Array) -> Array:
@@ -179,14 +179,14 @@ class MatrixProjection(Projection):
         return turned[self.i, self.j] * (self.scale * self.root)
 
     def _matrix(self, v: Array) -> Array:
-        """The adjoint."""
+        """Adjoint of :meth:`_entries`: the symmetric matrix in the eigenbasis with coordinates ``v``."""
         d = self.values.size
         full = np.zeros((d, d))
         full[self.i, self.j] = full[self.j, self.i] = v * self.root / self.scale
         return full
 
     def rows(self, listed: ListedDifferences) -> Array:
-        """From vectors in the eigenbasis."""
+        """``H Pi^(1/2)`` from the difference vectors in the eigenbasis."""
         positives, negatives = (vectors @ self.vectors for vectors in listed.differences())
         rows = np.empty((len(positives), self.size))
         over_rows(
@@ -195,14 +195,14 @@ class MatrixProjection(Projection):
         return rows
 
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        """By margins and sums in the eigenbasis: no row is made."""
+        """Products by margins and weighted sums in the eigenbasis, without the matrix of :meth:`rows`."""
         turned = listed.turned(self.vectors)
         return lambda v: turned.margins(self._matrix(v)), lambda u: self._entries(turned.adjoint(u))
 
 
 @compiled
 def _outer_differences(begin, end, positives, negatives, i, j, scale, rows):
-    """Entries (i, j) of ``f f^T - n n^T``, times the scale, for the rows of near and far."""
+    """Entries (i, j) of ``n n^T - p p^T`` times ``scale``, for the rows p of ``positives`` and n of ``negatives``."""
     for t in range(begin, end):
         for k in range(i.size):
             rows[t, k] = scale[k] * (negatives[t, i[k]] * negatives[t, j[k]] - positives[t, i[k]] * positives[t, j[k]])

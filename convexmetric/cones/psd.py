@@ -16,7 +16,7 @@ from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Asymmetry above this share of the largest entry is not that of a computed metric.
+#: Asymmetry above this fraction of the largest entry is more than the rounding of a computed metric.
 NOT_ROUNDING = 1e-3
 A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"
 
@@ -86,19 +86,19 @@ class PSDCone(Cone):
 
     def bottom(self, S: Array) -> Array:
         """``v v^T`` of an eigenvector of the smallest eigenvalue."""
-        # Solvers for some eigenvalues fail where entries differ by many orders of magnitude.
+        # Solvers for a subset of the eigenvalues fail where entries differ by many orders of magnitude.
         v = np.linalg.eigh(S)[1][:, 0]
         return np.outer(v, v)
 
     def largest_ratio(self, S: Array, H: Array) -> float:
-        """The largest generalised eigenvalue; not a number unless H is positive definite."""
+        """Largest generalised eigenvalue of ``(S, H)``; NaN unless H is positive definite."""
         try:
             return float(la.eigh(S, H, eigvals_only=True, check_finite=False)[-1])
         except la.LinAlgError:
             return np.nan
 
     def relative_norm(self, R: Array, Z: Array) -> float:
-        """The largest generalised eigenvalue in size; infinite unless Z is positive definite."""
+        """Largest absolute generalised eigenvalue of ``(R, Z)``; infinite unless Z is positive definite."""
         try:
             return float(np.abs(la.eigh(R, Z, eigvals_only=True, check_finite=False)).max())
         except la.LinAlgError:
@@ -110,23 +110,23 @@ class PSDCone(Cone):
         return 0.5 * (inverse + inverse.T)
 
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
-        """Eigenvalue by eigenvalue."""
+        """In the eigenbasis of S: the positive root of ``curvature u - mu / u = s`` for every eigenvalue s."""
         sigma, vectors = np.linalg.eigh(S)
         sigma = sigma / curvature
         values = 0.5 * (sigma + np.sqrt(sigma**2 + 4.0 * mu / curvature))
         return (vectors * values) @ vectors.T, (vectors * (mu / values)) @ vectors.T
 
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> MatrixScaling:
-        """Both become one diagonal matrix; a full matrix L raises SolverError."""
+        """Nesterov-Todd scaling, which takes U and Z to one diagonal matrix; a full matrix L raises SolverError."""
         return MatrixScaling(self, U, Z, L)
 
     def projection(self, W: Array) -> MatrixProjection:
-        """By the signs of the eigenvalues."""
+        """Projection from the eigenvalues and eigenvectors of W."""
         values, vectors = np.linalg.eigh(W)
         return MatrixProjection(values[::-1].copy(), np.ascontiguousarray(vectors[:, ::-1]))
 
     def on_subspace(self, count: int) -> PSDCone:
-        """Matrices of the size of the subspace."""
+        """Semidefinite ``(count, count)`` matrices."""
         return PSDCone(count)
 
     def spectrum(self, M: Array) -> Array:
@@ -140,7 +140,7 @@ class PSDCone(Cone):
         return np.asarray(np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1])
 
     def thin_factor(self, M: Array) -> Array | None:
-        """Factor a metric of at most half the full rank, negative eigenvalues at rounding."""
+        """Factor of M if its rank is at most ``d / 2`` and no eigenvalue is negative beyond rounding; else None."""
         values, vectors = np.linalg.eigh(M)
         negligible = max(0.0, values[-1]) * values.size * np.finfo(float).eps
         kept = values > negligible

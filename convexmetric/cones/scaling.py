@@ -2,7 +2,7 @@ r"""Nesterov-Todd scaling of a pair (U, Z) of interior points, for interior-poin
 
 There is one linear map G with :math:`G^{-1} U G^{-\top} = G^\top Z G = V`, and with a quadratic part L of the objective
 the Newton system of a step has :math:`I + G^\top L \, G` in place of the cone. Directions are elements in the frame of
-G. The system has theirs in coordinates of another frame, in which it is diagonal wherever L is a multiple of the
+G. The Newton system is written in coordinates of a rotated frame, in which it is diagonal if L is a multiple of the
 identity.
 """
 
@@ -64,7 +64,7 @@ class Scaling(ABC):
 
     @abstractmethod
     def centring(self, target: float, du: Array | None = None, dz: Array | None = None) -> Array:
-        """``V^-1 o (target I - V^2 - dU o dZ)``: right-hand side that leads to products of the size ``target``."""
+        """``V^-1 o (target I - V^2 - dU o dZ)``: right-hand side of a step towards ``U Z = target I``."""
 
     @abstractmethod
     def longest(self, V: Array) -> float:
@@ -88,11 +88,11 @@ class DiagonalScaling(Scaling):
             self.H = 1.0 + L * self.g**2
 
     def rows(self, elements: Any) -> Any:
-        """Times g; sparse if they are."""
+        """Elements times g, entrywise; sparse if they are."""
         return sp.csr_array(elements.multiply(self.g)) if sp.issparse(elements) else elements * self.g
 
     def outer_rows(self, V: Array) -> Array:
-        """Squares times g."""
+        """``g v^2`` for every row ``v``."""
         return V * V * self.g
 
     def into(self, V: Array) -> Array:
@@ -121,7 +121,7 @@ class DiagonalScaling(Scaling):
         return (target - self.v**2 - second_order) / self.v
 
     def longest(self, V: Array) -> float:
-        """The first entry to become zero says."""
+        """Step at which the first entry of ``v + alpha V`` becomes zero."""
         return longest_step(self.v, V)
 
     def along(self, V: Array) -> float:
@@ -166,15 +166,15 @@ class MatrixScaling(Scaling):
         return self.cone.coordinates(np.matmul(self.basis.T, half))
 
     def outer_rows(self, V: Array) -> Array:
-        """Outer rows of ``V B``."""
+        """``B^T v v^T B`` in coordinates for every row ``v``, with the basis B of the Newton system."""
         return np.asarray(self.cone.outer_rows(V @ self.basis))
 
     def into(self, V: Array) -> Array:
-        """In the turned frame."""
+        """Coordinates of ``R^T V R``, with the rotation R to the frame of the Newton system."""
         return self.cone.coordinates(self.rotation.T @ V @ self.rotation)
 
     def out(self, x: Array) -> Array:
-        """Turned back."""
+        """``R S R^T`` for the matrix S with coordinates ``x``."""
         return self.rotation @ self.cone.from_coordinates(x) @ self.rotation.T
 
     def dual(self, S: Array) -> Array:
@@ -192,7 +192,7 @@ class MatrixScaling(Scaling):
         return 0.5 * (step + step.T)
 
     def centring(self, target: float, du: Array | None = None, dz: Array | None = None) -> Array:
-        """Entries of ``target I - V^2 - dU o dZ`` over the means of the two values of v."""
+        """Entries (i, j) of ``target I - V^2 - dU o dZ`` divided by ``(v_i + v_j) / 2``."""
         R = np.diag(target - self.v**2)
         if du is not None and dz is not None:
             product = du @ dz
@@ -200,7 +200,7 @@ class MatrixScaling(Scaling):
         return R * (2.0 / np.add.outer(self.v, self.v))
 
     def longest(self, V: Array) -> float:
-        """The smallest eigenvalue of ``diag(v)^-1/2 V diag(v)^-1/2`` says."""
+        """``-1 / e`` for the smallest eigenvalue e of ``diag(v)^-1/2 V diag(v)^-1/2``, if that is negative."""
         root = 1.0 / np.sqrt(self.v)
         smallest = float(np.linalg.eigvalsh(root[:, None] * V * root)[0])
         return np.inf if smallest >= 0.0 else -1.0 / smallest
@@ -211,6 +211,6 @@ class MatrixScaling(Scaling):
 
 
 def longest_step(x: Array, dx: Array) -> float:
-    """Largest ``alpha`` with ``x + alpha dx >= 0``; infinite if there is none."""
+    """Largest ``alpha`` with ``x + alpha dx >= 0``; infinite if no entry falls."""
     ratios = -x[dx < 0.0] / dx[dx < 0.0]
     return float(ratios.min()) if ratios.size else np.inf

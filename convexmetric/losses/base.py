@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""
 
-    #: Whether, where it is infinite, it is so beyond margins at which it has a slope, or as they grow: not by a step.
+    #: Whether the loss or its slope grows without bound where it becomes infinite: a barrier, not a step.
     barrier: ClassVar[bool] = False
     #: Whether it has two derivatives: a :class:`SmoothLoss`.
     differentiable: ClassVar[bool] = False
 
     @property
     def nonnegative(self) -> bool:
-        """Whether it is nowhere negative; bounds use it only where a loss says so."""
+        """Whether the loss is nowhere negative; bounds rely on it only where this is True."""
         return False
 
     @property
@@ -38,7 +38,7 @@ class Loss(ABC):
         return False
 
     def box(self, size: int) -> BoxLoss | None:
-        """The same loss of ``size`` comparisons with boxes written out; None if its conjugate is of another kind."""
+        """The loss as a :class:`BoxLoss` of ``size`` comparisons; None if its conjugate is no parabola on a box."""
         return None
 
     def hinges(self, size: int) -> tuple[Array, Array] | None:
@@ -77,26 +77,26 @@ class Loss(ABC):
         return float(self.dual_values(u).sum())
 
     def dual_box(self, size: int) -> tuple[Array, Array] | None:
-        """Least and largest multipliers of ``size`` comparisons between which there are :meth:`dual_slopes`; else None.
+        """Ends of the intervals of multipliers on which :meth:`dual_slopes` are defined; None if they are not.
 
-        From :meth:`box`.
+        By default from :meth:`box`.
         """
         box = self.box(size)
         return None if box is None else (box.low, box.high)
 
     def dual_slopes(self, u: Array) -> Array:
-        """Derivative of :meth:`dual_values`: the margin s at which ``l(s) + u s`` is least; from :meth:`box`."""
+        """Derivative of :meth:`dual_values`: the margin s of least ``l(s) + u s``; by default from :meth:`box`."""
         box = self.box(u.size)
         assert box is not None, "dual_box says that there are none"
         return box.offset - box.curvature * u
 
     def prox(self, v: Array, t: float | Array) -> Array:
-        """``argmin over s of l(s) + (s - v)^2 / (2 t)`` for every margin; from :meth:`box`.
+        """``argmin over s of l(s) + (s - v)^2 / (2 t)`` for every margin; by default from :meth:`box`.
 
         Raises
         ------
         NotImplementedError
-            If it has neither a box nor such a map of its own.
+            If the loss has neither a box nor a proximal map of its own.
         """
         box = self.box(v.size)
         if box is None:

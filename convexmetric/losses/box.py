@@ -30,7 +30,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 @dataclass(frozen=True, eq=False)
 class BoxLoss(Loss):
-    """A loss of its own for every comparison.
+    """A loss with parameters of its own for every comparison.
 
     Attributes
     ----------
@@ -89,13 +89,13 @@ class BoxLoss(Loss):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether 0 is in every box: it is worth nothing."""
+        """Whether 0 is in every box, as the multiplier 0 has the value 0."""
         return bool((self.low <= 0.0).all() and (self.high >= 0.0).all())
 
     def described(self, signs: Array) -> Described:
         """Squared or absolute errors, or hinges, each with its weight and its target or margin.
 
-        A hinge with the slope 1 only is one that is never off: ``mu + d`` where mu is not negative.
+        A linear loss counts as a hinge where that is never zero: ``mu + d`` with a nonnegative mu.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class BoxLoss(Loss):
         return self
 
     def hinges(self, size: int) -> tuple[Array, Array] | None:
-        """The ends of the boxes, where they begin at zero and nothing is curved."""
+        """``(high, offset)`` if every box is ``[0, C]`` with finite C and kappa is zero; else None."""
         hinges = (self.low == 0.0) & (self.high > 0.0) & np.isfinite(self.high) & (self.curvature == 0.0)
         return (self.high, self.offset) if hinges.all() else None
 
@@ -148,10 +148,10 @@ class BoxLoss(Loss):
             return np.asarray(u * (self.offset - 0.5 * self.curvature * u))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
-        """CVXPY: hinges with their slacks; else what is missing to mu is ``sqrt(kappa) bend + rise - fall``.
+        """CVXPY: hinges with slacks; else ``mu - s = sqrt(kappa) bend + rise - fall``.
 
-        It costs ``bend^2 / 2 + b rise - a fall``, where kappa is not zero and an end of the box is finite. At least so
-        much where no box has negative multipliers, exactly so much elsewhere.
+        The cost is ``bend^2 / 2 + b rise - a fall``. ``bend`` is there where kappa is not zero, ``rise`` and ``fall``
+        where that end of the box is finite. The equation is an inequality, ``<=``, if no box has negative multipliers.
         """
         if self.hinges(s.size) is not None:
             xi = cp.Variable(s.shape, nonneg=True, name="xi")

@@ -42,7 +42,7 @@ class Hinge(Loss):
 
     @property
     def nonnegative(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     @property
@@ -61,7 +61,7 @@ class Hinge(Loss):
         return Described({"loss": "hard" if self.hard else "hinge"}, {"weights": weights, "margins": margins})
 
     def box(self, size: int) -> BoxLoss | None:
-        """With ``[0, C]`` for every comparison; none for hard margins."""
+        """Boxes ``[0, C]``; None for hard margins."""
         return None if self.hard else BoxLoss.hinge(*self.hinges(size))
 
     def values(self, s: Array) -> Array:
@@ -88,7 +88,7 @@ class Hinge(Loss):
         return self.margin * u
 
     def prox(self, v: Array, t: float | Array) -> Array:
-        """Towards the margin, by ``t C`` at most."""
+        """``v``, raised towards the margin by at most ``t C``."""
         return v + np.clip(self.margin - v, 0.0, self.C * t)
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:

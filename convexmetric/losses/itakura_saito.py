@@ -4,7 +4,7 @@ r"""The Itakura-Saito divergence by which a distance misses its bound (the slack
    r = \sigma s / t, \quad h(r) = r - \ln r - 1
 
 A margin is a signed distance, :math:`s = \sigma d`. With :math:`\sigma = 1` the distance should be at least t, and the
-loss is infinite unless it is positive; with :math:`\sigma = -1` it should be at most t. It is what is left of a slack,
+loss is infinite unless it is positive; with :math:`\sigma = -1` it should be at most t. It is the loss of a slack,
 :math:`\min_{\xi} \gamma \, h(\xi / t)` over :math:`\sigma \xi \le \sigma d`, so that
 
 .. math:: -\ell^*(-u) = \gamma \ln(1 + \sigma u t / \gamma) \quad \text{for } u \ge 0, \; \sigma u t > -\gamma
@@ -24,7 +24,7 @@ from convexmetric.errors import InputError
 from convexmetric.losses.base import Loss
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Share of gamma / t by which multipliers of upper bounds stay below it.
+#: Relative distance by which multipliers of upper bounds stay below gamma / t.
 INSIDE = 1e-12
 
 
@@ -69,7 +69,7 @@ class ItakuraSaito(Loss):
 
     @property
     def nonnegative(self) -> bool:
-        """Always: h is, and is zero at 1."""
+        """True, as ``h(r) >= h(1) = 0``."""
         return True
 
     @property
@@ -78,7 +78,7 @@ class ItakuraSaito(Loss):
         return bool((self.signs > 0.0).any())
 
     def _wrong(self, s: Array) -> tuple[np.ndarray, Array]:
-        """Where a distance is on the wrong side, and by which factor; 1 elsewhere and where none is positive."""
+        """Mask of the distances on the wrong side of t, and their ratios r; 1 elsewhere and where r is not positive."""
         ratio = self.signs * s / self.bounds
         wrong = self.signs * (ratio - 1.0) < 0.0
         return wrong, np.where(wrong & (ratio > 0.0), ratio, 1.0)
@@ -101,7 +101,7 @@ class ItakuraSaito(Loss):
         return np.asarray(self.gamma * np.log1p(self.signs * u * self.bounds / self.gamma))
 
     def dual_box(self, size: int) -> tuple[Array, Array]:
-        """From zero to infinity, or to just below ``gamma / t``."""
+        """``[0, inf)`` for lower bounds of distances; from 0 to just below ``gamma / t`` for upper bounds."""
         return np.zeros(size), np.where(self.signs > 0.0, np.inf, (1.0 - INSIDE) * self.gamma / self.bounds)
 
     def dual_slopes(self, u: Array) -> Array:

@@ -21,7 +21,7 @@ from convexmetric.errors import InputError
 from convexmetric.losses.base import SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Share of C by which multipliers keep away from 0 and C.
+#: Fraction of C by which multipliers keep away from 0 and C.
 INSIDE = 1e-14
 
 
@@ -43,7 +43,7 @@ class Logistic(SmoothLoss):
 
     @property
     def nonnegative(self) -> bool:
-        """Always."""
+        """True."""
         return True
 
     def described(self, signs: Array) -> Described:
@@ -73,7 +73,7 @@ class Logistic(SmoothLoss):
         return np.asarray(self.C * (scipy.special.entr(p) + scipy.special.entr(1.0 - p)))
 
     def dual_box(self, size: int) -> tuple[Array, Array]:
-        """All but the ends of [0, C], at which slopes are infinite."""
+        """``[0, C]`` without its ends, at which slopes are infinite."""
         return np.full(size, INSIDE * self.C), np.full(size, (1.0 - INSIDE) * self.C)
 
     def dual_slopes(self, u: Array) -> Array:

@@ -3,7 +3,7 @@ r"""Minus the logarithm, and minus the root: losses that reward every distance, 
 .. math:: \ell(s) = -C \ln s, \quad -\ell^*(-u) = C + C \ln(u / C) \quad \text{for } u > 0, \qquad
    \ell(s) = -C \sqrt{s}, \quad -\ell^*(-u) = -\frac{C^2}{4 u} \quad \text{for } u > 0
 
-Both are negative somewhere, so that dual points are not shrunk. The root is finite at zero, where its slope is not.
+Both are negative somewhere, so that minorants are not scaled down. The root is finite at zero, where its slope is not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from convexmetric.described import Described
 from convexmetric.losses.base import Loss
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Multipliers, in units of C, below which none are taken: margins above 1e100 are none.
+#: Smallest multiplier, in units of C: that of the logarithm at a margin of 1e100.
 LEAST = 1e-100
 #: Newton steps of a proximal map at most; some six reach rounding.
 PROX_STEPS = 60
@@ -43,12 +43,12 @@ class _Reward(Loss):
         check_positive_number(self.C, "C")
 
     def weighed(self, loss: str, size: int) -> Described:
-        """A loss of the file format, with C for every comparison."""
+        """Table of a loss of the file format, with the weight C for every comparison."""
         return Described({"loss": loss}, {"weights": np.full(size, float(self.C)), "margins": np.zeros(size)})
 
     @property
     def hard(self) -> bool:
-        """It is infinite where a margin is negative."""
+        """True: the loss is infinite for negative margins."""
         return True
 
     def clip(self, u: Array) -> Array:
@@ -86,7 +86,7 @@ class NegativeLog(_Reward):
     def prox(self, v: Array, t: float | Array) -> Array:
         """``(v + sqrt(v^2 + 4 t C)) / 2``."""
         root = np.sqrt(v * v + 4.0 * t * self.C)
-        # Of numbers of one sign only.
+        # Adds numbers of one sign only, without cancellation.
         return np.where(v > 0.0, 0.5 * (v + root), 2.0 * t * self.C / (root + np.abs(v)))
 
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
@@ -107,7 +107,7 @@ class NegativeRoot(_Reward):
         return np.where(s >= 0.0, -self.C * np.sqrt(np.maximum(s, 0.0)), np.inf)
 
     def subgradient(self, s: Array) -> Array:
-        """Multipliers ``C / (2 sqrt(s))``, as for the least positive margin at zero."""
+        """Multipliers ``C / (2 sqrt(s))``; at zero those of the margin ``LEAST``."""
         return np.asarray(0.5 * self.C / np.sqrt(np.maximum(s, LEAST)))
 
     def dual_values(self, u: Array) -> Array:

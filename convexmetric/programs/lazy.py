@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Lazy(ModuleType):
-    """Stands for the module of its name."""
+    """A module that imports the one of its name when an attribute is first asked for."""
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self.__name__), attribute)

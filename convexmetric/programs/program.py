@@ -12,7 +12,7 @@ import cvxpy as cp
 
 __all__ = ["Program"]
 
-#: What CVXPY prints, and how it is read.
+#: Patterns in CVXPY's output, and what is printed instead.
 SPELLING = (
     (re.compile(r", None, False\)"), ")"),
     (re.compile(r"^0\.0 <= (\w+)$"), r"\1 >= 0"),
@@ -28,7 +28,7 @@ SPELLING = (
     (re.compile(r"(?<!\w)\((\w+ @ Delta\[[^()]*\])\)"), r"\1"),
     (re.compile(r" \+ -(?=[\w(])"), " - "),
 )
-#: Numbers of more digits than one reads.
+#: Numbers of seven decimals or more, which are printed with six significant digits.
 LONG = re.compile(r"\d+\.\d{7,}(e[-+]\d+)?")
 
 
@@ -47,14 +47,14 @@ class Program(cp.Problem):
         The metric, or the weights of a diagonal one, on the features that :attr:`Solution.M
         <convexmetric.Solution.M>` is about.
     latex : str
-        The same as a formula, for notebooks.
+        The program in LaTeX, for notebooks.
     """
 
     def __init__(
         self, objective: cp.Expression, constraints: list[cp.Constraint], metric: cp.Variable, latex: str
     ) -> None:
         with warnings.catch_warnings():
-            # It advises to write many terms as one vector; here they are to be read one by one.
+            # CVXPY advises to write many terms as one vector; here they are kept apart to be read.
             warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
             super().__init__(cp.Minimize(objective), constraints)
         self._metric, self._latex = metric, latex

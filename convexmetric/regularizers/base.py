@@ -1,12 +1,12 @@
 r"""The contract of a regularizer.
 
-With a dual point that says :math:`R(M) \ge v - \langle S, M \rangle` of a *nonnegative* risk (problems see to that, see
-:meth:`MetricProblem.bound <convexmetric.MetricProblem.bound>`), weak duality gives for every
-:math:`0 \le \theta \le 1` (:math:`R \ge \theta R`, so that a dual point may be shrunk towards zero)
+A dual point gives a minorant :math:`R(M) \ge v - \langle S, M \rangle` of a *nonnegative* risk (for other risks see
+:meth:`MetricProblem.bound <convexmetric.MetricProblem.bound>`). Because :math:`R \ge \theta R` for
+:math:`0 \le \theta \le 1`, the minorant may be scaled by any such theta, and weak duality gives
 
 .. math:: \min_{M \in K} R(M) + \langle G, M \rangle + \Omega(M) \; \ge \; \theta v - \Omega^*_K(\theta S - G)
 
-and a regularizer returns the best such bound it can prove.
+A regularizer returns the best such bound it can prove.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from convexmetric.programs.lazy import cvxpy as cp
 if TYPE_CHECKING:
     from convexmetric.regularizers.norm_term import NormTerm
 
-#: What bounds rest on: our own evaluation in float64, or also a conic solver's word.
+#: What bounds rest on: evaluation in float64 alone, or also the dual value that a conic solver reports.
 Grade = Literal["float", "conic"]
-#: Shares of a dual point that are tried for the best bound, and how near to the best one needs to be.
+#: Maximal number of scalings theta that are tried for the best bound, and the relative accuracy of that bound.
 SHARES, NEARLY = 40, 1e-12
 
 
@@ -53,26 +53,26 @@ class NormWeights:
 class Regularizer(ABC):
     """A convex function ``Omega`` of the metric that makes the problem well posed; it may be infinite somewhere."""
 
-    #: The metric at which it is least, where that is another than zero and known before.
+    #: The minimiser of Omega, if it is given in advance and is not zero.
     prior: Array | None = None
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
-    #: Where it is ``h(<A, M>)``: A, and the proximal map of h at margins v with step lengths t.
+    #: ``(A, prox)`` if ``Omega(M) = h(<A, M>)``: the proximal map of h at margins v with step lengths t.
     margin: tuple[Array, Callable[[Array, Array], Array]] | None = None
-    #: Of norms: ``S - G`` of a dual point, and slopes, one a norm, and a share of S with which its bound is good.
+    #: Cache of :class:`NormTerm`: ``S - G`` of the last dual point, the Y of each norm and theta of its best bound.
     kept: tuple[Array, list[Array], float] | None = None
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
-        """The norms that stand before another one, that one, and the sum of those that are linear on the cone."""
+        """The norms added to a regularizer, that regularizer, and the sum of the norms that are linear on the cone."""
         return [], self, cone.zeros()
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        r"""How it stands in certificate files: as :math:`\langle A, M \rangle + \frac{\mu}{2} \|M\|_F^2`.
+        r"""Table and arrays for certificate files, of the form :math:`\langle A, M \rangle + \frac{\mu}{2} \|M\|_F^2`.
 
-        A is :meth:`linear` and joins the linear term, :math:`\mu > 0` is :meth:`quadratic`. So a new regularizer of
-        this form is proven without a rule of its own. The description is as true as these two methods:
-        ``check_problem`` tries them, and the writer of certificates compares what a file states with :meth:`value`. A
-        class derived from one that describes itself otherwise has to describe itself, too.
+        A is :meth:`linear` and is added to the linear term, :math:`\mu > 0` is :meth:`quadratic`. A new regularizer of
+        this form therefore needs no rule of its own in the kernel. The description is correct if these two methods
+        are: ``check_problem`` tests them, and the writer of certificates compares the file with :meth:`value`. A
+        subclass of a class that overrides this method has to override it, too.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Regularizer(ABC):
         """
         omega, linear, constant = self.split(cone)
         if omega is not self:
-            # As solvers see it.
+            # Describe the form that solvers work on.
             said = description(omega, cone, points)
             part = cone.zeros() if linear is None else linear
             arrays = said.arrays | {"linear": part + said.arrays.get("linear", 0.0)}
@@ -100,7 +100,7 @@ class Regularizer(ABC):
         return Described(table, {"linear": linear} if linear.any() else {})
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """What helps to prove what a dual point says, for certificate files; given what :meth:`bound` is.
+        """Arrays for certificate files that help to prove the bound of a dual point; arguments as of :meth:`bound`.
 
         ``slopes``, a list of matrices: subgradients of norms that the file states as summands before others.
         """
@@ -111,24 +111,24 @@ class Regularizer(ABC):
         """``Omega(M)``."""
 
     def size(self, M: Array, cone: Cone) -> float:
-        """The size of the numbers that :meth:`value` is made of, of which rounding is a share: more if they cancel."""
+        """Sum of the sizes of the terms of :meth:`value`, to which its rounding is proportional."""
         return abs(self.value(M, cone))
 
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         r"""``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
 
-        Infinite, with a metric that does not matter, where there is no maximum. From :meth:`weights`, where it is
+        Infinite, with an arbitrary metric, where there is no maximum. The default is for a sum of :meth:`weights`:
 
         .. math:: \Omega^*_K(S) = \frac{1}{2 \lambda} (\|P\|_F - \nu)_+^2, \quad P = [S - a I]_+, \qquad
            M = \frac{(\|P\|_F - \nu)_+}{\lambda \|P\|_F} P.
 
-        It proves :meth:`bound`; a regularizer with a conjugate that is easier to bound than to attain proves that by
-        itself.
+        :meth:`bound` is computed from it. A regularizer whose conjugate is easier to bound than to attain overrides
+        :meth:`bound` instead.
 
         Raises
         ------
         NotImplementedError
-            If it has neither weights nor a conjugate of its own.
+            If the class has neither weights nor a conjugate of its own.
         """
         weights = self.weights()
         if weights is None:
@@ -141,21 +141,21 @@ class Regularizer(ABC):
         return 0.5 * excess / weights.squared * excess, excess / weights.squared / size * P
 
     def has_prox(self, cone: Cone) -> bool:
-        """Whether it has a :meth:`prox`, which takes no work to say."""
+        """Whether :meth:`prox` is implemented, without evaluating it."""
         own, weights = type(self).prox is not Regularizer.prox, self.weights()
         return own or bool(weights and weights.norm) or isinstance(self.quadratic(cone), float)
 
     def prox(self, V: Array, t: float, cone: Cone) -> Array:
         r"""``argmin over M in K of Omega(M) + ||M - V||^2 / (2 t)``.
 
-        From the linear part, the weight of the squared norm and that of the norm, where it is a sum of these:
+        The default is for sums of a linear part A, a squared norm (weight lambda) and a norm (weight nu):
 
         .. math:: \frac{(1 - t \nu / \|P\|_F)_+}{1 + t \lambda} P, \quad P = [V - t A]_+
 
         Raises
         ------
         NotImplementedError
-            If it is not, and has no such map of its own.
+            If it is no such sum, and the class has no proximal map of its own.
         """
         if not self.has_prox(cone):
             raise NotImplementedError(f"{type(self).__name__} must have a prox(V, t, cone) of its own")
@@ -174,17 +174,17 @@ class Regularizer(ABC):
         return weights is not None and weights.squared > 0.0
 
     def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array | None:
-        """Products of elements, in a stack, under the conjugate's second derivative where M attains it; None if none.
+        """Gram matrix ``<S_i, H S_j>`` of ``rows``, H the conjugate's Hessian where M attains it; None if unknown.
 
-        For Newton's method, so of a conjugate that is self-concordant.
+        For Newton's method, so only for self-concordant conjugates.
         """
         return None
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """A proven lower bound ``max over theta of theta value - Omega*_K(theta S - G)``, minus infinity if none.
 
-        ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong. From :meth:`conjugate`,
-        which is asked once where theta = 1 is best, as it is near the optimum.
+        ``hint`` is a metric near the optimum; it can make the bound tighter, never wrong. The default
+        evaluates :meth:`conjugate`, once if theta = 1 is best, as it is near the optimum.
         """
 
         def at(theta: float) -> tuple[float, float]:
@@ -195,14 +195,14 @@ class Regularizer(ABC):
         return last[1] if last[2] >= 0.0 else concave_maximum(at, (0.0, *at(0.0)), last, SHARES, NEARLY)[1]
 
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
-        """The largest theta in [0, 1], less ``near`` of it, at which ``Omega*_K(theta S - G)`` is finite; None if none.
+        """Largest theta in [0, 1] with ``Omega*_K(theta S - G)`` finite, to accuracy ``near``; None if there is none.
 
-        One, unless a regularizer grows no faster than a linear function.
+        The default, 1, is for regularizers that grow faster than every linear function.
         """
         return 1.0
 
     def sharpened(self, S: Array, G: Array | None, hint: Array) -> Array:
-        """A hint that suits S better than ``hint``, where a little work finds one."""
+        """A metric that gives a better bound for S than ``hint``, if it is cheap to find; else ``hint``."""
         return hint
 
     @abstractmethod
@@ -210,20 +210,20 @@ class Regularizer(ABC):
         """CVXPY expression of :meth:`value`."""
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
-        """Where it is finite, in CVXPY; empty if that is everywhere on the cone."""
+        """CVXPY constraints for where Omega is finite; empty if it is finite on all of the cone."""
         return []
 
     @property
     def base(self) -> Regularizer:
-        """Itself, without what users added."""
+        """The regularizer without the terms and constraints that users added."""
         return self
 
     def added(self, M: cp.Expression) -> tuple[cp.Expression | None, list[cp.Constraint]]:
-        """The term and the constraints that users added, of the metric as users have it."""
+        """The term (or None) and the constraints that users added, in CVXPY, for the metric ``M`` on the features."""
         return None, []
 
     def added_latex(self, M: str) -> str:
-        """What users added, as a formula that follows others."""
+        """LaTeX of what users added, to be appended to a formula."""
         return ""
 
     def violation(self, M: Array, cone: Cone) -> float:
@@ -231,23 +231,23 @@ class Regularizer(ABC):
         return 0.0
 
     def missed(self, M: Array) -> float:
-        """What ``M`` gains, about, by violating :meth:`constraints` as little as conic solvers do."""
+        """Estimate of what ``M`` gains by violating :meth:`constraints` as little as conic solvers do."""
         return 0.0
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """A metric near ``M`` that keeps constraints of its own, where there are any."""
+        """A metric near ``M`` that satisfies the regularizer's own constraint, if it has one."""
         return M
 
     def change(self, M: Array, other: Array, cone: Cone) -> float:
-        """``|Omega(M') - Omega(M)|`` of a metric so near that it counts as one where ``Omega`` is finite."""
+        """``|Omega(other) - Omega(M)|`` for a metric ``other`` that differs from ``M`` by rounding only."""
         return abs(self.value(other, cone) - self.value(M, cone))
 
     def with_user_terms(self, omega: Regularizer) -> Regularizer:
-        """``omega``, under the constraints and with the terms that users added to this one."""
+        """``omega`` with the constraints and terms that users added to this regularizer."""
         return omega
 
     def change_coordinates(self, linear: Callable[[Array], Array]) -> Regularizer:
-        """The same for metrics in other coordinates, to which ``linear`` takes what it is made of: a prior."""
+        """The regularizer for metrics in other coordinates; ``linear`` maps its prior to them."""
         return self
 
     @abstractmethod
@@ -263,21 +263,21 @@ class Regularizer(ABC):
         return None
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
-        """The same function as ``Omega_0(M) + <A, M> + c``: itself, None and 0, unless solvers know Omega_0 better."""
+        """``(Omega_0, A, c)`` with ``Omega = Omega_0 + <A, .> + c``, for solvers; by default ``(self, None, 0)``."""
         return self, None, 0.0
 
     def gradient(self, M: Array, cone: Cone) -> Array:
-        """A subgradient at ``M``, the gradient where there is one; from the linear and the quadratic part."""
+        """A subgradient at ``M``, the gradient where there is one; by default of a linear plus a quadratic part."""
         quadratic, at = self.quadratic(cone), cone.coordinates(M)
         slope = quadratic @ at if isinstance(quadratic, np.ndarray) else (quadratic or 0.0) * at
         return cone.from_coordinates(self.linear(cone) + slope)
 
     def slope(self, M: Array, move: Array, cone: Cone) -> float:
-        """Slope along ``move`` at ``M``, about."""
+        """Approximate directional derivative at ``M`` along ``move``."""
         return cone.inner(self.gradient(M, cone), move)
 
     def linear(self, cone: Cone) -> Array:
-        """Linear part, in coordinates, of one that is linear plus quadratic plus ``Omega(0)``; from :meth:`weights`."""
+        """Linear part, in coordinates, if Omega is linear plus quadratic plus ``Omega(0)``; from :meth:`weights`."""
         weights = self.weights()
         trace = 0.0 if weights is None else weights.trace
         return cone.coordinates(cone.zeros() if trace == 0.0 else trace * cone.identity())
@@ -285,14 +285,14 @@ class Regularizer(ABC):
     def quadratic(self, cone: Cone) -> float | Array | None:
         """Quadratic part: a multiple of the identity or a matrix in coordinates; None if it is not quadratic.
 
-        From :meth:`weights`; whoever gives neither says that it is not.
+        By default from :meth:`weights`; a class with neither counts as not quadratic.
         """
         weights = self.weights()
         return None if weights is None or weights.norm > 0.0 else float(weights.squared)
 
 
 def of_eigenvalues(N: Array, of: Callable[[Array], Array]) -> Array:
-    """The matrix with a function of its eigenvalues in their place; of weights the function of these."""
+    """Apply ``of`` to the eigenvalues of a symmetric matrix, or to the entries of a vector of weights."""
     if N.ndim == 1:
         return of(N)
     values, vectors = np.linalg.eigh(N)

@@ -24,7 +24,7 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
-#: Unit roundoff; how many roundings of an eigendecomposition metrics that keep a hard budget stay below it.
+#: Unit roundoff, and the multiple of an eigendecomposition's rounding by which repaired metrics stay below a budget.
 U, CAREFUL = 2.0**-53, 4.0
 
 
@@ -86,11 +86,11 @@ class Budget(Regularizer):
 
     @property
     def margin(self) -> tuple[Array, Callable[[Array, Array], Array]]:  # type: ignore[override]
-        """A, and the map to the limit, by ``t weight`` at most."""
+        """A, and the proximal map of the penalty: ``v`` lowered towards the limit by at most ``t weight``."""
         return self.A, lambda v, t: v - np.clip(v - self.limit, 0.0, t * self.weight)
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """Scaled down to keep a hard budget also as it is rounded; itself where it does.
+        """Scale ``M`` down until it keeps a hard budget despite rounding; ``M`` itself where it does.
 
         ``|<A, M> - float| <= gamma_k <|A|, |M|>`` of the k products, as the kernel of certificates bounds it, and a
         metric differs from the square of its factor by a few roundings of its norm.
@@ -105,11 +105,11 @@ class Budget(Regularizer):
         return M * (self.limit / (spent + 2.0 * radius)) if spent + radius > self.limit else M
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
-        """Zero, or the penalty."""
+        """The penalty; zero for a hard budget."""
         return cp.Constant(0.0) if np.isinf(self.weight) else self.weight * cp.pos(self._over(M))
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
-        """The budget, where it is hard."""
+        """``<A, M> <= limit`` for a hard budget; else none."""
         return [self._over(M) <= 0.0] if np.isinf(self.weight) else []
 
     def _over(self, M: cp.Variable) -> cp.Expression:

@@ -1,8 +1,8 @@
-"""Calls of conic solvers: within the time that is left, and without panics.
+"""Calls of conic solvers, limited to the time left and with panics turned into errors.
 
 Solvers written in Rust panic where numbers leave their range, which Python sees as a ``BaseException`` that no handler
-of errors catches. Here it is a failure of that solver like any other; Ctrl-C and the end of the program stay what they
-are.
+of errors catches. Here a panic is a failure of that solver like any other; ``KeyboardInterrupt`` and ``SystemExit``
+pass.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 Found = TypeVar("Found")
 
-#: What CLARABEL is asked for.
+#: Gaps and feasibility that CLARABEL is asked for.
 TIGHT = 1e-10
-#: What is tried in turn where CLARABEL breaks down. Equalities make linear systems that its own regularisation of 1e-8
-#: does not carry; with more of it, which its refinement takes back, it solves others as well. Then less is asked of it.
-#: CVXPY keeps CLARABEL's object and with it the options of the call before: none is left out.
+#: Options tried in turn where CLARABEL breaks down. With equality constraints its default regularisation of 1e-8 can be
+#: too small for its linear systems; a larger one, which its refinement corrects, helps elsewhere too. The last attempts
+#: loosen the tolerances. CVXPY reuses CLARABEL's object with the options of the call before, so each sets all it needs.
 ATTEMPTS: tuple[dict[str, float], ...] = (
     {"static_regularization_constant": 1e-7},
     {"static_regularization_constant": 1e-8},
@@ -32,7 +32,7 @@ ATTEMPTS: tuple[dict[str, float], ...] = (
     {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, "static_regularization_constant": 1e-8},
     {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-8, "static_regularization_constant": 1e-7},
 )
-#: Share of the time left that a solver may take, so that what it leaves can be evaluated.
+#: Fraction of the time left that a solver may take; the rest is for evaluating its result.
 SHARE = 0.9
 #: The options that limit a solver's time, where it has one, by seconds; infinite for no limit.
 TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
@@ -46,13 +46,13 @@ TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """One call: a panic is a ``cvxpy.SolverError``, and what is inaccurate shows in the gap and not in warnings."""
+    """Turn a panic into a ``cvxpy.SolverError``, and silence warnings: inaccuracy shows in the gap."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except BaseException as error:
-        # Its class cannot be imported.
+        # The class of panics cannot be imported, so it is known by its name.
         if type(error).__name__ != "PanicException":
             raise
         raise cp.SolverError(f"it panicked: {error}") from error
@@ -64,17 +64,17 @@ def attempted(
     options: dict[str, Any] | None = None,
     first: int = 0,
 ) -> Found:
-    """What a call of a conic solver returns, of CLARABEL after some attempts with other options.
+    """Return ``call(options)``; CLARABEL is called with each of ``ATTEMPTS`` in turn until a call succeeds.
 
     Parameters
     ----------
     call : callable
-        From the solver's options to what it found; raises ``cvxpy.SolverError`` where that is nothing.
+        Takes the solver's options and returns its result; raises ``cvxpy.SolverError`` if there is none.
     backend : str
     options : dict, optional
-        What it is asked for.
+        Options of every call, such as tolerances.
     first : int
-        The attempt to begin with; 1 is CLARABEL's own regularisation.
+        Index of the first of ``ATTEMPTS``; 1 is CLARABEL's default regularisation.
 
     Raises
     ------
@@ -97,14 +97,14 @@ def attempted(
 
 
 def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
-    """Solve with CLARABEL; returns its dual value less what its dual point lacks, a lower bound as far as it is right.
+    """Solve with CLARABEL and return its dual value less its dual residual, a lower bound if CLARABEL is right.
 
     Minus infinity if the problem is unbounded.
 
     Raises
     ------
     OutOfTime
-        If the time is out; what CLARABEL had then are the values of the variables.
+        If the time is out; the variables then have the values of CLARABEL's last iterate.
     InfeasibleError
         If no metric satisfies the constraints.
     SolverError
@@ -134,7 +134,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
             raise OutOfTime
         if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             raise cp.SolverError(str(raw.status))
-        # Not the objective at the point found, which may be far off where that violates cones.
+        # The dual value: the objective at the primal point may be far off where that violates cones.
         value = float(problem.solution.opt_val) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
         value -= _residual(data, raw)
         return value if np.isfinite(value) else -np.inf
@@ -150,20 +150,20 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
 
 
 def _has_room(problem: cp.Problem) -> bool:
-    """Whether constraints without data have a point, which CLARABEL may miss beside numbers of other sizes."""
+    """Whether the constraints without parameters are feasible, which CLARABEL may miss where scales differ."""
     bare = cp.Problem(cp.Minimize(0), [each for each in problem.constraints if not each.parameters()])
     bare.solve(solver=cp.CLARABEL, **_limit("clarabel"))
     return bool(bare.status == cp.OPTIMAL)
 
 
 def _limit(backend: str) -> dict[str, Any]:
-    """The solver's option for a share of the time left, if it has one."""
+    """Option that limits the solver to ``SHARE`` of the time left; empty if it has no such option."""
     left = SHARE * seconds_left()
     return TIME_LIMITS[backend](left) if backend in TIME_LIMITS else {}
 
 
 def _residual(data: dict[str, Any], raw: Any) -> float:
-    """What a dual point that is not quite feasible may be wrong by, at a metric as large as the one found."""
+    """``|c + A^T z + P x|^T |x|``: by how much an infeasible dual point may overstate the optimum."""
     x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
     slope = data["c"] + data["A"].T @ z
     if "P" in data:

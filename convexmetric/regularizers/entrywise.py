@@ -1,4 +1,4 @@
-r"""The sum of the sizes of all entries, or of those off the diagonal, beside another regularizer (sparse metrics).
+r"""Entrywise l1 norm of the metric, or of its off-diagonal part, added to another regularizer (sparse metrics).
 
 .. math:: \Omega(M) = \omega(M) + \lambda \sum_{(i,j) \in P} |M_{ij} - M_{0,ij}|
    = \max_{|Y| \le \lambda \text{ on } P, \; Y = 0 \text{ elsewhere}} \; \omega(M) + \langle Y, M - M_0 \rangle
@@ -50,11 +50,11 @@ class EntrywiseL1(NormTerm):
         self.diagonal = diagonal
 
     def contents(self) -> tuple[Any, ...]:
-        """The same, and whether the diagonal counts."""
+        """For fingerprints: the constructor's arguments."""
         return *super().contents(), self.diagonal
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The norm beside the other one; of diagonal metrics linear, as no weight is negative, or a trace norm."""
+        """The norm as a summand beside ``rest``; for diagonal metrics a linear term or, with a prior, a trace norm."""
         if not cone.diagonal:
             return self.beside_rest({"kind": "entrywise", "diagonal": self.diagonal}, cone, points)
         if self.centre is not None:
@@ -63,11 +63,11 @@ class EntrywiseL1(NormTerm):
         return replace(rest, arrays=rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
 
     def only_slope(self, cone: Cone) -> Array | None:
-        """Lambda for every weight of a diagonal metric, which is not negative; None of a distance to a prior."""
+        """``lambda`` for every weight of a diagonal metric, where the norm is linear; None if there is a prior."""
         return self._weights(cone) if cone.diagonal and self.centre is None else None
 
     def _weights(self, cone: Cone) -> Array:
-        """Lambda on P, else zero."""
+        """``lambda`` on P, zero elsewhere."""
         weights = np.full(cone.shape, self.reg)
         return weights if self.diagonal or cone.diagonal else weights - np.diag(weights.diagonal())
 
@@ -76,15 +76,15 @@ class EntrywiseL1(NormTerm):
         return float(np.sum(self._weights(cone) * np.abs(N)))
 
     def slopes(self, N: Array, cone: Cone) -> Array:
-        """Signs times ``reg``."""
+        """``reg * sign(N)`` on P, zero elsewhere."""
         return self._weights(cone) * np.sign(N)
 
     def dual_norm(self, Y: Array, cone: Cone) -> float:
-        """The largest size of an entry that counts."""
+        """Largest absolute value of the entries on P."""
         return float(np.abs(np.where(self._weights(cone) > 0.0, Y, 0.0)).max())
 
     def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
-        """Entries clipped."""
+        """Clip the entries on P to ``[-reg, reg]``, and set the others to zero."""
         weights = self._weights(cone)
         return np.clip(Y, -weights, weights)
 

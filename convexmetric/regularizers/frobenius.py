@@ -5,8 +5,8 @@ r"""The Frobenius (Hilbert-Schmidt) norm, not squared (paper 4).
 
 A dual point S is made feasible by the largest :math:`\theta \le 1` with :math:`f(\theta) = \|[\theta S - G]_+\|_F \le
 \lambda`. Without G that is closed form. With it f is convex, so that :math:`f(\tau \theta) \le (1 - \tau) f(0) + \tau
-f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method comes down to the root from above, and this inequality
-makes up for what it leaves.
+f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method descends to the root from above, and this inequality
+turns its last iterate into a feasible theta.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import NormWeights
 from convexmetric.regularizers.weighted import WeightedRegularizer
 
-#: Newton steps for theta, and how near to the norm they need to come.
+#: Maximal number of Newton steps for theta, and their relative accuracy for ``f(theta) = reg``.
 STEPS, NEAR = 20, 1e-11
 
 
@@ -31,7 +31,7 @@ class Frobenius(WeightedRegularizer):
     """``reg * ||M||_F``."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight."""
+        """Table of the Frobenius norm with its weight."""
         return self.weighed("frobenius")
 
     def value(self, M: Array, cone: Cone) -> float:
@@ -52,7 +52,7 @@ class Frobenius(WeightedRegularizer):
         return -np.inf if theta is None else theta * value
 
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = NEAR) -> float | None:
-        """The largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, less ``near``; None if none is found."""
+        """Largest theta in [0, 1] with ``||[theta S - G]_+|| <= reg``, to accuracy ``near``; None if none is found."""
         theta = 1.0
         for _ in range(STEPS):
             positive = cone.project(theta * S - G)
@@ -66,7 +66,7 @@ class Frobenius(WeightedRegularizer):
         least = norm_of(cone.project(-G))
         if least <= self.reg:
             return theta * (self.reg - least) / (norm - least)
-        # The feasible theta do not reach down to 0, but longer and longer steps may come among them.
+        # theta = 0 is infeasible; steps down whose length doubles may still find a feasible theta.
         if slope <= 0.0:
             return None
         step = max(norm - self.reg, np.finfo(float).eps * norm) * norm / slope

@@ -22,7 +22,7 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer, of_eigenvalues
 
-#: Share of the largest eigenvalue at which the smallest one may be rounding.
+#: Fraction of the largest eigenvalue up to which the smallest one may be rounding.
 SINGULAR = 1e-13
 NOT_DEFINITE = "prior must be positive definite (diagonal metrics: weights above zero), or no metric is near it"
 
@@ -53,7 +53,7 @@ class LogDet(Regularizer):
         if not (np.isfinite(self.prior).all() and (self.prior.ndim == 2 or (self.prior > 0.0).all())):
             raise InputError(NOT_DEFINITE)
         try:
-            # Of weights the factor is their roots.
+            # The factor of a vector of weights is their square roots.
             factor = np.linalg.cholesky(self.prior) if self.prior.ndim == 2 else np.sqrt(self.prior)
         except np.linalg.LinAlgError as error:
             raise InputError(NOT_DEFINITE) from error
@@ -61,7 +61,7 @@ class LogDet(Regularizer):
         self.inverse_L: Array = np.asarray(np.linalg.inv(factor) if factor.ndim == 2 else 1.0 / factor, np.float64)
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight, and a root of the inverse of the prior.
+        """Table of the divergence with its weight, and a root of the inverse of the prior.
 
         Raises
         ------
@@ -107,13 +107,13 @@ class LogDet(Regularizer):
         )
 
     def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array:
-        """``<S, M T M> / reg``, by a root of M."""
+        """``<S_i, M S_j M> / reg`` for all rows, by a Cholesky factor of M."""
         root = np.linalg.cholesky(M) if M.ndim == 2 else np.sqrt(M)
         moved = (root.T @ rows @ root if M.ndim == 2 else root * rows * root).reshape(len(rows), -1)
         return moved @ moved.T / self.reg
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
-        """In exponential cones, and semidefinite ones for a matrix."""
+        """CVXPY expression in exponential cones and, for matrices, semidefinite ones."""
         linear = cp.sum(cp.multiply(_between(self.inverse_L, cone.identity()), M))
         log_det = cp.log_det(M) if M.ndim == 2 else cp.sum(cp.log(M))
         of_prior = 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
@@ -130,7 +130,7 @@ class LogDet(Regularizer):
 
 
 def _between(L: Array, S: Array) -> Array:
-    """``L^T S L``; of weights the products."""
+    """``L^T S L``, exactly symmetric; ``L S L`` entrywise for weights."""
     if S.ndim == 1:
         return L * S * L
     product = L.T @ S @ L

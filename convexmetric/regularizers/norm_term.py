@@ -1,12 +1,12 @@
-r"""A norm of the metric, or of its distance to a prior, beside another regularizer.
+r"""A norm of the metric, or of its distance to a prior, added to another regularizer.
 
 .. math:: \Omega(M) = \omega(M) + \lambda \|M - M_0\|
    = \max_{\|Y\|_* \le \lambda} \; \omega(M) + \langle Y, M \rangle - \langle Y, M_0 \rangle
 
-with the dual norm: the Frobenius norm is its own, that of the trace norm is the largest eigenvalue in size, that of a
-sum of sizes is the largest size. So any such Y is a linear term for a problem with omega alone, whose bounds less
-:math:`\langle Y, M_0 \rangle` are bounds here. What a norm has to say is the projection on that ball. A good Y is found
-by :mod:`convexmetric.regularizers.splitting`; the bound is made by omega from whatever Y is in the ball.
+with the dual norm: the Frobenius norm is its own dual, that of the trace norm is the spectral norm, that of the
+entrywise l1 norm is the largest absolute entry. Any Y in the dual ball is a linear term for a problem with omega alone,
+and bounds of that problem less :math:`\langle Y, M_0 \rangle` are bounds of this one. A norm has to define the
+projection onto its dual ball. :mod:`convexmetric.regularizers.splitting` finds a good Y; the bound is valid for any.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from convexmetric.regularizers.base import Grade, Regularizer, of_eigenvalues
 from convexmetric.regularizers.splitting import Splitting
 from convexmetric.regularizers.zero import Zero
 
-#: Steps of a search for Y at most, and those between two looks at its bound.
+#: Maximal number of splitting steps in the search for Y, and steps between two evaluations of its bound.
 STEPS, LOOK_EVERY = 4_000, 50
-#: It ends where the bound is this near to what a metric costs, relatively.
+#: Relative gap between the bound and the cost of a metric at which the search ends.
 NEARLY = 1e-9
-#: Looks without a better bound after which it ends, too.
+#: Evaluations in a row without a better bound after which the search ends as well.
 IDLE = 8
-#: Distance of dual points, relatively, up to which one's Y is not searched for again.
+#: Relative distance to the last dual point up to which its Y is used again without a search.
 SAME = 1e-8
 
-#: A bound, slopes that prove it, one a norm, and the share of the dual point beside them.
+#: A bound, the Y that prove it (one per norm), and the scaling theta of the dual point.
 _Proven = tuple[float, list[Array], float]
 
 
 class NormTerm(Regularizer):
-    """``rest(M) + reg * ||M - M0||``; what derives from it names the norm.
+    """``rest(M) + reg * ||M - M0||``; subclasses define the norm.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ class NormTerm(Regularizer):
 
     @abstractmethod
     def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
-        """The nearest point of the ball ``||Y||_* <= reg`` of the dual norm: slopes of :meth:`norm` are its points."""
+        """Projection onto the ball ``||Y||_* <= reg`` of the dual norm, the subgradients of :meth:`norm` at zero."""
 
     @abstractmethod
     def dual_ball_identity(self, cone: Cone) -> Array:
-        """A multiple of the identity in that ball; zero where the norm does not hold the diagonal."""
+        """A multiple of the identity in the dual ball; zero if the norm ignores the diagonal."""
 
     @abstractmethod
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
@@ -99,15 +99,15 @@ class NormTerm(Regularizer):
 
     @property
     def grade(self) -> Grade:  # type: ignore[override]
-        """Grade of the other regularizer."""
+        """Grade of ``rest``."""
         return self.rest.grade
 
     def contents(self) -> tuple[Any, ...]:
-        """For fingerprints: what it was given; its prior may be that of the other one."""
+        """For fingerprints: weight, ``rest`` and M0 (not ``prior``, which may be that of ``rest``)."""
         return self.reg, self.rest, self.centre
 
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
-        """A kind of the file format with weight and prior, as the first summand beside those of the other one."""
+        """A norm of the file format, with weight and prior, as the first summand before those of ``rest``."""
         prior = {} if self.centre is None else {"prior": True}
         own = Described(
             {**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": symmetric(self.centre)}
@@ -123,7 +123,7 @@ class NormTerm(Regularizer):
         return Described(table, named | linear, tuple(each), rest.constant)
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """The Y that prove the most, one a norm, and what is beside the norms has to give with them."""
+        """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms."""
         found, (_, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
         moved = sum(found, linear if G is None else linear + G)
         rest = base.hints(value, S, moved, cone, hint)
@@ -138,30 +138,30 @@ class NormTerm(Regularizer):
         return self.rest.value(M, cone) + self.norm(self._away(M), cone)
 
     def size(self, M: Array, cone: Cone) -> float:
-        """Size of the metric and of the prior."""
+        """Size of ``rest``, plus the norms of ``M`` and of the prior."""
         prior = 0.0 if self.centre is None else self.norm(self.centre, cone)
         return self.rest.size(M, cone) + self.norm(M, cone) + prior
 
     def gradient(self, M: Array, cone: Cone) -> Array:
-        """A subgradient: that of the other one and that of the norm."""
+        """Sum of subgradients of ``rest`` and of the norm."""
         return self.rest.gradient(M, cone) + self.slopes(self._away(M), cone)
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """The best that the other one proves with a linear term Y more, less ``<Y, M0>``."""
+        """The best bound of ``rest`` with a linear term ``Y`` added to G, less ``<Y, M0>``."""
         return self._best(value, S, G, cone, hint)[0]
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
-        """Itself, unless it is linear, before those that the other one has."""
+        """The chain of ``rest`` with this norm in front, or with its Y added to the linear part where it is linear."""
         terms, base, linear = self.rest.chain(cone)
         only = self.only_slope(cone)
         return ([self, *terms], base, linear) if only is None else (terms, base, linear + only)
 
     def only_slope(self, cone: Cone) -> Array | None:
-        """Y where the norm is linear on the cone; else None."""
+        """The Y with ``norm(M) = <Y, M>`` on the cone, if there is one; else None."""
         return None
 
     def _best(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> _Proven:
-        """The best bound found, the Y that prove it, one a norm, and the share of S."""
+        """The best bound found, the Y that prove it (one per norm), and the scaling theta of S."""
         terms, base, linear = self.chain(cone)
         G = linear if G is None else G + linear
         if not terms:
@@ -170,9 +170,10 @@ class NormTerm(Regularizer):
         room, paid = sum(identities, cone.zeros()), self._paid(terms, identities, cone)
 
         def proven(slopes: list[Array], share: float = 1.0) -> _Proven:
-            """Either S is shrunk, or a share of it and the slopes move together, towards zero and to multiples of I.
+            """The better of two bounds: S shrunk with fixed slopes, or ``theta S`` and the slopes shrunk together.
 
-            Where omega is finite only up to a cone, rounding may leave that one, and the way back is short.
+            The second shrinks slopes towards multiples of I. Where a conjugate is finite only on a set, rounding may
+            leave that set, and this leads back on a short way.
             """
             total, cost = sum(slopes, cone.zeros()), self._paid(terms, slopes, cone)
             plain = base.bound(value, S, G + total, cone, hint) - cost
@@ -198,14 +199,14 @@ class NormTerm(Regularizer):
 
     @staticmethod
     def _paid(terms: list[NormTerm], slopes: list[Array], cone: Cone) -> float:
-        """``<Y, M0>`` of all norms."""
+        """Sum of ``<Y, M0>`` over all norms."""
         pairs = zip(terms, slopes, strict=True)
         return sum(cone.inner(Y, term.centre) for term, Y in pairs if term.centre is not None)
 
     def _searched(
         self, value: float, S: Array, G: Array, cone: Cone, hint: Array, best: _Proven, proven: Callable[..., _Proven]
     ) -> _Proven:
-        """The best, also of Y by splitting of ``max(0, v - <S, M>) + <G, M> + Omega(M)``, begun at hint and best."""
+        """Improve ``best`` by Y from splitting ``max(0, v - <S, M>) + <G, M> + Omega(M)``, begun at hint and best."""
         terms, base, _ = self.chain(cone)
 
         def prox(s: Array, t: Array) -> Array:
@@ -238,15 +239,15 @@ class NormTerm(Regularizer):
         return best
 
     def violation(self, M: Array, cone: Cone) -> float:
-        """As the other one."""
+        """Violation of the constraints of ``rest``."""
         return self.rest.violation(M, cone)
 
     def missed(self, M: Array) -> float:
-        """As the other one."""
+        """Estimate of what ``M`` gains by violating the constraints of ``rest``."""
         return self.rest.missed(M)
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """As the other one."""
+        """A metric near ``M`` that satisfies the constraint of ``rest``."""
         return self.rest.repair(M, cone)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
@@ -254,7 +255,7 @@ class NormTerm(Regularizer):
         return self.rest.expression(M, cone) + self.norm_expression(self._away(M), cone)
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
-        """Constraints of the other regularizer."""
+        """Constraints of ``rest``."""
         return self.rest.constraints(M, cone)
 
     def latex(self, M: str) -> str:
@@ -273,10 +274,10 @@ class NormTerm(Regularizer):
 
 
 class Distance(NormTerm):
-    """``reg * ||M - M0||_F``, and perhaps another regularizer."""
+    """``rest(M) + reg * ||M - M0||_F``."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The norm beside the other one."""
+        """The Frobenius norm as a summand beside ``rest``."""
         return self.beside_rest({"kind": "frobenius"}, cone, points)
 
     def norm(self, N: Array, cone: Cone) -> float:
@@ -293,12 +294,12 @@ class Distance(NormTerm):
         return norm_of(Y)
 
     def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
-        """Scaled down."""
+        """Scale ``Y`` down to norm ``reg`` if it is longer."""
         size = norm_of(Y)
         return Y if size <= self.reg else self.reg / size * Y
 
     def dual_ball_identity(self, cone: Cone) -> Array:
-        """Point inside the ball of the norm ``reg``."""
+        """``reg / sqrt(d) I``, of norm ``reg``."""
         return self.reg / np.sqrt(cone.d) * cone.identity()
 
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
@@ -314,7 +315,7 @@ class Distance(NormTerm):
         return f"{self.reg:g} ||{M}||_F"
 
     def change_coordinates(self, linear: Callable[[Array], Array]) -> Distance:
-        """The same of metrics in other coordinates."""
+        """The distance for metrics in other coordinates, to which ``linear`` maps the prior."""
         return (
             self
             if self.centre is None
@@ -323,13 +324,13 @@ class Distance(NormTerm):
 
 
 class TraceDistance(NormTerm):
-    """``reg`` times the sum of the sizes of the eigenvalues of ``M - M0``, and perhaps another regularizer.
+    """``rest(M) + reg * ||M - M0||_*``, with the trace norm: the sum of the absolute eigenvalues.
 
-    The metric differs from the prior in few directions; of diagonal metrics in few weights.
+    It favours metrics that differ from the prior by a matrix of low rank, or in few weights.
     """
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The norm beside the other one."""
+        """The trace norm as a summand beside ``rest``."""
         return self.beside_rest({"kind": "trace norm"}, cone, points)
 
     def norm(self, N: Array, cone: Cone) -> float:
@@ -337,15 +338,15 @@ class TraceDistance(NormTerm):
         return self.reg * float(np.abs(cone.spectrum(N)).sum())
 
     def slopes(self, N: Array, cone: Cone) -> Array:
-        """``reg`` times the signs of the eigenvalues."""
+        """``reg`` times the matrix sign of N."""
         return of_eigenvalues(N, lambda values: self.reg * np.sign(values))
 
     def dual_norm(self, Y: Array, cone: Cone) -> float:
-        """The largest eigenvalue in size."""
+        """Spectral norm: the largest absolute eigenvalue."""
         return float(np.abs(cone.spectrum(Y)).max())
 
     def project_dual_ball(self, Y: Array, cone: Cone) -> Array:
-        """Eigenvalues clipped, where one is too large."""
+        """Clip the eigenvalues to ``[-reg, reg]``."""
         if self.dual_norm(Y, cone) <= self.reg:
             return Y
         return of_eigenvalues(Y, lambda values: np.clip(values, -self.reg, self.reg))
@@ -367,7 +368,7 @@ class TraceDistance(NormTerm):
         return f"{self.reg:g} ||{M}||_*"
 
     def change_coordinates(self, linear: Callable[[Array], Array]) -> TraceDistance:
-        """The same of metrics in other coordinates."""
+        """The distance for metrics in other coordinates, to which ``linear`` maps the prior."""
         return (
             self
             if self.centre is None

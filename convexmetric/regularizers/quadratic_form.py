@@ -22,7 +22,7 @@ from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
 
-#: Changes of the active set before the best bound so far must do.
+#: Maximal number of changes of the active set.
 ROUNDS = 30
 
 
@@ -74,7 +74,7 @@ class QuadraticForm(Regularizer):
         return form
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """L by A, by the points where it is their square entry by entry (a kernel matrix), or as it is."""
+        """L stated by A, by the points if it is their entrywise square (points a kernel matrix), or as a matrix."""
         table = {"kind": "quadratic form"}
         if self.A is not None:
             return Described(table | {"of": "gram of A"}, {"gram_of": self.A})
@@ -100,10 +100,10 @@ class QuadraticForm(Regularizer):
         return value - 0.5 * square
 
     def sharpened(self, S: Array, G: Array | None, hint: Array) -> Array:
-        """Towards the minimiser of ``1/2 w^T L w - <S - G, w>``, whose bound is the best: active sets, from the hint.
+        """Active-set steps from ``hint`` to the minimiser of ``1/2 w^T L w - <S - G, w>`` over ``w >= 0``.
 
-        There ``L w >= S - G``, with equality where w is positive. A bound made at the best metric may be far worse
-        when that is not the one the dual point belongs to.
+        It gives the best bound: there ``L w >= S - G``, with equality where w is positive. The bound at the best metric
+        may be far worse, if the dual point belongs to another one.
         """
         target = S if G is None else S - G
         ridge = 1e-14 * max(float(self.L.diagonal().max()), np.finfo(float).tiny)

@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 #: Over-relaxation.
 ALPHA = 1.7
-#: The first step after which rho is balanced; it is again after twice as many.
+#: Steps after which rho is first balanced; the number doubles each time.
 FIRST = 5
 #: The factor by which rho changes at most, and below which it stays.
 FARTHEST, NEAREST = 100.0, 1.5
-#: Steps that are combined, and what is added to the diagonal of their products, as a share of it.
+#: Steps combined by the acceleration, and the relative ridge on the Gram matrix of their residuals.
 MEMORY, RIDGE = 20, 1e-12
-#: A combination after which copies differ by so much more than ever before is given up.
+#: An accelerated step is given up if its residual is above the least one so far by this factor.
 WORSE = 2.0
 
 
 class Splitting:
-    """The state of one splitting.
+    """State of one run of Douglas-Rachford splitting.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Splitting:
     rows : (T, cone.size) array or sparse matrix
         D in coordinates.
     prox : callable
-        Of f, at margins with a step length for each.
+        ``prox(s, t)``, the proximal map of f at margins s with step lengths t.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Splitting:
     ) -> None:
         self.terms, self.base, self.cone, self.linear, self.prox = terms, base, cone, linear, prox
         size = norm_of(rows.data if sp.issparse(rows) else rows) / np.sqrt(max(1, rows.shape[0]))
-        #: Margins are in units in which rows are of size one, as those of the other copies are.
+        #: Factors of the margins, such that rows of D have norm one on average, like the other copies.
         self.units = np.full(rows.shape[0], 1.0 / size if size > 0.0 else 1.0)
         if base.margin is not None:
             A, last = cone.coordinates(base.margin[0])[None], base.margin[1]
@@ -92,7 +92,7 @@ class Splitting:
         self.steps, self.due, self.rho = 0, FIRST, 1.0
 
     def start(self, M: Array, multipliers: Array, slopes: Sequence[Array], base: Array) -> None:
-        """Begin at a metric, with multipliers of f, slopes of the norms, and one of omega."""
+        """Begin at a metric M with multipliers of f, slopes of the norms, and a slope ``base`` of omega."""
         multipliers = np.append(multipliers, np.zeros(self.units.size - multipliers.size))
         cone = self.cone
         parts = np.array([cone.coordinates(part) for part in (base, *slopes)])
@@ -105,7 +105,7 @@ class Splitting:
         self.least = np.inf
 
     def run(self, steps: int) -> None:
-        """Some steps, or one where the time is out.
+        """Take ``steps`` steps; at least one, and no more once the time is out.
 
         Sets the metric ``M`` of the cone, ``multipliers`` of f there and ``slopes`` of the norms.
         """
@@ -115,7 +115,7 @@ class Splitting:
             if self.steps == self.due:
                 self._balance(z, apart)
             elif self.memory and norm_of(apart) > WORSE * self.least:
-                # Too far: on from the last plain step, which is never wrong.
+                # The accelerated step went too far: go on from the last plain one.
                 self.v, self.memory, self.least = self.memory[-1][0], [], np.inf
             else:
                 self.v = self._accelerated(self.v + ALPHA * apart, apart)
@@ -124,7 +124,7 @@ class Splitting:
                 break
 
     def _step(self) -> tuple[Array, Array]:
-        """The copies z of all parts at v, and how far those that agree are from them."""
+        """The copies ``z = prox(v)``, and ``A x - z`` for the metric x that fits ``2 z - v`` best."""
         cone, units, time, T = self.cone, self.units, 1.0 / self.rho, self.units.size
         metrics = self.v[T:].reshape(-1, cone.size)
         s = units * self.prox(self.v[:T] / units, time / units**2)
@@ -143,7 +143,7 @@ class Splitting:
         return z, np.concatenate([self.rows @ x, np.tile(x, len(metrics))]) - z
 
     def _agreed(self, margins: Array, total: Array) -> Array:
-        """The metric, in coordinates, whose copies are nearest to margins and to metrics of that sum."""
+        """The metric x, in coordinates, nearest in least squares to ``margins`` and to copies that sum to ``total``."""
         right = self.columns @ margins + total
         if not self.wide:
             return np.asarray(la.cho_solve(self.factor, right, check_finite=False))
@@ -151,7 +151,7 @@ class Splitting:
         return np.asarray((right - self.columns @ inner) / self.copies)
 
     def _accelerated(self, following: Array, apart: Array) -> Array:
-        """The combination of the last plain steps whose copies differ least, were they linear (Anderson 1965)."""
+        """Anderson acceleration (1965): combine the last plain steps for the least residual of a linear model."""
         self.memory = [*self.memory[-MEMORY:], (following, apart)]
         self.least = min(self.least, norm_of(apart))
         if len(self.memory) == 1:
@@ -167,7 +167,7 @@ class Splitting:
         return following
 
     def _balance(self, z: Array, apart: Array) -> None:
-        """Change rho so that copies disagree, relatively, about as much as slopes still change."""
+        """Change rho so that the relative residual of the copies is about the relative change of the slopes."""
         self.due *= 2
         left = self.v - z
         sizes = norm_of(apart), norm_of(z), norm_of(z - self.before), norm_of(left)
@@ -178,6 +178,6 @@ class Splitting:
         if 1.0 / NEAREST < factor < NEAREST:
             self.v = self.v + ALPHA * apart
             return
-        # Slopes stay what they are.
+        # Keeps the slopes rho (v - z).
         self.rho *= factor
         self.v, self.memory, self.least = z + left / factor, [], np.inf

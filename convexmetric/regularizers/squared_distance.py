@@ -1,4 +1,4 @@
-r"""The squared Frobenius distance to a metric that is known before, the prior.
+r"""The squared Frobenius distance to a given metric, the prior.
 
 .. math:: \Omega(M) = \frac{\lambda}{2} \|M - M_0\|_F^2, \qquad
    \Omega^*_K(S) = \langle S, N \rangle - \frac{\lambda}{2} \|N - M_0\|_F^2, \quad N = [M_0 + S / \lambda]_+
@@ -29,12 +29,12 @@ from convexmetric.regularizers.norm_term import Distance, TraceDistance
 from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
 
-#: By how much a prior may miss the cone, relative to its size, as rounding.
+#: Relative distance of a prior to the cone that counts as rounding.
 OFF_CONE = 1e-9
 
 
 def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> Regularizer:
-    """A norm of the metric as that of its distance to a prior: ``"identity"``, or a metric of the cone.
+    """Replace a norm of the metric by that of its distance to a prior: ``"identity"``, or a metric of the cone.
 
     The squared norm becomes a :class:`SquaredDistance`, the Frobenius norm a :class:`Distance`, and a trace, the sum of
     the eigenvalues, a :class:`TraceDistance`.
@@ -90,11 +90,11 @@ class SquaredDistance(Regularizer):
         self.reg, self.prior = float(reg), np.asarray(prior, dtype=np.float64)
 
     def contents(self) -> tuple[Any, ...]:
-        """For fingerprints: what it was given."""
+        """For fingerprints: the constructor's arguments."""
         return self.reg, self.prior
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight and the prior."""
+        """Table of the squared norm with weight and prior."""
         table = {"kind": "squared frobenius", "weight": self.reg, "prior": True}
         return Described(table, {"prior": symmetric(self.prior)})
 
@@ -106,9 +106,9 @@ class SquaredDistance(Regularizer):
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         """Attained at ``[M0 + S / reg]_+``.
 
-        Where the prior is stronger than S, rounding of that metric alone may cost more than all that S gains. Its dual
-        is taken there, ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z``, which no Z of the cone brings below the
-        maximum; it is attained at ``Z = reg [-(M0 + S / reg)]_+``.
+        Where ``reg M0`` is larger than S, rounding of that metric may cost more than all that S gains. The value is
+        then that of the dual problem: ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z`` is no less than the maximum
+        for any Z of the cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``.
         """
         W = self.prior + S / self.reg
         if norm_of(S) > self.reg * norm_of(self.prior):
@@ -133,7 +133,7 @@ class SquaredDistance(Regularizer):
         return self.reg
 
     def change_coordinates(self, linear: Callable[[Array], Array]) -> SquaredDistance:
-        """The same of metrics in other coordinates."""
+        """The distance for metrics in other coordinates, to which ``linear`` maps the prior."""
         return SquaredDistance(self.reg, linear(self.prior))
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:

@@ -21,7 +21,7 @@ class SquaredFrobenius(WeightedRegularizer):
     """``reg / 2 * ||M||_F^2``."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight."""
+        """Table of the squared norm with its weight."""
         return self.weighed("squared frobenius")
 
     def value(self, M: Array, cone: Cone) -> float:
@@ -36,7 +36,7 @@ class SquaredFrobenius(WeightedRegularizer):
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""
-        # The weight before the square: either alone may be no float.
+        # Divide before squaring: the square or the weight alone may leave the range of floats.
         root = norm_of(cone.project(S if G is None else S - G)) / sqrt(self.reg)
         if G is None and root * root > value:
             return 0.5 * (value / root) * (value / root) if value > 0.0 else 0.0

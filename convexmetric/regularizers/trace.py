@@ -24,7 +24,7 @@ class Trace(WeightedRegularizer):
     """``reg * tr M``; on diagonal metrics the sum of the weights."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its weight."""
+        """Table of the trace with its weight."""
         return self.weighed("trace")
 
     def value(self, M: Array, cone: Cone) -> float:
@@ -32,7 +32,7 @@ class Trace(WeightedRegularizer):
         return self.reg * cone.trace(M)
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """Shrink S until ``lambda_max(theta S - G) <= reg``; that is closed form for ``G = 0``."""
+        """``theta v`` at the best theta with ``lambda_max(theta S - G) <= reg``; in closed form for ``G = 0``."""
         if G is None:
             top = cone.largest(S)
             theta = 1.0 if top <= self.reg else self.reg / top

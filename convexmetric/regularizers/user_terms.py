@@ -4,13 +4,13 @@ With a set :math:`\mathcal{U}` of constraints and a convex term h, both written 
 
 .. math:: \Omega'(M) = \Omega(M) + h(M) \text{ for } M \in \mathcal{U}, \text{ else } \infty
 
-A dual point of a nonnegative risk says :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, made by our own oracle, and
+A dual point of a nonnegative risk gives :math:`R(M) \ge \max(0, v - \langle S, M \rangle)`, by the risk's oracle, and
 
 .. math:: \min_{M \in K \cap \mathcal{U}} \; \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega(M) + h(M)
 
-bounds the optimum from below. This minimum involves no data; what it is cannot be known without knowing what the user
-wrote, so that it is taken from a conic solver: the *dual* value that CLARABEL reports. That, and how exactly the
-constraints hold, is the part of the bounds that rests on the conic solver: they are of grade *conic*.
+bounds the optimum from below. This minimum involves no data, but has no closed form for arbitrary h and
+:math:`\mathcal{U}`: it is bounded by the *dual* value that CLARABEL reports. For this value, and for how exactly the
+constraints hold, bounds rest on the conic solver: they are of grade *conic*.
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
 constraint by more than ``TOLERANCE`` times the size of the numbers compared, or of 1 or the metric's largest entry,
@@ -43,7 +43,7 @@ ExtraObjective = Callable[["cp.Expression"], Any]
 
 #: By how much a metric may violate a constraint, relative to the numbers compared or to 1.
 TOLERANCE = 1e-7
-#: Share of the way along which the slope of a term is taken.
+#: Step of the difference quotient for the slope of a term, as a fraction of the move.
 STEP = 1e-4
 
 
@@ -57,7 +57,7 @@ class SubjectTo(Regularizer):
     Parameters
     ----------
     omega : Regularizer
-        What the problem has already; with terms of a user's own, these stay.
+        The problem's regularizer; constraints and terms that users added to it before are kept.
     cone : Cone
     constraints : callable, optional
         From the metric in CVXPY (a symmetric matrix, or a vector of weights) to a list of constraints.
@@ -100,7 +100,7 @@ class SubjectTo(Regularizer):
         for parameter in cp.Problem(cp.Minimize(self.term), self.own).parameters():
             if parameter.value is None:
                 raise InputError(f"the CVXPY parameter {parameter.name()} in your constraints or term has no value")
-        #: Constraints with variables of their own, and the others, which are evaluated as they are.
+        #: Constraints with variables besides the metric; in ``plain``, those that can be evaluated at the metric.
         self.joint = [each for each in self.own if self._has_others(each)]
         self.plain = [each for each in self.own if not self._has_others(each)]
         self.elsewhere = bool(self.joint) or self._has_others(self.term)
@@ -121,22 +121,22 @@ class SubjectTo(Regularizer):
 
     @property
     def base(self) -> Regularizer:
-        """What it was before users added to it."""
+        """The regularizer without the terms and constraints that users added."""
         return self.omega
 
     def added(self, M: cp.Expression) -> tuple[cp.Expression | None, list[cp.Constraint]]:
-        """The user's terms, added up, and constraints."""
+        """Sum of the users' terms (None if there are none), and all of their constraints."""
         terms = [_scalar(given, M) for _, given in self.given if given is not None]
         constraints = [each for given, _ in self.given if given is not None for each in _listed(given, M)]
         return (sum(terms[1:], terms[0]) if terms else None), constraints
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
-        """As what it was before, under the same constraints and with the same terms."""
+        """Split of the regularizer below, with the users' constraints and terms kept on ``Omega_0``."""
         omega, linear, constant = self.omega.split(cone)
         return (self if omega is self.omega else self.with_user_terms(omega)), linear, constant
 
     def with_user_terms(self, omega: Regularizer) -> Regularizer:
-        """The same constraints and terms with another regularizer."""
+        """``omega`` with the constraints and terms of this regularizer."""
         made = self.omega.with_user_terms(omega)
         for constraints, extra in self.given:
             made = SubjectTo(
@@ -156,11 +156,11 @@ class SubjectTo(Regularizer):
         return self.omega, sp.csr_array(data["A"], dtype=np.float64), *arrays, sizes, powers
 
     def value(self, M: Array, cone: Cone) -> float:
-        """``Omega(M) + h(M)``; infinite outside the constraints, by more than the tolerance, and where h is none."""
+        """``Omega(M) + h(M)``; infinite if constraints are violated beyond the tolerance, or h has no value."""
         return self.omega.value(M, cone) + self._term_at(M) if self._inside(M) else np.inf
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """As what it was before."""
+        """A metric near ``M`` that satisfies the constraint of ``Omega``; the users' constraints are not repaired."""
         return self.omega.repair(M, cone)
 
     def change(self, M: Array, other: Array, cone: Cone) -> float:
@@ -173,16 +173,16 @@ class SubjectTo(Regularizer):
         return max(max(map(_violation, self.plain), default=0.0), self._distance(M))
 
     def missed(self, M: Array) -> float:
-        """What ``M`` gains by violating constraints, about: violations times the multipliers at the last bound."""
+        """Estimate of what ``M`` gains by violating constraints: violations times the multipliers at the last bound."""
         if not self.multipliers:
             return 0.0
-        # For the variables of the user's own that it finds.
+        # Sets the values of the users' own variables.
         self._distance(M)
         self.M.save_value(M)
         return sum(_product(multipliers, each) for multipliers, each in zip(self.multipliers, self.own, strict=True))
 
     def _inside(self, M: Array) -> bool:
-        # At zero constraints show the numbers that they compare with, also where these stand on the left.
+        # At the metric zero, the arguments of a constraint are the constants that it compares with.
         self.M.save_value(self.cone.zeros())
         least = min(1.0, float(np.abs(M).max()))
         sizes = [max(least, _size(each)) for each in self.plain]
@@ -193,7 +193,7 @@ class SubjectTo(Regularizer):
         return self._distance(M) <= TOLERANCE * max(1.0, float(np.abs(M).max()))
 
     def _distance(self, M: Array) -> float:
-        """To the nearest metric for which constraints with variables of their own have values for them."""
+        """Entrywise distance to the nearest metric at which some value of the other variables satisfies ``joint``."""
         if not self.joint:
             return 0.0
         program, P, width = self._nearest
@@ -217,7 +217,7 @@ class SubjectTo(Regularizer):
         return np.inf if np.isnan(value) else value
 
     def _pin(self, M: Array) -> tuple[float, Array]:
-        """``h(M)`` and a subgradient by a conic program in which the metric is held."""
+        """``h(M)`` and a subgradient, by a conic program with the metric fixed."""
         program, P, width, held = self._pinned
         P.value, width.value = M, 2.0 * self._distance(M) + (1e-9 if self.joint else 0.0)
         value = max(solve_conic(program), float(program.value))
@@ -234,7 +234,7 @@ class SubjectTo(Regularizer):
         return cp.Problem(cp.Minimize(self.term), [held, cp.abs(off) <= width, *self.joint]), P, width, held
 
     def gradient(self, M: Array, cone: Cone) -> Array:
-        """A subgradient of ``Omega + h`` at ``M``, which is one of it under the constraints as well."""
+        """A subgradient of ``Omega + h`` at ``M``; where the constraints hold also of ``Omega'``."""
         slope = self.omega.gradient(M, cone)
         if not self.term.variables() and not self.joint:
             return slope
@@ -242,7 +242,7 @@ class SubjectTo(Regularizer):
         return slope + (0.5 * (own + own.T) if own.ndim == 2 else own)
 
     def slope(self, M: Array, move: Array, cone: Cone) -> float:
-        """Slope along ``move`` at ``M``, that of the term by a difference."""
+        """Directional derivative at ``M`` along ``move``; that of the term by a difference quotient."""
         ahead = self._term_at(M + STEP * move) - self._term_at(M)
         return self.omega.slope(M, move, cone) + ahead / STEP
 
@@ -339,13 +339,13 @@ def _called(function: Callable[..., Any], M: cp.Expression, name: str) -> Any:
 
 
 def _violation(constraint: cp.Constraint) -> float:
-    """At the values that variables have; infinite where it has none."""
+    """Largest violation at the current values of the variables; infinite if it is not a number."""
     found = np.max(constraint.violation(), initial=0.0)
     return np.inf if np.isnan(found) else float(found)
 
 
 def _product(multipliers: Any, constraint: cp.Constraint) -> float:
-    """Violations times sizes of multipliers; of cones all multipliers times the distance, which is no less."""
+    """Violations times absolute multipliers; for a cone, the sum of these times its distance, which is no less."""
     parts = multipliers if isinstance(multipliers, list) else [multipliers]
     sizes = np.concatenate([np.abs(np.ravel(np.asarray(part, dtype=np.float64))) for part in parts])
     missed = np.ravel(np.asarray(constraint.residual, dtype=np.float64))
@@ -353,6 +353,6 @@ def _product(multipliers: Any, constraint: cp.Constraint) -> float:
 
 
 def _size(constraint: cp.Constraint) -> float:
-    """Size of the numbers that it compares, as far as they are numbers."""
+    """Largest finite absolute value among the arguments of a constraint; 1 if none has a value."""
     found = [np.abs(np.asarray(each.value, dtype=np.float64)) for each in constraint.args if each.value is not None]
     return max((float(np.max(each, initial=0.0, where=np.isfinite(each))) for each in found), default=1.0)

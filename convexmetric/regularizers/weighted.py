@@ -30,14 +30,14 @@ class WeightedRegularizer(Regularizer):
 
     @classmethod
     def over_root(cls, reg: float, m: float) -> Self:
-        """With the weight ``reg / sqrt(m)``; of an integer m certificates state it so."""
+        """A regularizer of weight ``reg / sqrt(m)``, which certificates state by reg and m if m is an integer."""
         made = cls(float(reg / sqrt(m)))
         if float(m).is_integer():
             object.__setattr__(made, "ratio", (reg, int(m)))
         return made
 
     def weighed(self, kind: str) -> Described:
-        """A kind of the file format with the weight."""
+        """Table of the regularizer ``kind`` of the file format, with its weight."""
         if self.ratio is None:
             return Described({"kind": kind, "weight": float(self.reg)})
         reg, m = self.ratio

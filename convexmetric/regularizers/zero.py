@@ -20,10 +20,10 @@ from convexmetric.regularizers.trace import best_share, max_dual_scaling
 
 @dataclass(frozen=True)
 class Zero(Regularizer):
-    """Nothing."""
+    """``Omega(M) = 0``."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Its name."""
+        """Table of the zero regularizer."""
         return Described({"kind": "zero"})
 
     def value(self, M: Array, cone: Cone) -> float:
@@ -35,7 +35,7 @@ class Zero(Regularizer):
         return best_share(0.0, value, S, cone.zeros() if G is None else G, cone)
 
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 0.0) -> float | None:
-        """As of a trace of weight zero."""
+        """Largest theta in [0, 1] with ``lambda_max(theta S - G) <= 0``, less rounding; None if there is none."""
         return max_dual_scaling(0.0, S, G, cone)
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
@@ -51,5 +51,5 @@ class Zero(Regularizer):
         return "0"
 
     def weights(self) -> NormWeights:
-        """None of them is positive."""
+        """All weights zero."""
         return NormWeights()

@@ -5,7 +5,8 @@ r"""Descent on a factor of the metric: a local method for the trace, judged by t
 has the optimal value of the problem in :math:`M = B^\top B \succeq 0` with :math:`\lambda \, \mathrm{tr} M`, once r is
 the rank of an optimal metric, but it is not convex: what a start finds need not be the optimum. The hinges of R are
 smoothed over a width that shrinks, each time from the last iterate of L-BFGS; the gradient is
-:math:`2 (\lambda B + B G - B S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
+:math:`2 (\lambda B + B G - B S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound
+the convex problem from below.
 
 With :math:`\lambda/2 \|B\|_F^2` this is variant E of paper 3, of which the objective is printed and no procedure: there
 is nothing that ``as_printed`` could do.

@@ -6,10 +6,10 @@ r"""Projected subgradient descent with spectral projection (paper 1, section 3.2
 
 with g a subgradient of the objective f at M. These are Polyak's steps towards a level below the best objective so far,
 whose distance is halved whenever twenty passes have not covered half of it (Brannlund 1995; Goffin and Kiwiel 1999), in
-the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is the
-nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
-without scaling end 5% above the optimum after 200 passes, these at 0.5%. A length given as ``step`` takes the
-plain method instead,
+the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
+the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
+without scaling end 5% above the optimum after 200 passes, these at 0.5%. A length given as ``step`` takes the plain
+method instead,
 
 .. math:: M \leftarrow \Big[ M - \frac{\eta R}{\sqrt{t}} \frac{g}{\|g\|_F} \Big]_+
 

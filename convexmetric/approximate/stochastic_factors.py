@@ -35,8 +35,7 @@ An epoch is as many draws as there are pairs, a million at most. The problem in 
 convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these
 cost less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the
 mean of those met since the last of these moments, which is the better one where few pairs are at the bend of their
-losses.
-Multipliers that add to S are scaled to what the regularizer allows.
+losses. Multipliers that add to S are scaled to what the regularizer allows.
 """
 
 from __future__ import annotations

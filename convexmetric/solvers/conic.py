@@ -77,7 +77,7 @@ class Conic(Solver):
         return partial(self._run, problem)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Bytes of 18 times the entries of all rows, factorisations included, and of three ``cone.size`` squares.
+        """Bytes of 18 times the entries of all rows, factorisations included, and of three ``(size, size)`` arrays.
 
         A comparison is a row, with six more entries for slacks and the like.
         """

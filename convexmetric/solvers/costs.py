@@ -124,7 +124,8 @@ def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[
     """The candidates, after cutting planes on a small sample where the first is too slow for a time limit.
 
     Too slow means that ``USUAL_PASSES`` passes take longer than the limit. Where metrics have many coordinates, masters
-    and not passes take the time, and a sample gains nothing. Nothing is measured where there is no limit, or where queries cannot be sampled.
+    and not passes take the time, and a sample gains nothing. Nothing is measured where there is no limit, or where
+    queries cannot be sampled.
     """
     if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
         return found

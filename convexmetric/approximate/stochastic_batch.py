@@ -1,4 +1,4 @@
-r"""Stochastic batches of comparisons with steps of 1/(lambda t), with a certificate of how far they came.
+r"""Stochastic batches of comparisons with steps of 1/(lambda t), and a certified gap.
 
 .. math:: R_1 = 0, \qquad R_{t+1} = \Big[ R_t - \frac{1}{\lambda t} \Big( \lambda R_t + \hat G_t
    - \frac{c}{B} \sum_{b=1}^B 1\{\mu > \langle D_b, R_t \rangle\} D_b \Big) \Big]_+

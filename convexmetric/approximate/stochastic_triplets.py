@@ -95,7 +95,7 @@ class StochasticTriplets(RandomisedSolver):
 
 
 class _Run:
-    """The state of one solve."""
+    """State of one run."""
 
     def __init__(
         self,

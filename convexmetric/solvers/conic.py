@@ -138,5 +138,5 @@ def _same(multipliers: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """What CVXPY says of a failure, without its advice to set an option of its own solve."""
+    """Message of a failure in CVXPY, without its advice to set options of ``Problem.solve``."""
     return str(error).partition("Try another solver")[0].strip().rstrip(".")

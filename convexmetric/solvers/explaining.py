@@ -87,8 +87,8 @@ def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float 
     measure : bool
         Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
     max_seconds : float, optional
-        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver with a
-        certificate to show by then comes first. To know that, a pass may be measured whatever ``measure`` says.
+        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver that has a
+        certificate by then comes first. To find out, a pass may be measured even without ``measure``.
 
     Returns
     -------

@@ -126,7 +126,7 @@ def solve(
         Limit on wall time, which holds inside a pass too: the solve ends within 1.2 times as long and about a second.
         Where it is too short for the first solver of the default, another begins (see :func:`explain`). Whatever the
         limit, the metric is no worse than zero and multiples of the Euclidean one; where there was no time for a pass
-        over all data a sample of them says so, and the upper bound may be infinite.
+        over all data they are compared on a sample of them, and the upper bound may be infinite.
     progress : bool
         Show a progress bar on standard error, below the costs of a pass and of memory, as by :func:`explain`.
     callback : callable, optional
@@ -156,7 +156,7 @@ def solve(
         metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
         are those of this problem alone. Ignored where it is no better than the metric zero. Cutting planes, sampled
         or not, the augmented Lagrangian, semismooth Newton and the factored Lagrangian go on from it; other solvers
-        only keep it as the best metric so far. A checkpoint that is taken up wins over it.
+        only keep it as the best metric so far. A checkpoint that is resumed takes precedence.
     max_memory : float, optional
         Bytes that a solver may hold beside the problem, by :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`;
         by default what the machine, and the process's own limits, have left. The default does without solvers that

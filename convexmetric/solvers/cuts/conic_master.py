@@ -78,7 +78,7 @@ class ConicMaster:
     def solve(
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
-        """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; it is not asked to stop."""
+        """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; ``tol`` and ``stop`` are ignored."""
         cone, count = self.problem.cone, len(group)
         if not ROOM**-2 * self.count <= count <= self.count:
             self._state(C, ROOM * count)
@@ -87,7 +87,7 @@ class ConicMaster:
             raise SolverError("cuts hold numbers beyond floats; rescale X, margins and weights")
         rows, slack_of = np.zeros(self.normals.shape), np.zeros(self.slack_of.shape)
         rows[:count], slack_of[np.arange(count), group] = full.reshape(count, -1), 1.0
-        # A row without a cut says 0 >= -1.
+        # Rows without a cut are the constraint 0 >= -1.
         levels = np.full(self.offsets.shape, -1.0)
         levels[:count] = offsets
         self.normals.value, self.slack_of.value, self.offsets.value = rows, slack_of, levels

@@ -99,7 +99,7 @@ class Master:
         self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
 
     def start(self) -> Array:
-        """Where the first cuts are made: at zero, which keeps the master's value away from it."""
+        """Metric of the first cuts: zero, so that the value of later masters is not zero."""
         return self.problem.cone.zeros()
 
     def solve(

@@ -75,7 +75,7 @@ WORKING_SET, WORKING_SHARE = 4_000, 0.25
 MOST_ENTRIES = 3e7
 #: Fraction of all comparisons in the random sample that gives the first point.
 FIRST_SAMPLE = 0.125
-#: Gap from which working sets pay.
+#: Gap up to which working sets are used.
 MODERATE_GAP = 1e-2
 #: Accuracy of a working set: shares of the tolerance and of the gap so far, the larger of which counts.
 TOLERANCE_SHARE, GAP_SHARE = 0.2, 1e-2

@@ -30,7 +30,7 @@ MODERATE = 1e9
 
 
 class Penalty(Protocol):
-    """What the program takes from a problem: cone, ``<c, U> + 1/2 <U, L U>``, and the bounds of multipliers."""
+    """Parts of a problem that the program needs: cone, ``<c, U> + 1/2 <U, L U>``, and lower bounds by multipliers."""
 
     @property
     def cone(self) -> Cone:
@@ -180,7 +180,7 @@ class Units:
 
 
 def _unit(size: float) -> float:
-    """The power of two near a size, one for moderate sizes."""
+    """Largest power of two up to a size; 1 for moderate sizes."""
     if not 0.0 < size < np.inf or 1.0 / MODERATE <= size <= MODERATE:
         return 1.0
     return float(np.ldexp(1.0, np.frexp(size)[1] - 1))

@@ -1,4 +1,4 @@
-"""Where the interior-point method starts: centred points, whose complementarity products are all equal.
+"""Starting points of the interior-point method: centred ones, whose complementarity products are all equal.
 
 They need not satisfy the equation for Z: Newton steps correct it sooner than they centre a point.
 """

@@ -1,4 +1,4 @@
-"""Where paths begin: samples of the queries, and multiples of the identity in units of the data."""
+"""Starts of Newton methods: samples of the queries, and the multiple of the identity that suits the data."""
 
 from __future__ import annotations
 

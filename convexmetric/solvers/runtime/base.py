@@ -194,7 +194,7 @@ class Monitor:
         if not value < problem.value(problem.cone.zeros()):
             return
         self._begun = self.primal(M, value, by_risk=True)
-        # Dual points of other data may have another shape, and say nothing here.
+        # Dual points of other data may have another shape, and are ignored then.
         with suppress(DualError):
             if dual is not None:
                 self.dual(problem.dual_bound(dual, hint=M), lambda: dual)

@@ -51,7 +51,7 @@ def check_bounded(problem: MetricProblem) -> None:
                         D,
                     )
             normals = problem.risk.separate(M, everything).normals
-            # CLARABEL finds no slope of a user's term far out.
+            # CLARABEL finds no slope of a user's term at metrics of extreme size.
             slope = omega.gradient(D if omega.grade == "conic" else M, cone) - cone.from_coordinates(normals[0])
             slope = slope if problem.G is None else slope + problem.G
             if not np.isfinite(slope).all() or cone.smallest(slope) >= 0.0:

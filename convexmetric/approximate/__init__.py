@@ -1,8 +1,8 @@
-"""Approximate descents in the style of the papers, one a file: corrected by default, ``as_printed=True`` for history.
+"""Approximate descents of the papers, one a file: misprints corrected, or kept with ``as_printed=True``.
 
-All of them speak one language: ``epochs`` are passes over the comparisons after which a run ends, ``max_iter`` counts
-looks at the certified gap, every entry of the history says how many ``passes`` were made and what the ``objective`` of
-the metric at that moment is, and a checkpoint goes on with the same steps.
+All have the same settings and history: ``epochs`` are passes over the comparisons after which a run ends, ``max_iter``
+counts evaluations of the certified gap, every entry of the history has the number of ``passes`` made and the
+``objective`` of the current metric, and a run resumed from a checkpoint takes the same steps.
 """
 
 from convexmetric.approximate.base import ApproximateSolver, RandomisedSolver

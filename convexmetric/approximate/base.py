@@ -1,4 +1,4 @@
-"""What approximate descents share: settings, random numbers that a checkpoint can repeat, and when to look.
+"""Base of approximate descents: settings, reproducible random numbers, and when to evaluate the certified gap.
 
 A *pass* costs as much as looking at every comparison once: an oracle pass over all queries, the gradient over all
 terms, or as many random draws as there are comparisons. It is the unit of ``epochs`` and of ``passes`` in the history.
@@ -19,7 +19,7 @@ from convexmetric.solvers.runtime import Monitor, Solver, check_counts, check_fl
 
 @dataclass(frozen=True)
 class ApproximateSolver(Solver):
-    """A descent that does not claim the optimum; the certified gap tells how far it came.
+    """A descent that need not reach the optimum; the certified gap bounds its distance from it.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class ApproximateSolver(Solver):
 
 @dataclass(frozen=True)
 class RandomisedSolver(ApproximateSolver):
-    """An approximate solver that draws.
+    """An approximate solver with random steps or a random start.
 
     Parameters
     ----------
     random_state : int, numpy.random.Generator or None
         Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
     epochs, as_printed
-        As of :class:`~convexmetric.approximate.ApproximateSolver`.
+        See :class:`~convexmetric.approximate.ApproximateSolver`.
     """
 
     _: KW_ONLY
@@ -58,17 +58,17 @@ class RandomisedSolver(ApproximateSolver):
         as_generator(self.random_state)
 
     def fresh_seed(self) -> int:
-        """What all draws of a run are made from; a checkpoint keeps it."""
+        """Draw the integer seed of all random numbers of a run; checkpoints store it."""
         return int(as_generator(self.random_state).integers(2**62))
 
 
 def generator_at(seed: int, place: int) -> np.random.Generator:
-    """The generator of one step, block or epoch: the same wherever a solve was cut short."""
+    """Random generator of one step, block or epoch; the same in a resumed run."""
     return np.random.default_rng((seed, place))
 
 
 def next_stop(t: int, epoch: int) -> int:
-    """The step after t to look at: powers of two in the first epoch, then 1, 2, 5, 10, 20, 50, ... epochs."""
+    """Next step after t to evaluate the gap at: powers of two in the first epoch, then 1, 2, 5, 10, ... epochs."""
     if t < epoch:
         return min(epoch, 1 << t.bit_length())
     passes, scale = t // epoch + 1, 1
@@ -78,15 +78,15 @@ def next_stop(t: int, epoch: int) -> int:
 
 
 def resumed(monitor: Monitor, name: str, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, Array] | None:
-    """What the solver left in a checkpoint, checked; None if it left nothing.
+    """Read the arrays that the solver left in a checkpoint and validate them; None if there are none.
 
     Parameters
     ----------
     monitor : Monitor
     name : str
-        Of the solver.
+        Name of the solver.
     shapes : dict
-        Shape of every array that it leaves; None for a length that may be any.
+        Expected shape of every array; None for an axis of any length.
 
     Raises
     ------

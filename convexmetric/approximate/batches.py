@@ -1,4 +1,4 @@
-"""What descents over random batches of comparisons share: sizes, epochs, and when to look."""
+"""Base of descents over random batches: batch sizes, epochs, and when to evaluate the certified gap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BatchSolver(RandomisedSolver):
     batch_similar, batch_dissimilar : int or None
         B_1 and B_2, pairs of each kind drawn for the linear term; None for as many as comparisons.
     epoch_draws : int
-        Draws of an epoch where there are more comparisons than that.
+        Most draws in an epoch, unless there are even more distances (of a query and an item).
     """
 
     _: KW_ONLY
@@ -42,23 +42,23 @@ class BatchSolver(RandomisedSolver):
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """B_1 and B_2."""
+        """Similar and dissimilar pairs drawn for a step: (B_1, B_2)."""
         similar, dissimilar = self.batch_similar, self.batch_dissimilar
         return self.batch if similar is None else similar, self.batch if dissimilar is None else dissimilar
 
     def draws_in_epoch(self, risk: PairwiseRisk) -> int:
-        """All comparisons, or all distances if the comparisons are too many."""
+        """Number of comparisons, but at most ``epoch_draws`` or, if larger, the number of distances."""
         return min(int(risk.pairs.sum()), max(self.epoch_draws, int(risk.rankings.sizes.sum())))
 
     def steps_in_epoch(self, risk: PairwiseRisk) -> int:
-        """Batches that make an epoch."""
+        """Number of batches in an epoch, rounded up."""
         return -(-self.draws_in_epoch(risk) // self.batch)
 
 
 def offered(
     problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float, /, **details: float
 ) -> bool:
-    """Offer a metric of the cone, and the bound of the slopes of its hinges; True if the solve must stop."""
+    """Offer a metric, and the lower bound from its hinges smoothed over ``width``; True if the solve must stop."""
     here = risk.smoothed(M, width)
     objective = here.exact + problem.penalty(M)
     monitor.primal(M, objective)
@@ -68,5 +68,5 @@ def offered(
 
 
 def is_due(t: int, steps: int) -> bool:
-    """Whether to look after step t: after powers of two within the first epoch, then after every epoch."""
+    """Whether to evaluate the gap after step t: at powers of two in the first epoch, then after every epoch."""
     return t % steps == 0 or (t < steps and t & (t - 1) == 0)

@@ -12,7 +12,7 @@ shorter length of Barzilai and Borwein (1988) and halves it until the objective 
 200 passes on texts that query images ended 1.5% above the optimum, with this one at 0.03%.
 
 As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
-``as_printed`` descends that objective, with positives and negatives exchanged, and reports what becomes of the right
+``as_printed`` descends that objective, with positives and negatives exchanged, and reports the values of the corrected
 one.
 """
 
@@ -42,7 +42,7 @@ SHORTEST_STEP = 1e-12
 
 @dataclass(frozen=True)
 class FactoredDescent(RandomisedSolver):
-    """Algorithm 1 of paper 5: gradient steps on a factor. A local method; the certified gap tells how good it is.
+    """Algorithm 1 of paper 5: gradient steps on a factor, a local method whose error the certified gap bounds.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ class FactoredDescent(RandomisedSolver):
     step : float, optional
         Constant learning rate. Default: a line search.
     start : array, ``"own"`` or ``"random"``
-        First factor, ``(c, d)``; the problem's own, where its paper says one (cross-modal factor analysis); or normal
-        entries, of the size that suits the objective best.
+        First factor, ``(c, d)``. ``"own"`` is the factor that the problem's paper starts from (cross-modal factor
+        analysis), where there is one; else, and with ``"random"``, entries are normal, at the best scale.
     accuracy : float
-        It ends where ``look_every`` steps together gain less than this share of the objective.
+        Ends where ``look_every`` steps together reduce the objective by less than this fraction of it.
     look_every : int
-        Steps between two looks at the certified gap. A step is a pass, and every trial of the line search is one.
+        Steps between two evaluations of the certified gap. A step is a pass, and every trial of the line search is one.
     epochs : int
         Passes after which it ends, if nothing else ends it before.
     as_printed : bool
         Descend equation 8 as the paper prints it, with positives and negatives exchanged.
     random_state : int, numpy.random.Generator or None
-        Of a random start.
+        Seed of a random start.
     """
 
     name: ClassVar[str] = "factored-descent"
@@ -153,7 +153,7 @@ class FactoredDescent(RandomisedSolver):
     def _look(
         self, problem: MetricProblem, risk: SmoothRisk, here: _Point, monitor: Monitor, number: int, passes: int
     ) -> bool:
-        """Offer the metric and what its tangent plane proves."""
+        """Offer the metric and the lower bound of its tangent plane; True if the solve must stop."""
         M = here.B.T @ here.B
         value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
         objective = value + problem.penalty(M)
@@ -199,14 +199,14 @@ class _Objective:
         return _Point(B, risk, point, risk + float(np.vdot(self.H, M)), 2.0 * (B @ (self.H - point.S)))
 
     def newton_length(self, here: _Point) -> float:
-        """The length of the first step: Newton's along the gradient, where the objective is convex along it."""
+        """Length of the first step: Newton's along the gradient, if the objective is convex along it."""
         g = here.gradient
         curvature = float(np.vdot(g, 2.0 * (g @ (self.H - here.point.S) + self.risk.second_along(here.B)(g))))
         square = float(np.vdot(g, g))
         return square / curvature if curvature > 0.0 else 1.0 / max(1.0, np.sqrt(square))
 
     def best_scale(self, B: Array) -> float:
-        """The size at which Newton's method would stop from zero, along the metric of a factor."""
+        """Factor t for which ``t^2 B^T B`` is one Newton step from zero along ``B^T B``."""
         M = B.T @ B
         zero = np.zeros_like(M)
         _, point = self.risk.tangent(zero)

@@ -4,8 +4,9 @@ r"""Descent on a factor of the metric: a local method for the trace, judged by t
 
 has the optimal value of the problem in :math:`M = B^\top B \succeq 0` with :math:`\lambda \, \mathrm{tr} M`, once r is
 the rank of an optimal metric, but it is not convex: what a start finds need not be the optimum. The hinges of R are
-smoothed over a width that shrinks, each time from where L-BFGS came; the gradient is :math:`2 (\lambda B + B G - B
-S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound the convex problem from below.
+smoothed over a width that shrinks, each time from the last iterate of L-BFGS; the gradient is
+:math:`2 (\lambda B + B G - B S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound
+the convex problem from below.
 
 With :math:`\lambda/2 \|B\|_F^2` this is variant E of paper 3, of which the objective is printed and no procedure: there
 is nothing that ``as_printed`` could do.
@@ -42,7 +43,7 @@ CORRECTIONS = 10
 
 @dataclass(frozen=True)
 class LowRankDescent(RandomisedSolver):
-    """L-BFGS on a factor of the metric from random starts. It does not claim the optimum; the certified gap tells.
+    """L-BFGS on a factor of the metric from random starts; it need not reach the optimum, and the gap bounds its error.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class LowRankDescent(RandomisedSolver):
     as_printed : bool
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
-        Of the starts: the same seed makes the same iterates.
+        Seed of the starts: the same seed makes the same iterates.
     """
 
     name: ClassVar[str] = "low-rank-descent"
@@ -106,7 +107,7 @@ class LowRankDescent(RandomisedSolver):
 
 @dataclass
 class _Descent:
-    """Smoothed objective of a factor."""
+    """The smoothed objective as a function of a factor, with the number of passes made."""
 
     settings: LowRankDescent
     problem: MetricProblem
@@ -120,11 +121,11 @@ class _Descent:
         self.G = self.problem.G
 
     def start(self, rank: int, rng: np.random.Generator) -> Array:
-        """A random factor of the right size."""
+        """Random normal factor, scaled so that distances exceed each other by a few margins at most."""
         return self.factor.scaled(rng.standard_normal((rank, self.problem.cone.d)))
 
     def value(self, B: Array, width: float) -> tuple[float, Array]:
-        """The smoothed objective and its gradient: one pass."""
+        """Smoothed objective and its gradient in B, ``2 (lambda B + B G - B S)``: one pass."""
         self.passes += 1
         here = self.factor.images(B).smoothed(B, width)
         value, slope = here.value + self.reg * float(np.vdot(B, B)), self.reg * B - here.point.S
@@ -158,5 +159,5 @@ class _Descent:
         return np.asarray(result.x).reshape(B.shape)
 
     def look(self, B: Array, width: float, start: int) -> bool:
-        """Offer the metric and the bound of its slopes; True if the solve must stop."""
+        """Offer the metric and the lower bound from its hinge slopes; True if the solve must stop."""
         return self.factor.look(B, width, passes=self.passes, start=start, width=width)

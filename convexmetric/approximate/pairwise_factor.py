@@ -1,4 +1,4 @@
-"""What descents on a factor B of the metric ``B^T B`` share where the risk is one of positives and negatives."""
+"""Shared parts of descents on a factor B of the metric ``B^T B`` with a pairwise risk."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor
 from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
-#: Largest distance between a positive and a negative under a random start, in margins.
+#: Largest difference of the distances to a negative and to a positive under a random start, in margins.
 START = 2.0
-#: Share of nonzero entries up to which points are multiplied as sparse ones.
+#: Fraction of nonzero entries up to which points are stored as sparse arrays.
 SPARSE_SHARE = 0.2
 
 
 @dataclass
 class PairwiseFactor:
-    """Factors of a problem's metrics: the risk by their images, and what they prove of the convex problem.
+    """The risk as a function of a factor B, by images ``B x`` of the points, and bounds on the convex problem.
 
     Attributes
     ----------
     problem : MetricProblem
     risk : PairwiseRisk
-        Of the problem; its points become sparse where that pays.
+        Risk of the problem; points with few nonzero entries are converted to sparse arrays.
     monitor : Monitor
     """
 
@@ -56,17 +56,17 @@ class PairwiseFactor:
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def scaled(self, B: Array, margins: float = START) -> Array:
-        """A multiple of B under which the largest distance between a positive and a negative is that many margins."""
+        """Multiple of B with a largest ``d(q, negative) - d(q, positive)`` of so many margins."""
         largest = self.images(B).largest_margin(B)
         return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
 
     def look(self, B: Array, width: float, /, **details: float) -> bool:
-        """Offer the metric, and the bound of the slopes of its hinges; True if the solve must stop."""
+        """Offer the metric, and the lower bound from its hinge slopes; True if the solve must stop."""
         return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
 
 
 def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
-    """Risk and weight of the trace of a problem for descents on a factor: a pairwise risk, full metrics, a trace."""
+    """Pairwise risk and trace weight of a problem; refuses other risks, regularizers, and diagonal metrics."""
     risk, reg = problem.risk.form(PairwiseRisk), trace_weight(problem)
     need_full_metrics(problem)
     return risk, reg
@@ -78,7 +78,7 @@ def check_not_printed(settings: RandomisedSolver) -> None:
     Raises
     ------
     InputError
-        If it is asked for.
+        If ``as_printed`` is set.
     """
     if settings.as_printed:
         raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")

@@ -5,11 +5,11 @@ r"""Projected subgradient descent with spectral projection (paper 1, section 3.2
    P^2 = \Big( \sum_\tau g_\tau g_\tau^\top \Big)^{-1/4}
 
 with g a subgradient of the objective f at M. These are Polyak's steps towards a level below the best objective so far,
-which comes nearer whenever twenty passes have not come half of the way (Brannlund 1995; Goffin and Kiwiel 1999), in the
-scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is the
-nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
-without scaling end 5% above the optimum after 200 passes, these at 0.5%. A length given as ``step`` takes the
-plain method instead,
+whose distance is halved whenever twenty passes have not covered half of it (Brannlund 1995; Goffin and Kiwiel 1999), in
+the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
+the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
+without scaling end 5% above the optimum after 200 passes, these at 0.5%. A length given as ``step`` takes the plain
+method instead,
 
 .. math:: M \leftarrow \Big[ M - \frac{\eta R}{\sqrt{t}} \frac{g}{\|g\|_F} \Big]_+
 
@@ -18,9 +18,9 @@ those of the last twenty passes count most.
 
 What the paper prints is a solver inside of Algorithm 1: its steps go down the *master*, the maximum over the batches of
 rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither
-length nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the way from zero at which
-the objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps all
-batches, which costs memory and time and is worth it.
+length nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the distance from zero at
+which the objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps
+all batches, which costs memory and time and is worth it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
 #: First distance of the level from the objective, as a share of the objective's size.
 FIRST_LEVEL = 0.5
-#: Passes after which the level comes nearer, if they have not come ``LEVEL_PROGRESS`` of the way to it.
+#: Passes after which the level comes nearer, if they have not covered ``LEVEL_PROGRESS`` of the distance to it.
 LEVEL_PASSES = 20
-#: Share of that way.
+#: Fraction of the distance to the level that counts as progress.
 LEVEL_PROGRESS = 0.5
-#: Factor by which its distance shrinks then.
+#: Factor by which the level's distance shrinks without progress.
 LEVEL_FACTOR = 0.5
-#: Share of a supporting plane's weight in the dual point that is left after another pass.
+#: Factor by which a supporting plane's weight in the dual point shrinks with every pass.
 PLANE_DECAY = 0.95
 #: Smallest eigenvalue of the scaling's matrix, relative to its largest.
 SCALING_FLOOR = 1e-8
@@ -64,9 +64,9 @@ class ProjectedSubgradient(ApproximateSolver):
         First step's length relative to the Euclidean metric's norm: plain steps that shrink like 1/sqrt(t). Default:
         steps towards a level, which need no length.
     average : bool
-        Also offer the mean of the metrics since the last look whose number is a power of two; costs a pass there.
+        Also offer, at passes 1, 2, 4, 8, ..., the mean of the metrics since the last of these; costs a pass each.
     master_steps : int
-        Of ``as_printed``: steps on the master between two passes.
+        Steps on the master between two passes, with ``as_printed``.
     epochs : int
         Oracle passes after which it ends.
     as_printed : bool
@@ -95,7 +95,7 @@ class ProjectedSubgradient(ApproximateSolver):
         return partial(self._steps, problem, quadratic)
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
-        """A pass and a step, until told to stop or through all epochs."""
+        """Alternate passes and steps, until told to stop or through all epochs."""
         kind = _Master if self.as_printed else _Level if self.step is None else _Plain
         course = kind(self, problem, quadratic, monitor)
         course.restore()
@@ -106,7 +106,7 @@ class ProjectedSubgradient(ApproximateSolver):
 
 
 class _Course:
-    """Metrics visited, the supporting planes there, and weights that make them a dual point."""
+    """Metrics visited, their supporting planes, and weights whose mean of the planes is the dual point."""
 
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
@@ -123,18 +123,18 @@ class _Course:
         self.sum, self.summed = self.cone.zeros(), 0
 
     def first(self) -> Array:
-        """Where it starts."""
+        """Starting metric."""
         return self.cone.zeros()
 
     def numbers(self) -> list[float]:
-        """What else a checkpoint keeps."""
+        """Further numbers for a checkpoint."""
         return []
 
     def restore_numbers(self, numbers: list[float]) -> None:
-        """Inverse of :meth:`numbers`."""
+        """Restore the state that :meth:`numbers` returned."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """For checkpoints."""
+        """Arrays for a checkpoint."""
         visited = np.array(self.visited).reshape(-1, *self.cone.shape)
         return {
             "metric": self.metric,
@@ -144,7 +144,7 @@ class _Course:
         }
 
     def restore(self) -> None:
-        """Go on from a checkpoint; planes are made anew at their metrics."""
+        """Resume from a checkpoint; planes are recomputed at their metrics."""
         shape = self.cone.shape
         shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.numbers()),)}
         left = resumed(self.monitor, self.settings.name, shapes)
@@ -156,14 +156,14 @@ class _Course:
         self.t, self.metric = len(self.visited), left["metric"]
 
     def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
-        """Add the plane at a metric to the mean."""
+        """Add the supporting plane at a metric to the weighted sum."""
         self.visited.append(metric)
         self.weights.append(weight)
         self.value += weight * float(cuts.offsets[0])
         self.normal += weight * cuts.normals[0]
 
     def advance(self) -> bool:
-        """One pass, a look, and one step; True if the solve must stop."""
+        """Make one pass, offer metric and bound, and take one step; True if the solve must stop."""
         self.t += 1
         cuts = self.risk.separate(self.metric, self.groups)
         objective = float(cuts.values.sum()) + self.problem.penalty(self.metric)
@@ -177,7 +177,7 @@ class _Course:
         return self.monitor.iterate(passes=self.t, objective=objective)
 
     def mean_of(self, metric: Array) -> None:
-        """Offer the mean at powers of two."""
+        """Add a metric to the running mean, which is offered when the pass number is a power of two."""
         self.sum, self.summed = self.sum + metric, self.summed + 1
         if self.t & (self.t - 1) == 0:
             mean = self.sum / self.summed
@@ -185,11 +185,11 @@ class _Course:
             self.sum, self.summed = self.cone.zeros(), 0
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
-        """Add the plane, and make the next metric."""
+        """Add the supporting plane, and return the next metric."""
         raise NotImplementedError
 
     def bound(self, hint: Array) -> None:
-        """Offer the mean of the planes."""
+        """Offer the lower bound of the weighted mean of the planes."""
         total = sum(self.weights)
         if total > 0.0:
             S = self.cone.from_coordinates(self.normal / total)
@@ -204,7 +204,7 @@ class _Course:
 
 
 class _Plain(_Course):
-    """Steps of prescribed lengths."""
+    """Plain projected steps of length ``eta R / sqrt(t)``."""
 
     def first(self) -> Array:
         return self.cone.identity()
@@ -219,7 +219,7 @@ class _Plain(_Course):
 
 
 class _Level(_Course):
-    """Steps towards a level, scaled by the gradients so far."""
+    """Polyak steps towards a level, preconditioned by the gradients so far."""
 
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
@@ -240,7 +240,7 @@ class _Level(_Course):
         self.squares = self.squares + (g @ g if g.ndim == 2 else g * g)
 
     def level(self, objective: float) -> float:
-        """The objective that the next step aims at."""
+        """Objective value that the next step aims at."""
         best = self.monitor.upper_bound
         if self.distance < 0.0:
             self.reference, self.distance, self.since = best, FIRST_LEVEL * abs(best) or 1.0, 0
@@ -295,7 +295,7 @@ class _Scaling:
 
 
 class _Master(_Course):
-    """Algorithm 1 of paper 1, its masters left to subgradient steps."""
+    """Algorithm 1 of paper 1, with masters solved by subgradient steps."""
 
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor

@@ -1,4 +1,4 @@
-r"""Stochastic batches of comparisons with steps of 1/(lambda t), with a certificate of how far they came.
+r"""Stochastic batches of comparisons with steps of 1/(lambda t), and a certified gap.
 
 .. math:: R_1 = 0, \qquad R_{t+1} = \Big[ R_t - \frac{1}{\lambda t} \Big( \lambda R_t + \hat G_t
    - \frac{c}{B} \sum_{b=1}^B 1\{\mu > \langle D_b, R_t \rangle\} D_b \Big) \Big]_+
@@ -55,7 +55,7 @@ class StochasticBatch(BatchSolver):
     batch_similar, batch_dissimilar : int or None
         B_1 and B_2, pairs of each kind drawn for the linear term; None for as many as comparisons.
     project : bool
-        Project on the cone after every step. Otherwise only metrics that are looked at are projected.
+        Project on the cone after every step. Otherwise only metrics that are offered are projected.
     average : bool
         Offer the mean of the metrics weighted by their number t, ``sum_t t R_t / sum_t t``, instead of the last one.
     epochs : int
@@ -63,9 +63,9 @@ class StochasticBatch(BatchSolver):
     as_printed : bool
         Take the signs and the sums that the procedure prints.
     random_state : int, numpy.random.Generator or None
-        Of the draws: the same seed makes the same iterates, also through a checkpoint.
+        Seed of the draws: the same seed makes the same iterates, also through a checkpoint.
     epoch_draws : int
-        Draws of an epoch where there are more comparisons than that.
+        Most draws in an epoch, unless there are even more distances (of a query and an item).
     """
 
     name: ClassVar[str] = "stochastic-batch"
@@ -101,14 +101,14 @@ class StochasticBatch(BatchSolver):
                 return
 
     def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
-        """Offer what a metric and the slopes of the hinges there prove; True if the solve must stop."""
+        """Offer the projected metric and the lower bound from its hinge slopes; True if the solve must stop."""
         width = BOUND_WIDTH * risk.margin
         return offered(problem, risk, monitor, problem.cone.project(metric), width, passes=passes)
 
     def metrics(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState
     ) -> Iterator[tuple[int, Array]]:
-        """The metric after every step, or the mean of all so far; without end."""
+        """Yield ``(t, metric)`` after every step, without end; with ``average`` the mean of all so far."""
         cone, draws = problem.cone, TripletSampler(risk.rankings, risk.weights)
         for t in count(state.t + 1):
             rng = generator_at(state.seed, t)
@@ -138,7 +138,7 @@ class StochasticBatch(BatchSolver):
 
 @dataclass
 class BatchState:
-    """Where a run has come to: number of steps, seed of the draws, last metric and mean of all."""
+    """State of a run: number of steps, seed of the draws, last metric and mean of all."""
 
     t: int
     seed: int
@@ -147,7 +147,7 @@ class BatchState:
 
     @classmethod
     def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> BatchState:
-        """The zero metric, or what a checkpoint holds."""
+        """Initial state at the zero metric, or the state in a checkpoint."""
         shape = problem.cone.shape
         left = resumed(monitor, settings.name, {"metric": shape, "mean": shape, "numbers": (2,)})
         if left is None:
@@ -156,7 +156,7 @@ class BatchState:
         return cls(t, seed, left["metric"], left["mean"])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For checkpoints."""
+        """Arrays for a checkpoint."""
         return {"numbers": np.array([self.t, self.seed]), "metric": self.metric, "mean": self.mean}
 
 

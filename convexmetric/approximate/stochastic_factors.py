@@ -16,8 +16,8 @@ factor 2 that w has, so that it descends the objective of twice the :math:`\lamb
 last index of w is printed i, a misprint for the j of the gradient above it, in either version. Pairs in a list are
 drawn uniformly; of pairs by labels first the kind, by its whole weight, and then a pair of that kind.
 
-The paper keeps theta constant, and with it the descent stays at a distance from the optimum. Here theta falls to 0.003
-of the first over the epochs asked for, and that is :math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle`. P is
+The paper keeps theta constant, and with it the descent stays at a distance from the optimum. Here theta begins at
+:math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle` and falls to 0.003 of that over the epochs asked for. P is
 one over the root of the scatter of drawn pairs, which makes features of all scales move alike; in more than 200
 dimensions it would cost more than the steps and is the identity. A ``learning_rate`` of the user's own stays constant,
 with P the identity; ``as_printed`` without one takes :math:`0.01 / \mathbb{E} \|x - x'\|^2`, the 0.01 of the usual
@@ -34,8 +34,8 @@ whatever the steps before it did, and V itself is changed once, at the end of th
 An epoch is as many draws as there are pairs, a million at most. The problem in v is not convex. Bounds are those of the
 convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these
 cost less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the
-mean of those met since the last of these moments, which is the better one where few pairs are on their kinks.
-Multipliers that add to S are scaled to what the regularizer allows.
+mean of those met since the last of these moments, which is the better one where few pairs are at the bend of their
+losses. Multipliers that add to S are scaled to what the regularizer allows.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ SCALING_FLOOR = 1e-3
 BOUND_WIDTHS = (0.3, 0.03)
 #: Evaluations in the search for the best scale of the multipliers.
 SEARCH_STEPS = 12
-#: Metrics between two looks that make a mean.
+#: Metrics averaged between two evaluations of the gap.
 AVERAGED_METRICS = 64
-#: Steps that are worked out together.
+#: Steps computed together as one block.
 BLOCK_STEPS = 128
-#: Draws that are made together.
+#: Pairs drawn at a time.
 BLOCK_DRAWS = 8_192
 #: Draws of an epoch where there are more pairs than that.
 EPOCH_DRAWS = 1_000_000
@@ -110,13 +110,13 @@ class StochasticFactors(RandomisedSolver):
     start : float
         Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not say.
     average : bool
-        Also offer the mean metric over the steps since the last look.
+        Also offer the mean metric over the steps since the last evaluation of the gap.
     epochs : int
         Passes after which it ends, over which the steps fall: as many draws each as there are pairs, a million at most.
     as_printed : bool
         Take the loss step without its factor 2, and constant steps.
     random_state : int, numpy.random.Generator or None
-        Of start and draws: the same seed makes the same iterates, also through a checkpoint.
+        Seed of start and draws: the same seed makes the same iterates, also through a checkpoint.
     """
 
     name: ClassVar[str] = "stochastic-factors"
@@ -154,10 +154,10 @@ class StochasticFactors(RandomisedSolver):
 
 
 class _Source(Protocol):
-    """Where pairs come from.
+    """A source of random pairs.
 
-    A row of numbers belongs to every pair drawn: sign, offset, low and high end and curvature of its loss over its
-    probability.
+    Every pair drawn has a row of five numbers, those of its loss divided by its probability: sign, offset, low and high
+    end of the multipliers, and curvature.
     """
 
     @property
@@ -173,7 +173,7 @@ class _Source(Protocol):
         """Signs of the squared distances, in the order of multipliers."""
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
-        """``(size, 2)`` points and ``(size, 5)`` numbers."""
+        """Draw pairs: ``(size, 2)`` indices of points, and ``(size, 5)`` numbers of their losses."""
 
 
 class _Listed:
@@ -193,7 +193,7 @@ class _Listed:
 
 
 class _Labelled:
-    """All pairs of labelled points: a kind by the sum of its weights, a pair of that kind uniformly."""
+    """All pairs of labelled points: same or different labels drawn by their total weight, then a pair uniformly."""
 
     def __init__(self, risk: LabelledPairRisk) -> None:
         self.images = risk
@@ -207,7 +207,7 @@ class _Labelled:
 
     @property
     def signs(self) -> Array:
-        """In the order of the risk's multipliers."""
+        """Signs of the squared distances, in the order of the risk's multipliers."""
         same = np.concatenate([self.codes[i] == self.codes[i + 1 :] for i in range(self.codes.size)])
         return np.where(same, self.numbers[0, 0], self.numbers[1, 0])
 
@@ -243,7 +243,7 @@ class _Run:
         monitor.state = self.state
 
     def follow(self) -> None:
-        """Start, or go on, and step to the end."""
+        """Start or resume, and step to the end."""
         shape = (self.d, self.X.shape[1])
         left = resumed(self.monitor, self.settings.name, {"numbers": (2,), "V": shape, "W": shape})
         if left is not None:
@@ -269,11 +269,11 @@ class _Run:
                 self.slopes, self.metrics, self.count, self.window = np.zeros(1), np.zeros((1, 1)), 0, self.t
 
     def state(self) -> dict[str, np.ndarray]:
-        """For checkpoints; means begin anew."""
+        """Arrays for a checkpoint; running means are not kept."""
         return {"numbers": np.array([self.t, self.seed]), "V": self.V, "W": self.W}
 
     def begin(self) -> None:
-        """Normal vectors under which drawn pairs have the mean squared distance asked for."""
+        """Draw normal vectors under which pairs have the mean squared distance ``start``."""
         self.seed = self.settings.fresh_seed()
         i, j = self.drawn(0)[0].T
         spread = float(np.mean((self.X[i] - self.X[j]) ** 2)) * self.X.shape[1] or 1.0
@@ -283,7 +283,7 @@ class _Run:
         self.scale()
 
     def scale(self) -> None:
-        """The first step and P, from the pairs drawn first."""
+        """Choose the first step length and P from the pairs drawn first."""
         settings, r = self.settings, self.X.shape[1]
         self.P: Array | None = None
         self.end, self.refresh = 1.0, settings.refresh
@@ -302,21 +302,21 @@ class _Run:
         if settings.as_printed:
             self.rate = PRINTED_STEP / size
             return
-        # Of the penalty alone: neither one step nor all those that share a w may overshoot.
+        # Curvature of the penalty alone: neither one step nor all steps with the same w may overshoot.
         linear = 0.0 if self.problem.G is None else float(np.linalg.norm(self.problem.G, 2))
         curvature = 2.0 * largest * (self.reg + linear)
         self.rate, self.end = min(FIRST_STEP / size, 1.0 / curvature), LAST_STEP_SHARE
         self.refresh = max(1, min(settings.refresh, int(0.5 / (self.rate * curvature))))
 
     def drawn(self, chunk: int) -> tuple[np.ndarray, Array]:
-        """Draws of a chunk of steps: the same for a seed, wherever a solve was cut short."""
+        """Pairs drawn for a chunk of steps; the seed determines them, also in a resumed run."""
         if chunk != self.chunk:
             self.draws = self.source.draw(generator_at(self.seed, 1 + chunk), BLOCK_DRAWS)
             self.chunk = chunk
         return self.draws
 
     def slope(self) -> Array:
-        """w: gradient of the penalty in the vectors."""
+        """Gradient w of the penalty in the vectors."""
         V = self.V
         if self.trace:
             W = 2.0 * self.reg * V
@@ -327,7 +327,7 @@ class _Run:
         return W if self.problem.G is None else W + 2.0 * V @ self.problem.G
 
     def advance(self, until: int) -> None:
-        """One block of steps, through which w stays."""
+        """Take one block of steps, with w constant."""
         settings = self.settings
         chunk, first = divmod(self.t, BLOCK_DRAWS)
         size = until - self.t
@@ -345,7 +345,7 @@ class _Run:
                 self.W = self.slope()
 
     def next_stop(self) -> int:
-        """Where the block that begins now has to end."""
+        """Step at which the block that begins now has to end."""
         t, moment = self.t, self.moment(self.t)
         spaces = [self.refresh, BLOCK_DRAWS] + ([self.spacing(moment)] if self.worth_a_look(moment) else [])
         return min(t + BLOCK_STEPS, moment, *(t - t % space + space for space in spaces))
@@ -361,7 +361,7 @@ class _Run:
         return moment >= self.last or moment * 6.0 * self.d * r >= products
 
     def spacing(self, moment: int) -> int:
-        """Steps between metrics that make the mean up to a moment."""
+        """Steps between two metrics of the mean up to a moment."""
         return max(1, (moment - self.window) // AVERAGED_METRICS)
 
     def add_to_means(self) -> None:
@@ -390,7 +390,7 @@ class _Run:
         return self.monitor.iterate(passes=self.t / self.epoch, steps=self.t, objective=objective)
 
     def bound(self, u: Array, M: Array) -> None:
-        """Offer multipliers, those that add to S at their best scale."""
+        """Offer the lower bound of multipliers u, those that add to S at their best scale in [0, 1]."""
         problem, risk = self.problem, self.problem.risk
         adding = self.source.signs * u > 0.0
         whole, rest = risk.minorant(u), risk.minorant(np.where(adding, 0.0, u))
@@ -412,7 +412,7 @@ class _Run:
 
 @compiled_in_any_order
 def _steps(seen, pulled, gram, numbers, rate, factor):
-    """Steps one after the other: images of the differences become what the steps add along the differences."""
+    """Take the steps of a block in turn; row k of ``seen`` becomes what step k adds along difference k."""
     size, d = seen.shape
     active = np.empty(size, dtype=np.int64)
     count = 0

@@ -44,7 +44,7 @@ OVERFLOW = 1e30
 
 @dataclass(frozen=True)
 class StochasticLowRank(BatchSolver):
-    """Subgradient steps on a factor over random batches. It does not claim the optimum; the certified gap tells.
+    """Subgradient steps on a factor over random batches; it need not reach the optimum, and the gap bounds its error.
 
     Parameters
     ----------
@@ -57,19 +57,19 @@ class StochasticLowRank(BatchSolver):
     epochs : int
         Passes after which it ends: one is as many draws as there are comparisons, or about a million if that is less.
     delay : int or None
-        t_0: steps are 1/(lambda (t + t_0)); None for 0, the paper's. Twice the lambda from which on the zero metric is
-        optimal, over lambda, keeps the first steps from multiplying the factor again and again.
+        t_0 in the steps 1/(lambda (t + t_0)); None for the paper's 0. With ``2 lambda_0 / lambda``, lambda_0 the least
+        lambda for which the zero metric is optimal, the first steps do not multiply the factor again and again.
     start : float or None
-        Largest distance between a positive and a negative under the start, in margins; None to take the entries as
-        drawn.
+        Largest difference of the distances to a negative and to a positive under the start, in margins; None to take
+        the entries as drawn.
     uniform : bool
         Draw the start's entries uniformly in (0, 1), as the paper draws its projections, instead of normal ones.
     as_printed : bool
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
-        Of start and draws: the same seed makes the same iterates, also through a checkpoint.
+        Seed of start and draws: the same seed makes the same iterates, also through a checkpoint.
     epoch_draws : int
-        Draws of an epoch where there are more comparisons than that.
+        Most draws in an epoch, unless there are even more distances (of a query and an item).
     """
 
     name: ClassVar[str] = "stochastic-low-rank"
@@ -110,7 +110,7 @@ class StochasticLowRank(BatchSolver):
                 return
 
     def state(self, factor: PairwiseFactor) -> _State:
-        """A random start, or what a checkpoint holds."""
+        """Initial state with a random factor, or the state in a checkpoint."""
         d = factor.problem.cone.d
         shape = min(self.rank, d), d
         left = resumed(factor.monitor, self.name, {"L": shape, "numbers": (2,)})
@@ -123,7 +123,7 @@ class StochasticLowRank(BatchSolver):
         return _State(0, seed, L if self.start is None else factor.scaled(L, self.start))
 
     def factors(self, factor: PairwiseFactor, reg: float, state: _State) -> Iterator[tuple[int, Array]]:
-        """The factor after every step; without end. ``reg`` is lambda."""
+        """Yield ``(t, factor)`` after every step, without end; ``reg`` is lambda."""
         draws = TripletSampler(factor.risk.rankings, factor.risk.weights)
         delay = self.delay or 0
         for t in count(state.t + 1):
@@ -134,7 +134,7 @@ class StochasticLowRank(BatchSolver):
             yield t, state.L
 
     def gradient(self, factor: PairwiseFactor, draws: TripletSampler, L: Array, rng: np.random.Generator) -> Array:
-        """A subgradient of risk and linear term over one batch, ``2 L`` times that of the metric."""
+        """Subgradient in L of risk and linear term over one batch: ``2 L`` times the one in M."""
         risk, cone, problem = factor.risk, Images(L), factor.problem
         rankings = risk.rankings
         query, positives, negatives = draws.sample(rng, self.batch)
@@ -151,12 +151,12 @@ class StochasticLowRank(BatchSolver):
 
 @dataclass
 class _State:
-    """Where a run has come to."""
+    """State of a run: number of steps, seed of the draws, and factor."""
 
     t: int
     seed: int
     L: Array
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For checkpoints."""
+        """Arrays for a checkpoint."""
         return {"numbers": np.array([self.t, self.seed]), "L": self.L}

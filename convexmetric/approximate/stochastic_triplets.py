@@ -19,8 +19,8 @@ falls to a thousandth over the epochs asked for.
 As printed, equation 7 defines :math:`\Delta^{x_i, x_j}` with :math:`x_k`, so that both distances of a triplet are
 one and the same, every d is zero and no metric violates less than another: ``as_printed`` descends that, to zero.
 
-Bounds come from the slopes of the hinges at the metrics that are looked at, smoothed over some widths, and from the
-share of the last epoch's steps in which a triplet was active.
+Bounds come from the slopes of the hinges, smoothed over some widths, at metrics where the gap is evaluated, and from
+the fraction of the last epoch's steps in which a triplet was active.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class StochasticTriplets(RandomisedSolver):
     as_printed : bool
         Descend the constraints of equation 7, which compare nothing.
     random_state : int, numpy.random.Generator or None
-        Of the shuffles: the same seed makes the same iterates, also through a checkpoint.
+        Seed of the shuffles: the same seed makes the same iterates, also through a checkpoint.
     """
 
     name: ClassVar[str] = "stochastic-triplets"
@@ -95,7 +95,7 @@ class StochasticTriplets(RandomisedSolver):
 
 
 class _Run:
-    """The state of one solve."""
+    """State of one run."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class _Run:
         self.forget()
 
     def forget(self) -> None:
-        """Begin the means of an epoch."""
+        """Reset the means, at the start of an epoch."""
         self.total, self.active, self.summed = np.zeros(self.d), np.zeros(self.count), 0
 
     def follow(self) -> None:
-        """Start, or go on, and step to the end."""
+        """Start or resume, and step to the end."""
         shapes = dict.fromkeys(("w", "squares", "first"), (self.d,)) | {"numbers": (2,)}
         left = resumed(self.monitor, self.settings.name, shapes)
         self.monitor.state = self.state
@@ -143,12 +143,12 @@ class _Run:
                 return
 
     def state(self) -> dict[str, np.ndarray]:
-        """For checkpoints."""
+        """Arrays for a checkpoint."""
         numbers = np.array([self.t, self.seed])
         return {"w": self.w, "squares": self.squares, "first": self.first, "numbers": numbers}
 
     def start(self) -> Array:
-        """The best multiple of what all triplets together ask for."""
+        """Starting weights: the best multiple of ``[sum_t d_t - G]_+``."""
         w = np.maximum(self.triplets.adjoint(np.ones(self.count)) - self.linear, 0.0)
         margins = self.triplets.forward(w)
         size = float(np.abs(margins).mean())
@@ -165,7 +165,7 @@ class _Run:
         return scale * w
 
     def rows(self) -> tuple[np.ndarray, Any]:
-        """The triplets of this step and their d."""
+        """Indices of this step's triplets, and their d in rows."""
         epoch, place = divmod(self.t, self.steps)
         if epoch != self.order_of:
             self.order_of, self.order = epoch, generator_at(self.seed, epoch).permutation(self.count)
@@ -173,7 +173,7 @@ class _Run:
         return chosen, self.triplets.block(chosen, slice(None))
 
     def step(self, last: int) -> None:
-        """One batch."""
+        """Take one step on the next batch."""
         chosen, rows = self.rows()
         w, self.t = self.w, self.t + 1
         gradient = self.linear + times(self.quadratic, w)
@@ -211,5 +211,5 @@ class _Run:
         return self.monitor.iterate(passes=self.t / self.steps, objective=objective)
 
     def bound(self, u: Array, hint: Array) -> None:
-        """Offer multipliers."""
+        """Offer the lower bound of multipliers u."""
         self.monitor.dual(self.problem.dual_bound(u, hint=hint), lambda: u)

@@ -1,10 +1,9 @@
 r"""Comparisons drawn from rankings whose pairs are never written out.
 
 A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` positives and :math:`n_q`
-negatives items, then one of each uniformly: all comparisons of a query are equally likely, and a comparison is as
-likely as its weight :math:`c_q`. Negatives that are "all the others" are drawn by rank: of the items that are left
-after taking out
-:math:`e_0 < e_1 < \dots`, the one of rank k is k plus the number of i with :math:`e_i - i \le k`.
+negatives, then one of each uniformly: a comparison is drawn with probability proportional to its weight :math:`c_q`.
+Negatives that are all items but some :math:`e_0 < e_1 < \dots` are drawn by rank: the remaining item of rank k is k
+plus the number of i with :math:`e_i - i \le k`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class TripletSampler:
         return float(self.up_to[-1])
 
     def sample(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of the queries, and rows of their positives and of their negatives in the corpus."""
+        """Draw triplets: rows of the queries, and corpus rows of their positives and of their negatives."""
         q = np.searchsorted(self.up_to, self.total * rng.random(size), side="right")
         q = np.minimum(q, np.searchsorted(self.up_to, self.total))
         relevance = self.relevance
@@ -50,7 +49,7 @@ class TripletSampler:
         return self.rankings.rows(q), positives, negatives
 
     def _left(self, q: np.ndarray, rank: np.ndarray) -> np.ndarray:
-        """The items of given ranks among those that are neither near nor the query itself."""
+        """Items of given ranks among those that are neither positives nor the query itself."""
         relevance = self.relevance
         itself = np.full(len(q), -1) if relevance.itself is None else relevance.itself[q]
         found = np.empty(len(q), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""The reference: the textbook statement, solved by a general conic solver through CVXPY.
+"""The textbook statement, solved by a general conic solver through CVXPY: the reference for all other solvers.
 
-It writes out every constraint, so it is for small instances. What the conic solver calls optimal is taken as
-a hint: its metric and multipliers are projected, clipped and evaluated like anybody else's.
+It writes out every constraint, so it is for small instances. The conic solver's result is not trusted: metric and
+multipliers are projected, clipped and evaluated like those of any solver.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ CONIC_SOLVERS: dict[str, str] = {
     "cvxopt": "pip install 'convexmetric[cvxopt]'",
     "sdpa": "pip install 'convexmetric[sdpa]'",
 }
-#: Those that are installed with the package.
+#: Conic solvers that are installed with the package.
 REQUIRED = ("clarabel", "scs")
-#: Shares of the gap asked for to which the statement is solved, one after the other, and CLARABEL's first attempt at
-#: it: more regularisation carries it through, its own reaches more digits.
+#: Solves in turn: tolerance as a fraction of the gap asked for, and CLARABEL's first attempt, which is 0 with more
+#: regularisation (robust) or 1 with its own (more digits).
 ROUNDS = ((1e-2, 0), (1e-5, 1))
 ADVICE = (
     "leave solver out for the default, rescale X so that distances are about 1, and give equalities of your own some "
@@ -73,13 +73,13 @@ class Conic(Solver):
             )
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Anything that can be stated can be tried."""
+        """Needs nothing but a statement in CVXPY."""
         return partial(self._run, problem)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Bytes of all rows' entries, eighteen times with those of factorisations, and three squares of coordinates.
+        """Bytes of 18 times the entries of all rows, factorisations included, and of three ``(size, size)`` arrays.
 
-        A comparison is a row, with six entries more for slacks and the like.
+        A comparison is a row, with six more entries for slacks and the like.
         """
         rows, cone = problem.risk.stated_rows, problem.cone
         width = row_width(problem.risk.points, cone) if cone.diagonal else float(cone.d**2)
@@ -97,7 +97,7 @@ class Conic(Solver):
         """
         monitor.solver = self.backend
         statement = problem.statement()
-        # Where bounds amplify what its dual point lacks, CLARABEL reaches more digits in some steps more.
+        # Bounds may amplify the error of the dual point: then CLARABEL solves again, to more digits.
         for share, first in ROUNDS if self.backend == "clarabel" else ROUNDS[:1]:
             self._solve(statement, self._options(monitor, share), first)
             if statement.metric.value is None:
@@ -138,5 +138,5 @@ def _same(multipliers: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """What CVXPY says of a failure, without its advice to set an option of its own solve."""
+    """Message of a failure in CVXPY, without its advice to set options of ``Problem.solve``."""
     return str(error).partition("Try another solver")[0].strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""What is known of a solve beforehand: the seconds of a pass, measured in a moment, and the memory of its solver."""
+"""Costs of a solve, estimated beforehand: seconds of a pass, by a short measurement, and memory of its solver."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from convexmetric.solvers.runtime.memory import readable_bytes
 
 #: Characters of a line.
 WIDTH = 118
-#: Seconds of an evaluation of some parts from which those of all are known; parts at first, and how their number grows.
+#: Seconds of an evaluation of some parts that is long enough to extrapolate; parts at first, and their growth factor.
 LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
-#: Seconds of a whole evaluation up to which it is made once more, now that compiled code is loaded.
+#: Seconds up to which a whole evaluation is repeated: the first one may have loaded compiled code.
 SHORT = 1.0
 #: Distances in a pass from which a solve may take minutes, and seconds from which one is long.
 MANY_DISTANCES, LONG_SOLVE = 25_000_000, 120.0
@@ -29,7 +29,7 @@ USUAL_PASSES = 100
 #: Share of a time limit that may go into measuring a pass.
 MEASURING_SHARE = 0.02
 
-#: What comes first where the table's first solver has no certificate to show in time.
+#: Route that is put first where the table's first solver would have no certificate within the time limit.
 COARSE = Route(
     SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
     "linear plus squared norm",
@@ -70,14 +70,14 @@ def _evaluation(problem: MetricProblem) -> float:
 
 @dataclass(frozen=True)
 class Costs:
-    """What is known beforehand of a solve, for people when printed.
+    """Estimated costs of a solve, in words when printed.
 
     Attributes
     ----------
     solver : str or None
         The solver that begins, by name; None if there is none.
     pass_seconds, memory
-        As of an :class:`~convexmetric.solvers.Explanation`.
+        See :class:`~convexmetric.solvers.Explanation`.
     """
 
     solver: str | None
@@ -94,13 +94,13 @@ class Costs:
 
 
 def costs_of(problem: MetricProblem, solver: Solver | None, measure: bool = True) -> Costs:
-    """What a solve that begins with this solver will cost; without ``measure`` memory alone."""
+    """Estimate the costs of a solve that begins with a solver; without ``measure`` only its memory."""
     seconds = pass_seconds(problem) if measure else None
     return Costs(None, seconds, None) if solver is None else Costs(solver.name, seconds, solver.memory(problem))
 
 
 def long_solve(problem: MetricProblem) -> str | None:
-    """What to say of a solve whose usual number of passes takes minutes; None of others."""
+    """Text of the warning for a solve whose usual number of passes takes minutes; None for others."""
     if problem.risk.distances < MANY_DISTANCES:
         return None
     seconds = pass_seconds(problem)
@@ -113,7 +113,7 @@ def long_solve(problem: MetricProblem) -> str | None:
 
 
 def _seconds(seconds: float) -> str:
-    """Two digits, in a unit that suits."""
+    """Format seconds with two digits, in h, min, s or ms."""
     for least, unit in ((3.6e3, "h"), (60.0, "min"), (1.0, "s")):
         if seconds >= 1.5 * least:
             return f"{seconds / least:.2g} {unit}"
@@ -121,10 +121,11 @@ def _seconds(seconds: float) -> str:
 
 
 def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[Candidate]:
-    """The candidates; cutting planes on a small sample before them where the first is too slow for a limit.
+    """The candidates, after cutting planes on a small sample where the first is too slow for a time limit.
 
-    It is where ``USUAL_PASSES`` take longer. Where metrics have many coordinates, masters and not passes take the time,
-    and a sample gains nothing. Nothing is measured where there is no limit, or where queries cannot be sampled.
+    Too slow means that ``USUAL_PASSES`` passes take longer than the limit. Where metrics have many coordinates, masters
+    and not passes take the time, and a sample gains nothing. Nothing is measured where there is no limit, or where
+    queries cannot be sampled.
     """
     if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
         return found

@@ -31,9 +31,9 @@ class Exact(Solver):
     stages: tuple[Solver, ...] | None = None
 
     def prepare(self, problem: MetricProblem) -> InOrder:
-        """Needs one solver that fits.
+        """Needs one solver at least that can handle the problem.
 
-        The run begins with the one that left a checkpoint.
+        The run resumes with the solver that left a checkpoint.
         """
         found = Candidates(problem, ROUTES if self.stages is None else map(Route, self.stages))
         if all(candidate.run is None for candidate in found):
@@ -49,18 +49,18 @@ class InOrder:
     ----------
     found : Candidates
     timed : bool
-        Whether one that suits a time limit better may begin.
+        Whether sampled cutting planes may come first under a short time limit.
     """
 
     found: Candidates
     timed: bool
 
     def within(self, seconds: float | None) -> Iterable[Candidate]:
-        """The candidates of a solve with a time limit, or None."""
+        """The candidates for a time limit in seconds; None for no limit."""
         return candidates_within(self.found, seconds) if self.timed else self.found
 
     def first(self, seconds: float | None) -> Solver:
-        """The solver that begins."""
+        """First solver that runs, for a time limit in seconds or None."""
         return next(candidate.route.solver for candidate in self.within(seconds) if candidate.run is not None)
 
     def __call__(self, monitor: Monitor) -> None:

@@ -1,4 +1,4 @@
-"""What the default does with a problem, and why, before it does it."""
+"""Explain beforehand which solvers the default takes for a problem, and why."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from convexmetric.solvers.runtime import Solver
 
 @dataclass(frozen=True)
 class Step:
-    """A solver that the default knows, and what becomes of it for one problem.
+    """A solver of the default, and why it is taken for a problem or not.
 
     Attributes
     ----------
     solver : Solver
         With the settings that the default takes: ``cm.solve(problem, solver=step.solver)`` runs it alone.
     why : str
-        Why it is taken where it is; of one that is not taken, what the problem lacks.
+        Why it is taken at its place; if it is not taken, what the problem lacks.
     """
 
     solver: Solver
@@ -30,13 +30,13 @@ class Step:
 
     @property
     def name(self) -> str:
-        """What a user types for ``solver=``."""
+        """Name to pass as ``solver=``."""
         return self.solver.name
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which solvers the default takes for a problem, and what a pass and the first of them cost.
+    """The solvers that the default takes for a problem, and what a pass and the first of them cost.
 
     Attributes
     ----------
@@ -76,24 +76,24 @@ class Explanation:
 
 
 def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
-    """Which solvers the default takes for a problem, in which order and why, why not the others, and what it will cost.
+    """Explain which solvers the default takes for a problem, in which order and why, and what a solve will cost.
 
-    Nothing is solved.
+    The solvers that are not taken are there with their reasons. Nothing is solved.
 
     Parameters
     ----------
     problem : MetricProblem
-        What would be solved.
+        The problem in question.
     measure : bool
         Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
     max_seconds : float, optional
-        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver with a
-        certificate to show by then comes first. To know that, a pass may be measured whatever ``measure`` says.
+        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver that has a
+        certificate by then comes first. To find out, a pass may be measured even without ``measure``.
 
     Returns
     -------
     Explanation
-        For people when printed; its fields are for programs.
+        A readable text when printed, with fields for programs.
 
     Raises
     ------

@@ -28,18 +28,18 @@ from convexmetric.solution import Solution
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
 
-#: Time after a limit or Ctrl-C for what remains to be done: a share of that before it, but seconds enough for a block.
+#: Time to finish after a limit or Ctrl-C: this fraction of the time before it, plus seconds enough for a block.
 GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
-#: Seconds for a certificate without a pass where there was no time for one with it.
+#: Seconds for a certificate without a pass over the data, where there was no time for one with a pass.
 HASTE = 1.0
-#: Share of the upper bound from which a simple metric may be better still, by a few of the parts.
+#: A baseline whose objective on a few parts is below this many times the upper bound may be better.
 SIMPLE_SHARE = 1.5
 
 
 def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
     """Run until it ends or the time is out, which may be in the middle of a pass; what it returns, None if cut short.
 
-    Ctrl-C is taken as well, once a dual point is known. Nonnegative risks have one from the start: no cuts.
+    Ctrl-C ends the run likewise once a dual point is known; nonnegative risks have one from the start, without cuts.
     """
     try:
         with _until(monitor, monitor.max_seconds):
@@ -55,7 +55,7 @@ def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
 
 
 def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
-    """Where every nonnegative risk starts: no cut has any weight, and the risk is at least zero."""
+    """Offer the lower bound that every nonnegative risk has: no cut has any weight, and the risk is at least zero."""
     if not problem.risk.nonnegative:
         return
     dual, point = _nothing(problem)
@@ -114,7 +114,7 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
         raise SolverError(f"{chosen.name} left no certified point")
     try:
         if monitor.cut_short and not monitor.zero_offered:
-            # Nearly for nothing: where all distances are zero, parts of one kind cost the same.
+            # This is cheap: where all distances are zero, parts of one kind have the same value.
             _offer(bare, monitor, bare.cone.zeros())
         if not monitor.reached:
             simple = _simple(bare, monitor)
@@ -130,12 +130,12 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
 
 
 def _until(monitor: Monitor, seconds: float | None) -> AbstractContextManager[None]:
-    """With a limit, in seconds of the solve, or none."""
+    """Context with a deadline in seconds since the start of the solve; None for no deadline."""
     return deadline(lambda: np.inf if seconds is None else seconds - monitor.seconds)
 
 
 def no_deadline() -> AbstractContextManager[None]:
-    """For what a few of the parts say: no more work than a block, and without it there is nothing to go by."""
+    """Context without a deadline: for evaluations on a few parts, which are short and decide which metric is taken."""
     return deadline(lambda: np.inf)
 
 
@@ -150,8 +150,8 @@ def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
 def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
     """Best simple metric that was not evaluated yet, if it may be better than what the solver left.
 
-    Zero, multiples of the Euclidean metric, and what a sample was solved to, where nothing else is known. Some of the
-    parts tell which: no pass is spent on one that they say is worse.
+    Candidates are zero, multiples of the Euclidean metric and, where nothing else was evaluated, the solution on a
+    sample. They are compared on some of the parts: no pass is spent on one that is worse there.
     """
     zero, some = problem.cone.zeros(), some_parts(problem, SIMPLE_PARTS)
     if some is None:
@@ -177,9 +177,10 @@ def _offer_multiples(problem: MetricProblem, monitor: Monitor) -> None:
 
 
 def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> Certificate:
-    """A certificate without another pass: of what was evaluated before, or else with an infinite upper bound.
+    """A certificate without another pass: of a metric evaluated before, or else with an infinite upper bound.
 
-    What conic solvers say of constraints and terms of a user's own has a little time, and may be nothing.
+    Bounds that need a conic solver, for constraints and terms of the user's own, get ``HASTE`` seconds and may be
+    missing.
     """
     bare = problem.without_constant()
     M, value = _choice(bare, monitor, simple)
@@ -195,14 +196,14 @@ def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array 
 
 
 def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
-    """At most what the risk was at a metric of that objective; of a large penalty rounding leaves little of it."""
+    """Upper bound on the risk at a metric with that objective, with rounding; loose where the penalty is large."""
     penalty = problem.regularizer.value(M, problem.cone)
     linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
     return value - problem.penalty(M) + sum_error(M.size) * (abs(value) + abs(penalty) + linear)
 
 
 def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> tuple[Array, float | None]:
-    """The metric to return, with its objective if that was evaluated; one that was not if it is better on a sample."""
+    """Metric to return, and its objective; None for ``simple``, taken unevaluated if it is better on some parts."""
     if monitor.evaluated is None:
         found = [M for M in (simple, monitor.M, problem.cone.zeros()) if M is not None]
         return found[0], None
@@ -216,7 +217,7 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
 
 
 def _why(problem: MetricProblem, certificate: Certificate) -> str:
-    """What a gap comes from, where the bounds themselves tell."""
+    """Clause for the warning on where a gap comes from, if the bounds show it; else empty."""
     upper, lower = certificate.upper_bound, certificate.lower_bound
     if upper == np.inf and not problem.risk.hard:
         return "; there was no time to evaluate the metric on all data: it is the best on a sample"

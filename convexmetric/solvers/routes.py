@@ -42,7 +42,7 @@ from convexmetric.solvers.runtime.requirements import (
 )
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
-#: What to do about a problem that none can solve.
+#: Advice for a problem that no solver can handle.
 ADVICE = (
     "what to do: soft margins (finite weights) with a trace or a squared Frobenius norm can be solved at any size; "
     "other problems only while they are small enough to write out in CVXPY, so take fewer comparisons or features"
@@ -54,19 +54,19 @@ Need = type[Form] | Callable[[MetricProblem], object]
 
 @dataclass(frozen=True)
 class Route:
-    """One line of the table; a solver alone is a line without words and needs.
+    """One line of the table; a solver that a user chose has one without words and needs.
 
     Attributes
     ----------
     solver : Solver
         With the settings that the default takes.
     risk, penalty, size : str
-        What it is taken for, in words.
+        Problems that the solver is taken for, in words.
     why : str
-        Why there.
+        Reason for its place in the table.
     needs : tuple
-        What the solver is not prepared without, in the order in which it is looked at: a form of the risk, kinds of
-        metrics and of penalty, a size.
+        Requirements that are checked before the solver is prepared, in this order: a form of the risk, kinds of metrics
+        and of penalty, a size.
     last_resort : bool
         Whether it is taken only where nothing else is.
     """
@@ -167,19 +167,19 @@ FEW_WEIGHTS = 200
 #: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
 #: are on the kink than there are coordinates, steps get short.
 MANY_PAIRS = 5_000
-#: Coordinates up to which a matrix with a row for each is nothing to a pass, and up to which it costs less than a
-#: factor that has to find its rank.
+#: Coordinates up to which a Newton matrix is cheap beside a pass, and up to which it costs less than a factor whose
+#: rank has to be found.
 NEWTON_COORDINATES, FEW_COORDINATES = 700, 100
 #: Coordinates up to which masters of cutting planes on large margins take less than samples and lists of pairs save.
 MASTER_COORDINATES = 500
-#: Rank of a metric of many features, for that: a metric of fewer has no more coordinates.
+#: Rank that metrics of many features are taken to have, where pairs for each of their coordinates are counted.
 LOW_RANK = 20
-#: Pairs a query below which cutting planes are as fast.
+#: Pairs a query below which cutting planes are as fast as Newton methods.
 PAIRS_A_QUERY = 2_000
 
 #: Points up to which matrices of all their pairs are held: half a gigabyte each.
 HELD_POINTS = 8_000
-#: Distances in a pass from which most passes had better be over a sample: a second or so.
+#: Distances in a pass, of a second or so, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
 LONG_PASS_COORDINATES = 2_500
@@ -293,9 +293,9 @@ ROUTES: tuple[Route, ...] = (
 
 
 class Candidates:
-    """The routes applied to one problem, in order: each once, and not before it is asked for.
+    """The routes applied to one problem, lazily and in order, each once.
 
-    It may be gone through again, though not within an iteration that has not ended.
+    It may be iterated again, though not inside an iteration that has not ended.
     """
 
     def __init__(self, problem: MetricProblem, routes: Iterable[Route] = ROUTES) -> None:
@@ -329,7 +329,7 @@ class Candidates:
 
 
 def refusal(found: Iterable[Candidate]) -> str:
-    """Why none of some candidates can solve a problem, each reason once, and what to do about it."""
+    """Message on why no candidate can solve a problem, each reason once, and what to do about it."""
     said: dict[str, dict[str, None]] = {}
     for candidate in found:
         said.setdefault(candidate.reason, {})[candidate.route.solver.name] = None
@@ -337,7 +337,7 @@ def refusal(found: Iterable[Candidate]) -> str:
 
 
 def routes_table(routes: tuple[Route, ...] = ROUTES) -> str:
-    """The table in Markdown, for the documentation."""
+    """Table of routes in Markdown, for the documentation."""
     lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
     for route in routes:
         solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"

@@ -52,11 +52,11 @@ __all__ = ["SOLVERS", "solve"]
 
 
 def _approximate(name: str) -> Solver:
-    """A solver of the room of approximate ones."""
+    """Make a solver of :mod:`convexmetric.approximate`, by the name of its class."""
     return cast(Solver, getattr(room("approximate"), name)())
 
 
-#: Solvers by the name a user types.
+#: Solvers by their names for ``solver=``.
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "exact": Exact,
     "dual-ascent": DualAscent,
@@ -120,14 +120,15 @@ def solve(
         ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a
         solver object with settings of its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
-        Limit on iterations: oracle passes for cutting planes, looks at the certified gap for approximate solvers.
+        Limit on iterations: oracle passes for cutting planes, evaluations of the certified gap for approximate
+        solvers.
     max_seconds : float, optional
         Limit on wall time, which holds inside a pass too: the solve ends within 1.2 times as long and about a second.
         Where it is too short for the first solver of the default, another begins (see :func:`explain`). Whatever the
         limit, the metric is no worse than zero and multiples of the Euclidean one; where there was no time for a pass
-        over all data a sample of them says so, and the upper bound may be infinite.
+        over all data they are compared on a sample of them, and the upper bound may be infinite.
     progress : bool
-        Show a progress bar on standard error, below what a pass, memory and gaps will cost, as by :func:`explain`.
+        Show a progress bar on standard error, below the costs of a pass and of memory, as by :func:`explain`.
     callback : callable, optional
         Called with a :class:`~convexmetric.solution.Progress` after every iteration; returning a true value stops
         the solve.
@@ -151,11 +152,11 @@ def solve(
         solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
         (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
     start : Solution or array, optional
-        Where to begin: what a problem with the same features was solved to (fewer queries, another C, other data), or a
+        Where to begin: a solution of a problem with the same features (fewer queries, another C, other data), or a
         metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
-        are those of this problem alone. Left alone where it is no better than the metric zero. Cutting planes, sampled
+        are those of this problem alone. Ignored where it is no better than the metric zero. Cutting planes, sampled
         or not, the augmented Lagrangian, semismooth Newton and the factored Lagrangian go on from it; other solvers
-        only keep it as the best metric so far. A checkpoint that is taken up wins over it.
+        only keep it as the best metric so far. A checkpoint that is resumed takes precedence.
     max_memory : float, optional
         Bytes that a solver may hold beside the problem, by :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`;
         by default what the machine, and the process's own limits, have left. The default does without solvers that
@@ -207,7 +208,7 @@ def solve(
     >>> max(solution.lower_bound, other.lower_bound) <= min(solution.upper_bound, other.upper_bound)
     True
 
-    With more of the data a solve goes on from what fewer were solved to:
+    With more of the data a solve begins at the solution with fewer:
 
     >>> begun = cm.solve(problem.with_queries(range(0, 150, 2)))
     >>> again = cm.solve(problem, start=begun)
@@ -261,7 +262,7 @@ def _run(
     display: ProgressBar | None,
     monitor: Monitor,
 ) -> None:
-    """All of a solve but its end, on the problem without its constant."""
+    """Run a solver on the problem without its constant (``bare``): a solve without its certificate."""
     (candidate,) = Candidates(bare, [Route(chosen)])
     run = candidate.run
     if run is None:
@@ -303,10 +304,10 @@ def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
 
 
 def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
-    """Whether the metric that is known before is near enough to the optimum; it is offered whether or not.
+    """Whether the prior closes the certified gap; it is offered in any case.
 
-    Where its weight is large the optimum goes to it, and its norm hides what the data cost from any solver: bounds are
-    made as the certificate makes them, without that norm.
+    Where the weight of its norm is large the optimum goes to the prior, and rounding of that norm hides the risk from
+    every solver: bounds are made as in the certificate, without the norm.
     """
     risk = problem.risk
     monitor.suggestion = M = risk.repair(problem.cone.project(prior))
@@ -325,7 +326,7 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
-    """A solver or its arithmetic broke down: what it left is certified as it is; if it left nothing, say so."""
+    """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else keep that to be certified."""
     failed, nothing = isinstance(error, SolverError), monitor.M is None or monitor.dual_point is None
     if monitor.caller_failed or (isinstance(error, ConvexMetricError) and (nothing or not failed)):
         raise error
@@ -352,7 +353,7 @@ def _chosen(solver: str | Solver | None) -> Solver:
 def _start_from(problem: MetricProblem, given: Solution | ArrayLike) -> tuple[Array, Any]:
     """A metric in the problem's cone, and a dual point that may fit it or None.
 
-    Nothing of it is believed: the metric is evaluated and the dual point bounded anew, on the problem at hand. Any
+    Nothing in it is trusted: the metric is evaluated and the dual point bounded anew, on the problem at hand. Any
     metric is a start, and any dual point of the right shape proves something. Weighted cuts are not taken over: they
     stand at some ten metrics, and to remake them takes a pass each, more than what a solve from the metric alone needs
     beyond what it needs with them.

@@ -18,14 +18,14 @@ from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint
 
-#: Rows for a cut in hand when the program is stated.
+#: Rows of the program for each cut, when it is stated: room for further cuts.
 ROOM = 2
-#: What CLARABEL is asked for, and what its value is taken to be good for.
+#: Relative tolerance asked of CLARABEL, and the relative error that its value is taken to have.
 TIGHT = 1e-9
 
 
 class ConicMaster:
-    """Solves a growing and shrinking master again and again; the interface of :class:`Master`.
+    """Solve masters whose cuts come and go, by CLARABEL; the interface of :class:`Master`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ConicMaster:
         self.count = -1
 
     def start(self) -> Array:
-        """The metric of least penalty, from which all others keep the constraints; else where it is known to be finite.
+        """Metric of least penalty, which keeps the constraints; failing that, one where the penalty is finite.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class ConicMaster:
         return self.problem.cone.zeros() if omega.prior is None else omega.repair(omega.prior, self.problem.cone)
 
     def _solve(self, program: cp.Problem) -> float:
-        """The value by CLARABEL, which may take numbers of extreme sizes for constraints that contradict each other."""
+        """Optimal value by CLARABEL, which may mistake numbers of extreme size for contradicting constraints."""
         try:
             return solve_conic(program, TIGHT)
         except InfeasibleError as error:
@@ -78,7 +78,7 @@ class ConicMaster:
     def solve(
         self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
-        """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; it is not asked to stop."""
+        """Solve with the cuts ``offsets - <normals, M>``, as far as CLARABEL goes; ``tol`` and ``stop`` are ignored."""
         cone, count = self.problem.cone, len(group)
         if not ROOM**-2 * self.count <= count <= self.count:
             self._state(C, ROOM * count)
@@ -87,7 +87,7 @@ class ConicMaster:
             raise SolverError("cuts hold numbers beyond floats; rescale X, margins and weights")
         rows, slack_of = np.zeros(self.normals.shape), np.zeros(self.slack_of.shape)
         rows[:count], slack_of[np.arange(count), group] = full.reshape(count, -1), 1.0
-        # A row without a cut says 0 >= -1.
+        # Rows without a cut are the constraint 0 >= -1.
         levels = np.full(self.offsets.shape, -1.0)
         levels[:count] = offsets
         self.normals.value, self.slack_of.value, self.offsets.value = rows, slack_of, levels
@@ -107,7 +107,7 @@ class ConicMaster:
         return MasterPoint(M, a, sums, upper, lower, int(self.program.solver_stats.num_iters))
 
     def _state(self, C: Array, count: int) -> None:
-        """State the program for so many cuts."""
+        """State the program with ``count`` rows for cuts."""
         self.count = count
         self.normals = cp.Parameter((count, int(np.prod(self.problem.cone.shape))))
         self.slack_of, self.offsets = cp.Parameter((count, len(C))), cp.Parameter(count)

@@ -51,7 +51,7 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, che
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need_planes, quadratic_part
 
-#: Steps towards a metric at which a barrier is finite.
+#: Halvings, at most, of the step to a metric at which a barrier is finite.
 HALVINGS = 60
 #: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
 LOST_PASSES = 3
@@ -61,7 +61,7 @@ BLIND_PASSES = 20
 FINEST = 1e-13
 #: Range of an adaptive alpha.
 LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
-#: Share of the way to an end of that range that it goes in a pass.
+#: Fraction of the way to an end of that range that alpha goes in a pass.
 PACE = 0.1
 #: A cut is alive while its multiplier exceeds this share of the mean in its group.
 ALIVE_SHARE = 0.1
@@ -125,7 +125,7 @@ class CuttingPlanes(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a risk that is finite, or infinite behind a barrier.
 
-        Of the interior-point master also a linear or quadratic regularizer.
+        The interior-point master also needs a linear or quadratic regularizer.
 
         The run alternates separation and master until the certified gap closes.
         """
@@ -154,7 +154,7 @@ class CuttingPlanes(Solver):
         return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
-        """The same from the cuts of an earlier solve; the pool is left with those of this one."""
+        """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""
         monitor.unit = "passes"
         cone, risk = problem.cone, problem.risk
         if self.epsilon is not None:
@@ -216,7 +216,7 @@ class CuttingPlanes(Solver):
                 master, fresh = self._master(pool.above, again=True), True
             elif improved:
                 fresh = False
-            # Only while the bound rises: otherwise what is dropped now comes back next.
+            # Cuts are dropped only while the bound rises: otherwise they would come back in the next pass.
             if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)
             # Before any metric satisfies all constraints, the master's is the best there is.
@@ -225,7 +225,7 @@ class CuttingPlanes(Solver):
             metric = cone.project(best + (1.0 - (0.0 if blind else alpha)) * move)
 
     def _adapted(self, alpha: float, falls: bool) -> float:
-        """Nearer to the master where the objective still falls towards it, else nearer to the best metric."""
+        """Next alpha: nearer to the master where the objective still falls towards it, else to the best metric."""
         if falls:
             return max(LEAST_STABILISATION, (1.0 - PACE) * alpha)
         return min(MOST_STABILISATION, alpha + PACE * (1.0 - alpha))
@@ -240,7 +240,7 @@ class CuttingPlanes(Solver):
 
 
 def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
-    """Towards the best metric so far, or the Euclidean one, as far as it takes for a barrier to be finite."""
+    """Move a metric towards the best so far, or the Euclidean one, until the risk's barrier is finite."""
     best = problem.cone.identity() if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
     for _ in range(HALVINGS):
         if np.isfinite(problem.risk.value(metric)):
@@ -254,7 +254,7 @@ class Pool:
 
     @classmethod
     def empty(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """No cuts yet; parts are grouped in order."""
+        """Make a pool without cuts; parts are grouped in order."""
         parts = problem.risk.parts
         n_groups = min(n_groups, parts)
         return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
@@ -263,12 +263,12 @@ class Pool:
         self.problem = problem
         self.groups = groups
         self.n_groups = n_groups
-        #: Of a risk that may be negative the cuts at zero, from which all others are counted.
+        #: Cuts at zero of a risk that may be negative; they are subtracted from all others.
         self.base = None if problem.risk.nonnegative else problem.risk.separate(problem.cone.zeros(), groups)
         self.count = 0
         self._normals = np.empty((0, 0))
         self.offsets = np.empty(0)
-        #: Sizes of the coefficients of squared distances in every cut, added up.
+        #: Sum of the absolute coefficients of squared distances in every cut.
         self.sizes = np.empty(0)
         self.group = np.empty(0, dtype=np.int64)
         self.witness = np.empty(0, dtype=np.int64)
@@ -304,9 +304,9 @@ class Pool:
         self._made += 1
 
     def scale(self, problem: MetricProblem, factor: float) -> None:
-        """Go over to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
+        """Switch to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
 
-        Only those alive in the last master are taken along; the others are cheaper to find again than to carry.
+        Only cuts alive in the last master are kept; the others are cheaper to find again than to carry along.
         """
         self.drop(1)
         self.problem = problem
@@ -320,12 +320,12 @@ class Pool:
 
     @property
     def base_value(self) -> float:
-        """What the cuts at zero are worth at zero."""
+        """Value of the cuts at zero, at the metric zero."""
         return 0.0 if self.base is None else float(self.base.offsets.sum())
 
     @property
     def above(self) -> MetricProblem:
-        """What masters solve: the problem, or that of the risk above its cuts at zero."""
+        """Problem that masters solve: the problem itself, or that of the risk less its cuts at zero."""
         if self.base is None:
             return self.problem
         cone, problem = self.problem.cone, self.problem
@@ -333,7 +333,7 @@ class Pool:
         return _Above(problem.risk, problem.regularizer, G - cone.from_coordinates(self.base.normals.sum(axis=0)))
 
     def says(self, outcome: MasterPoint) -> tuple[Minorant, float]:
-        """What the weighted cuts of a master say of the risk, and the lower bound that they prove."""
+        """Minorant of the risk by the weighted cuts of a master, and the lower bound that it proves."""
         point, a = outcome.sums, outcome.a
         if self.base is None:
             size = float(np.abs(self.offsets) @ a)
@@ -343,7 +343,7 @@ class Pool:
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array, alive_share: float) -> None:
-        """Remember the master's multipliers and who has had less than a share of its group's mean for how long."""
+        """Store multipliers; count the masters in which a cut had less than ``alive_share`` of its group's mean."""
         self.weights = multipliers
         total, count = np.bincount(self.group, multipliers), np.bincount(self.group)
         alive = multipliers * count[self.group] > alive_share * total[self.group]
@@ -365,7 +365,7 @@ class Pool:
             table[np.searchsorted(numbers, rows), columns] = weights
             points = [metrics[int(t)] for t in numbers]
             if self.base is not None:
-                # What the others leave of the weight belongs to the cuts at zero.
+                # The weights of a group sum to 1: what the others lack belongs to the cuts at zero.
                 table = np.vstack([table, np.maximum(0.0, 1.0 - table.sum(axis=0))])
                 points.append(self.problem.cone.zeros())
             return CutDual(np.array(points).reshape(-1, *self.problem.cone.shape), table, self.groups)
@@ -373,7 +373,7 @@ class Pool:
         return make
 
     def state(self, metric: Array, alpha: float) -> dict[str, np.ndarray]:
-        """What it takes to make the pool again: where its cuts were made, and their ages."""
+        """Arrays for a checkpoint: the metrics at which cuts were made, and the ages of cuts."""
         numbers = np.array(sorted(self.witnesses), dtype=np.int64)
         shape = (len(numbers), *self.problem.cone.shape)
         return {
@@ -387,7 +387,7 @@ class Pool:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> tuple[Array, float]:
-        """Make the cuts again at the metrics where they were made; returns where to go on, and the stabilisation.
+        """Recompute the cuts at their metrics; returns the next metric and alpha.
 
         Raises
         ------
@@ -438,10 +438,10 @@ class Pool:
 
 
 class _Above(MetricProblem):
-    """Risk less its cuts at zero, which is nonnegative whatever the risk says of itself."""
+    """Problem of a risk less its cuts at zero, which is nonnegative though the risk may not be."""
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
-        """As of any nonnegative risk."""
+        """Lower bound for a nonnegative risk; -inf unless value and S are finite."""
         if not (np.isfinite(value) and np.isfinite(S).all()):
             return -np.inf
         return self.regularizer.bound(value, S, self.G, self.cone, hint)

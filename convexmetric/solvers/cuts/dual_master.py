@@ -33,9 +33,9 @@ from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subsp
 
 #: Steps of a master at most. Near a prior they are 2 to 30.
 STEPS = 100
-#: Eigenvalues above this share of the largest count for the rank of a prior, and the share of all that is many.
+#: Eigenvalues above the first fraction of the largest count for the rank of a prior; high is above the second of d.
 COUNTS, MANY = 0.01, 0.25
-#: Of an interior-point step: how far of the way to the boundary, and by how much mu falls.
+#: Interior-point steps of the quadratic program: fraction of the way to the boundary, and factor by which mu falls.
 LENGTH, FALL = 0.99, 0.1
 #: Iterations of the quadratic program at most, and its accuracy relative to the size of its terms.
 ITERATIONS, ACCURACY = 80, 1e-12
@@ -50,12 +50,12 @@ def near_a_prior(problem: MetricProblem) -> bool:
 
 
 class DualMaster:
-    """Solves a growing and shrinking master again and again; the interface of :class:`Master`.
+    """Solve masters whose cuts come and go, on their dual; the interface of :class:`Master`.
 
     Parameters
     ----------
     problem : MetricProblem
-        On matrices, with a squared norm, and a linear term that draws to a prior.
+        A problem of matrices with a squared norm, and a linear term that draws to a prior.
     """
 
     def __init__(self, problem: MetricProblem) -> None:
@@ -65,15 +65,15 @@ class DualMaster:
         self.reg = curvature
         self.known: dict[tuple[float, int, bytes], int] = {}
         self.gram, self.a = np.empty((0, 0)), np.empty(0)
-        #: What takes over where metrics are far from the prior.
+        #: Master that takes over where metrics are far from the prior.
         self.successor: Master | None = None
 
     def start(self) -> Array:
-        """At the prior."""
+        """Metric of least penalty: the prior."""
         return self._metric(self.problem.cone.zeros())
 
     def _metric(self, S: Array) -> Array:
-        """``M(a)`` of the sum S of the cuts."""
+        """``M(a) = [S - G]_+ / lambda``, for ``S = sum a Psi``."""
         G = self.problem.G
         return np.asarray(self.problem.cone.project((S if G is None else S - G) / self.reg))
 
@@ -106,7 +106,7 @@ class DualMaster:
             if best is not None and (relative_gap(least, best.lower_bound) <= tol or stop()):
                 break
             following = simplex_qp(H, slopes + H @ y, group, C)
-            # Back to the last point where extrapolation overshot, as its value or the direction say.
+            # Back to the last point where extrapolation overshot: the value fell, or the step turned.
             overshot = value < before or float((y - following) @ (following - a)) > 0.0
             before = value
             if overshot and not feasible:
@@ -115,7 +115,7 @@ class DualMaster:
             longer = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
             extrapolated = following + (momentum - 1.0) / longer * (following - a)
             a, momentum = following, longer
-            # Every other point is looked at as it is: of these the bounds are made.
+            # Every other point is not extrapolated: bounds are made at these.
             y = a if step % 2 else extrapolated
         else:
             self.successor = Master(self.problem)
@@ -125,7 +125,7 @@ class DualMaster:
         return MasterPoint(best.M, best.a, best.sums, max(least, best.lower_bound), best.lower_bound, step)
 
     def _carried_over(self, normals: Array, offsets: Array, group: np.ndarray) -> tuple[Array, Array]:
-        """H and multipliers, of cuts that the last master had as they were there; new cuts have no weight yet."""
+        """H, and multipliers: those of the last master for its cuts, zero for new ones."""
         # Cuts of one offset, group and diagonal are the same cut, which may be in hand more than once.
         diagonals = normals[:, :: self.problem.cone.d + 1]
         keys = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, diagonals, strict=True)]
@@ -180,7 +180,7 @@ def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
 
 
 def _length(*pairs: tuple[Array, Array]) -> float:
-    """How far all stay positive, and at most 1."""
+    """Length of a step that keeps all values positive, at most 1."""
     longest = 1.0
     for values, move in pairs:
         falls = move < 0.0

@@ -33,9 +33,9 @@ from convexmetric.solvers.numerics.starts import heavy_start, warm_start
 
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48
-#: Columns to begin with, and the most that join at a time.
+#: Columns of V at first, and the most that join at a time.
 FIRST, JOINING = 16, 12
-#: The smallest eigenvalues leave as long as their sum is below this share of the tolerance.
+#: Columns leave while their eigenvalues of U sum to less than this fraction of the tolerance, relative to all.
 LEAVING = 0.1
 #: Rounds of enlarging the subspace in one master.
 ROUNDS = 8
@@ -53,10 +53,10 @@ class MasterPoint:
         Metric, in the cone.
     a : (k,) array
         Multipliers of the cuts, feasible.
-    sums : DualPoint
-        What they say: ``sum a b`` and ``sum a Psi``.
+    sums : Minorant
+        Weighted sum of the cuts: ``sum a b`` and ``sum a Psi``.
     upper_bound, lower_bound : float
-        Of the master's value; the lower one also bounds the problem.
+        Bounds of the master's value; the lower one also bounds the problem.
     iterations : int
         Interior-point steps taken.
     """
@@ -85,7 +85,7 @@ def master_rows(cone: Cone, normals: Array) -> Array:
 
 
 class Master:
-    """Solves a growing and shrinking master again and again.
+    """Solve masters whose cuts come and go, by an interior-point method.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Master:
         self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
 
     def start(self) -> Array:
-        """Where the first cuts are made: at zero, which keeps the master's value away from it."""
+        """Metric of the first cuts: zero, so that the value of later masters is not zero."""
         return self.problem.cone.zeros()
 
     def solve(
@@ -118,7 +118,7 @@ class Master:
 def follow(
     qp: ConicQP, path: list[tuple[Array, Array]], tol: float, stop: Callable[[], bool]
 ) -> tuple[Outcome, list[tuple[Array, Array]], int]:
-    """Solve from the path of a related program; if that fails from the usual start, and then from a heavy one."""
+    """Solve from the path of a related program, else from a cold and then a heavy start; outcome, path, iterations."""
 
     def watch(_: object) -> bool:
         return stop()
@@ -140,7 +140,7 @@ def follow(
 
 
 class _SubspacePenalty:
-    """The penalty of a problem on the metrics ``V U V^T``, by the matrices U."""
+    """Penalty of a problem on the metrics ``V U V^T``, as a function of U."""
 
     def __init__(self, problem: MetricProblem, V: Array) -> None:
         self.problem = problem
@@ -171,7 +171,7 @@ class _SubspacePenalty:
 
 
 class _Subspace:
-    """The columns V, and the interior path in the coordinates they give."""
+    """Masters in a subspace: its columns V, and the interior path in their coordinates."""
 
     def __init__(self, problem: MetricProblem) -> None:
         self.problem = problem
@@ -228,7 +228,7 @@ class _Subspace:
 
 
 def _extended(U: Array, Z: Array, count: int) -> tuple[Array, Array]:
-    """A point of the interior path with new columns, as central as it was."""
+    """A point of the interior path with ``count`` new columns, as central as it was."""
     if count == 0:
         return U, Z
     s = len(U)

@@ -30,7 +30,7 @@ STEPS, SHORTEST = 200, 1e-12
 
 
 def has_newton_master(problem: MetricProblem) -> bool:
-    """Whether the conjugate has a second derivative for it, and multipliers of zero are feasible."""
+    """Whether the conjugate has a second derivative (``dual_gram``), and is finite at multipliers of zero."""
     cone, omega = problem.cone, problem.regularizer
     if omega.dual_gram(cone.identity(), cone.identity()[None], cone) is None:
         return False
@@ -38,12 +38,12 @@ def has_newton_master(problem: MetricProblem) -> bool:
 
 
 class NewtonMaster:
-    """Solves a growing and shrinking master again and again; the interface of :class:`Master`.
+    """Solve masters whose cuts come and go, by Newton's method; the interface of :class:`Master`.
 
     Parameters
     ----------
     problem : MetricProblem
-        Of which :func:`has_newton_master` is true.
+        A problem for which :func:`has_newton_master` is true.
     """
 
     def __init__(self, problem: MetricProblem) -> None:
@@ -72,7 +72,7 @@ class NewtonMaster:
             conjugate, M = self._conjugate(S)
             return S, M, float(offsets @ a) - conjugate
 
-        # From those of the last master; a cut that is in hand more than once has them once.
+        # Multipliers start from those of the last master; a cut that is in hand more than once gets them once.
         cuts = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, normals, strict=True)]
         a = np.array([self.known.pop(cut, 0.0) for cut in cuts])
         a *= (C / np.maximum(C, np.bincount(group, a, len(C))))[group]

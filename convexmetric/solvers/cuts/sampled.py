@@ -14,7 +14,7 @@ and its solution is the next :math:`M_{k+1}`: the method of Shamir, Srebro and Z
 has the part of their local machine. Errors shrink at every pass by the factor by which the sample's second derivative
 is wrong, where a method without second derivatives needs tens of passes.
 
-A solution is a pair. Its dual part are the weights :math:`a_{\tau g}` of the sample's cuts, which say
+A solution is a primal-dual pair. Its dual part are the weights :math:`a_{\tau g}` of the sample's cuts, which give
 :math:`\nabla R_S = -\sum a_{\tau g} \Psi_{\tau g}`; its primal part is the mean of the metrics :math:`M_\tau` of these
 cuts with the same weights. To first order that is the gradient at that mean. The best metric that the sample's solve
 met has another gradient: with it the corrections, and the lower bounds, carry an error of the order of the root of the
@@ -47,13 +47,13 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
 
-#: For the problems of the sample.
+#: Solver of the sample's problems.
 PLANES = CuttingPlanes()
 #: First rho, in units of the objective at a metric divided by the square of its norm.
 PROXIMITY = 0.1
 #: Relative gap to which the first problem of the sample is solved, before any correction.
 FIRST_ACCURACY = 2e-3
-#: Share of the gap so far to which the others are solved; their gap is never more than ``FIRST_ACCURACY``.
+#: Fraction of the gap so far to which later problems of the sample are solved; at most ``FIRST_ACCURACY``.
 ACCURACY = 0.02
 #: Share of a time limit after which the first pass over all queries begins.
 COARSE_SHARE = 0.08
@@ -65,17 +65,17 @@ LARGEST_SHARE = 0.3
 
 @dataclass(frozen=True)
 class SampledCuttingPlanes(Solver):
-    """For rankings of many queries: most passes go over a sample of them.
+    """Cutting planes for rankings of many queries: most passes go over a sample of them.
 
-    Of a risk in shards the sample is taken here: its data must fit into ``ShardedRisk(cache=)``.
+    The sample of a risk in shards is held in memory here: its data must fit into ``ShardedRisk(cache=)``.
 
     Parameters
     ----------
     least : int
         Queries in the first sample, at least.
     pieces : int
-        The queries are cut at random into so many pieces, of which the sample is the first few. Those of the others are
-        the groups of their cuts.
+        The queries are cut at random into so many pieces. The sample is the first few; the others are the groups of the
+        cuts from passes over all queries.
     """
 
     name: ClassVar[str] = "sampled-cutting-planes"
@@ -97,11 +97,11 @@ class SampledCuttingPlanes(Solver):
         return lambda monitor: _Rounds(self, problem, queries, quadratic, monitor).follow()
 
     def _first(self, risk: Risk) -> int:
-        """Pieces of the first sample."""
+        """Number of pieces in the first sample."""
         return -(-self.least * self.pieces // risk.parts)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """As of cutting planes."""
+        """Bytes, as for :class:`CuttingPlanes`."""
         return PLANES.memory(problem)
 
 
@@ -117,7 +117,7 @@ class _Rounds:
         monitor: Monitor,
     ) -> None:
         self.settings, self.problem, self.monitor = settings, problem, monitor
-        #: For passes over all queries, and the same one for samples of them.
+        #: The risk for passes over all queries, and the one in memory of which samples are taken.
         self.risk, self.all_queries = problem.risk, queries
         self.cone, self.quadratic = problem.cone, quadratic
         self.linear = linear_part(problem)
@@ -128,7 +128,7 @@ class _Rounds:
         self.piece[order] = np.arange(queries.parts) * settings.pieces // queries.parts
         #: Cuts of all pieces at the metrics of the passes over all queries.
         self.passes = Pool(problem, self.piece, settings.pieces)
-        #: Of the problem, with the cuts of the sample and of the other pieces.
+        #: Master of the problem, with the cuts of the sample and of the other pieces.
         self.master = Master(problem)
         self.rho, self.value = np.nan, np.inf
         self.centre = self.normals = np.empty(0)
@@ -182,14 +182,14 @@ class _Rounds:
             predicted = corrected.value(self.centre) - corrected.value(metric) + step
 
     def _no_worse_than_simple(self, metric: Array, S: Array) -> tuple[Array, Array]:
-        """The metric, or the best simple one where a few parts say that it is better: time was short on the sample."""
+        """The metric, or the best baseline if that is better on a few parts, as where time was short on the sample."""
         some = some_parts(self._uncorrected(), SIMPLE_PARTS)
         assert some is not None, "risks of queries are taken apart"
         value, simple = best_simple(some, self.problem.plain_metrics())
         return (simple, self._gradient(simple)) if simple.any() and value < some.value(metric) else (metric, S)
 
     def _move(self, metric: Array, value: float, normals: Array, predicted: float) -> None:
-        """Make a metric the centre unless it is worse, and choose rho by how much of what was predicted it gained."""
+        """Make a metric the centre unless it is worse, and adapt rho to the ratio of actual and predicted gain."""
         missing = min(1.0, self.monitor.gap) * self.monitor.size
         gain = self.value - value
         if predicted > ACCURACY * missing or gain < -0.5 * missing:
@@ -197,14 +197,14 @@ class _Rounds:
                 self.rho *= 4.0
             elif gain > 0.75 * predicted:
                 self.rho /= 4.0
-        # A rise within the gap says nothing; what the pass found about the other queries does.
+        # A rise within the gap is no reason to refuse a metric whose pass gave new cuts of the other queries.
         if gain >= -0.5 * missing:
             self.centre, self.value, self.normals = metric, value, normals
         if np.isnan(self.rho):
             self.rho = PROXIMITY * value / norm_of(metric) ** 2
 
     def _gradient(self, metric: Array) -> Array:
-        """Gradient of the sample's risk, with its sign turned."""
+        """S of the sample's risk at a metric: minus its gradient."""
         cuts = self.sample.separate(metric, np.zeros(len(self.queries), dtype=np.int64))
         return self.cone.from_coordinates(cuts.normals[0])
 
@@ -251,7 +251,7 @@ class _Rounds:
         self.monitor.dual(outcome.lower_bound, self._dual(pool.weighted(of_sample), passes.weighted(of_others)), sums)
 
     def _dual(self, of_sample: Callable[[], CutDual], of_others: Callable[[], CutDual]) -> Callable[[], CutDual]:
-        """Cuts of the sample's groups and of the pieces of all other queries as one dual point."""
+        """One dual point from the cuts of the sample's groups and those of the other pieces."""
         taken, queries = self.taken, self.queries
 
         def make() -> CutDual:

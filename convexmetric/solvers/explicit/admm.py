@@ -25,9 +25,9 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
 from convexmetric.solvers.runtime.requirements import need
 
-#: Steps at most, and between two looks at the certified gap, which count as iterations.
+#: Steps at most, and steps between two evaluations of the certified gap, which count as iterations.
 MAX_STEPS, LOOK_EVERY = 20_000, 25
-#: Looks in a row without a better gap after which it gives up.
+#: Evaluations in a row without a better gap after which it gives up.
 IDLE_LOOKS = 100
 #: Bytes of comparisons in coordinates above which it refuses a problem.
 MAX_BYTES = 2 * 2**30
@@ -53,7 +53,7 @@ class ADMM(Solver):
         return partial(self._solve, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Bytes of the rows, twice, of a square of their smaller side, and of some fifty states."""
+        """Bytes of the rows, twice, of a square of their smaller side, and of some fifty iterates."""
         risk = problem.risk.form(SeparableRisk)
         small = min(risk.parts, problem.cone.size)
         states = 50.0 * (risk.parts + 3.0 * problem.cone.size)

@@ -11,18 +11,19 @@ problem in the weights:
    a_t = \mathrm{clip}(u_t + \tfrac{C_t}{\varepsilon} (\mu_t - s_t), 0, C_t)
 
 and its :math:`a` are the next multipliers (Rockafellar 1976). With :math:`u` near the optimum the width need not be
-small, unlike that of smoothed hinges. Newton's step is taken in the weights that are positive or want to be; its
-matrix :math:`\lambda I + B^\top \mathrm{diag}(C / \varepsilon) B`, with the rows B that are on the kink
-(:math:`0 < a_t < C_t`), is never formed: conjugate gradients need products with B only, so that tens of thousands of
-weights may be positive. A step goes along the arc :math:`[w + t d]_+` (Bertsekas 1982) until it pays.
+small, unlike that of smoothed hinges. Newton's step is taken in the free weights, which are positive or have a negative
+gradient; its matrix :math:`\lambda I + B^\top \mathrm{diag}(C / \varepsilon) B`, with the rows B of D that are on the
+kink (:math:`0 < a_t < C_t`), is never formed: conjugate gradients need products with B only, so that tens of thousands
+of weights may be positive. The line search goes along the arc :math:`[w + t d]_+` (Bertsekas 1982).
 
-A width is solved when what is left of its problem is small against what the multipliers moved; one that took few steps
-is followed by a smaller one, and one where no step pays by a larger one. Both bounds are those of the whole problem in
-every step.
+The problem of a width is solved when its gap is small beside the proximal term. A width that took few steps is followed
+by a smaller one, and one where no step decreases the objective by a larger one. Every step gives both bounds of the
+whole problem.
 
-Of many comparisons few are near their kink. Once the gap is moderate, the same steps go on with these alone, written
-out: the others keep the multipliers 0 or C, whose share of :math:`D^\top a` joins G. What comes of it is the next
-proximal point of all, and tells which comparisons were missing. The first point comes from a random sample.
+With many comparisons few margins :math:`s_t` are near :math:`\mu_t`, where the hinge bends. Once the gap is moderate,
+the steps go on with a working set of these, written out as rows: the others keep the multipliers 0 or C, whose part of
+:math:`D^\top a` is added to G. The result is a next proximal point of the whole problem, which shows whether the
+working set lacked comparisons. The first point comes from a random sample.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, qua
 FIRST_WIDTH = 10.0
 #: Factor by which the width shrinks after one that took few steps.
 WIDTH_FACTOR = 1.0 / 3.0
-#: Newton steps up to which these are few.
+#: Newton steps for one width up to which the next width is smaller.
 FEW_STEPS = 3
 #: Newton steps for one width at most.
 NEWTON_STEPS = 30
@@ -60,27 +61,27 @@ MAX_ROUNDS = 1_000
 SUBPROBLEM_SHARE = 0.3
 #: Proximal steps without a better gap, after which it gives up.
 IDLE_ROUNDS = 20
-#: Comparisons on the kink of which the matrix of a step is made: at least, for each free weight, and at most.
+#: Comparisons on the kink sampled for the matrix of a Newton step: at least, for each free weight, and at most.
 LEAST_SAMPLE, SAMPLE_PER_WEIGHT, SAMPLE = 2_000, 6, 20_000
 #: Conjugate gradient steps for one Newton step at most.
 CG_STEPS = 60
-#: They end where the preconditioned residual is below this share of the first one.
+#: Conjugate gradients end where the preconditioned residual is below this fraction of the first one.
 CG_ACCURACY = 0.1
-#: A step is halved until it pays, down to this share: where few comparisons are on the kink it may be far too long.
+#: A step is halved until it decreases the objective, down to this: with few comparisons on the kink it may be long.
 SHORTEST_STEP = 0.5**39
-#: Comparisons of a working set at least, and its share of all at most: more save nothing.
+#: Comparisons of a working set at least, and the fraction of all at most: larger ones save nothing.
 WORKING_SET, WORKING_SHARE = 4_000, 0.25
 #: Numbers in the rows of a working set at most.
 MOST_ENTRIES = 3e7
-#: Share of all comparisons from which the first point comes.
+#: Fraction of all comparisons in the random sample that gives the first point.
 FIRST_SAMPLE = 0.125
-#: Gap from which working sets pay.
+#: Gap up to which working sets are used.
 MODERATE_GAP = 1e-2
 #: Accuracy of a working set: shares of the tolerance and of the gap so far, the larger of which counts.
 TOLERANCE_SHARE, GAP_SHARE = 0.2, 1e-2
-#: Share of the gap that a working set leaves if it pays: then the next one has half as many comparisons, else twice.
+#: If a working set leaves less than this fraction of the gap, the next has half as many comparisons, else twice.
 PAYING_SHARE = 0.5
-#: Share of C from which a multiplier counts as neither 0 nor C.
+#: Multipliers further than this fraction of C from 0 and from C count as interior.
 INTERIOR_SHARE = 1e-3
 
 
@@ -136,7 +137,7 @@ class _Point:
 
 
 class _Rows:
-    """Comparisons written out, a row each."""
+    """Comparisons written out as the rows of a matrix D."""
 
     def __init__(self, rows: Any) -> None:
         self.rows = rows
@@ -145,36 +146,36 @@ class _Rows:
         return int(self.rows.shape[0])
 
     def forward(self, w: Array) -> Array:
-        """Their margins."""
+        """Margins ``D w``."""
         return np.asarray(self.rows @ w)
 
     def adjoint(self, u: Array) -> Array:
-        """Their weighted sum."""
+        """Weighted sum of the rows, ``D^T u``."""
         return np.asarray(self.rows.T @ u)
 
     def block(self, rows: Any, columns: Any) -> Any:
-        """Some of them, in some columns."""
+        """Some rows, in some columns."""
         return self.rows[rows][:, columns]
 
 
 class _Proximal:
-    """One proximal step after the other, in the letters of the module."""
+    """Proximal steps on the dual, in the notation of the module."""
 
     def __init__(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
         self.problem, self.hinges, self.monitor = problem, hinges, monitor
         self.L, self.G = quadratic_part(problem), problem.linear()
         self.rng = np.random.default_rng(0)
         self.multipliers = np.zeros(len(hinges.weights))
-        #: The width, and that of the next step.
+        #: Width of this proximal step, and of the next one.
         self.width, self.next = np.inf, FIRST_WIDTH * hinges.size
-        #: Whether the last width came to an end, or no step paid any more.
+        #: Whether the problem of the last width was solved; False if no step decreased its objective.
         self.solved = True
         #: Comparisons of the next working set at least.
         self.working = WORKING_SET
         self.here = self._at(problem.cone.zeros())
 
     def move(self, w: Array, multipliers: Array | None = None) -> None:
-        """Go on from other weights and multipliers; without these, from the slopes of the hinges there."""
+        """Go on from other weights and multipliers; by default these are the slopes of the hinges at the weights."""
         s = self.hinges.comparisons.forward(w)
         self.multipliers = self.hinges.loss.subgradient(s) if multipliers is None else multipliers
         self.width = np.inf
@@ -206,7 +207,7 @@ class _Proximal:
                 return
 
     def follow_some(self) -> bool:
-        """Go on with the comparisons near their kink alone, as long as that pays; True if the monitor says stop."""
+        """Solve on working sets of comparisons as long as these exist; True if the monitor says stop."""
         monitor, hinges = self.monitor, self.hinges
         while (rows := self._near()) is not None:
             gap = monitor.gap
@@ -227,7 +228,7 @@ class _Proximal:
         return False
 
     def _near(self) -> np.ndarray | None:
-        """Comparisons with a multiplier that is neither 0 nor C, and others near their kink; None if they are many."""
+        """Working set: comparisons with multipliers inside (0, C) or margins near mu; None if it would be large."""
         C, a = self.hinges.weights, self.here.a
         away = self.hinges.margins - self.here.s
         inside = (a > INTERIOR_SHARE * C) & (a < (1.0 - INTERIOR_SHARE) * C)
@@ -241,10 +242,10 @@ class _Proximal:
         return np.sort(np.argpartition(away, count)[:count])
 
     def part(self, rows: np.ndarray, fixed: Array, factor: float, tol: float, atol: float = 0.0) -> _Proximal:
-        """The problem of some comparisons, with more weight; the others have multipliers that are fixed."""
+        """Problem of some comparisons, their weights times ``factor``; multipliers of the others are ``fixed``."""
         hinges = self.hinges
         linear = self.problem.linear() - self.problem.regularizer.linear(self.problem.cone)
-        # Its risk is that of all comparisons, and is not asked.
+        # The risk of all comparisons stands in for its own, and is never evaluated.
         problem = MetricProblem(
             self.problem.risk, self.problem.regularizer, G=linear - hinges.comparisons.adjoint(fixed)
         )
@@ -253,7 +254,7 @@ class _Proximal:
         return _Proximal(problem, some, Monitor(tol, None, self.monitor.seconds_left, atol=atol))
 
     def _solve(self, width: float) -> int | None:
-        """Newton steps on the problem of one width: how many there were; None if the monitor says stop."""
+        """Solve the problem of one width; returns the number of Newton steps, None if the monitor says stop."""
         self.width, self.solved = width, True
         self.here = self._at(self.here.w, self.here.s)
         for steps in range(NEWTON_STEPS):
@@ -281,7 +282,7 @@ class _Proximal:
         return _Point(w, s, a, moved, value)
 
     def _price(self) -> tuple[Array, float]:
-        """The gradient, and the gap of the smooth problem; both bounds of the whole problem go to the monitor."""
+        """Gradient and gap of the smooth problem; offers both bounds of the whole problem."""
         problem, hinges, here = self.problem, self.hinges, self.here
         S = hinges.comparisons.adjoint(here.a)
         self.monitor.primal(here.w, hinges.loss.value(here.s) + problem.penalty(here.w))
@@ -291,7 +292,7 @@ class _Proximal:
         return times(self.L, here.w) + self.G - S, here.value - (bound - here.moved)
 
     def _newton_step(self, gradient: Array) -> Array:
-        """Newton's step in the weights that are positive or want to be, by conjugate gradients."""
+        """Newton's step in the weights that are positive or have a negative gradient, by conjugate gradients."""
         here, C = self.here, self.hinges.weights
         free = np.flatnonzero((here.w > 0.0) | (gradient < 0.0))
         rows = np.flatnonzero((here.a > 0.0) & (here.a < C))
@@ -313,7 +314,7 @@ class _Proximal:
         return step
 
     def _searched(self, gradient: Array, step: Array) -> _Point | None:
-        """The first point on the arc, halving the step, at which it pays; None if there is none."""
+        """First point on the arc ``[w + t d]_+``, t halved, with sufficient decrease; None if there is none."""
         here = self.here
         for share in shortened(0.5, SHORTEST_STEP):
             there = self._at(np.maximum(here.w + share * step, 0.0))

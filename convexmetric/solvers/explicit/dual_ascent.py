@@ -2,14 +2,14 @@ r"""L-BFGS-B on the dual of listed comparisons, for any regularizer whose conjug
 
 .. math:: \max_{a \le u \le b} \; \sum_t -\ell_t^*(-u_t) - \Omega^*_K(S(u)), \qquad S(u) = \sum_t u_t D_t - G
 
-The gradient is what the margins that attain :math:`\ell_t^*` exceed those at the metric M(u) that attains
+The gradient is the margins that attain :math:`\ell_t^*` less those at the metric M(u) that attains
 :math:`\Omega^*_K`. With hinges and a squared Frobenius norm that is
 
 .. math:: \max_{0 \le u \le C} \; \mu \sum_t u_t - \frac{1}{2 \lambda} \| [S(u)]_+ \|_F^2, \qquad
    M(u) = \frac{1}{\lambda} [S(u)]_+, \qquad \text{gradient } \mu - D(M(u))
 
 One adjoint, one conjugate and one forward product a step. Cheap steps, linear convergence at best: it closes small
-problems in a fraction of a second and slows down where many margins are near their kink.
+problems in a fraction of a second and slows down where many margins are near the bend of their hinge.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
 from convexmetric.solvers.runtime.requirements import dual_slopes, need_smooth_conjugate
 
-#: Multiples of equal multipliers with an S of norm one that are tried.
+#: Grid of scales for equal multipliers whose S has norm one.
 SCALES = np.logspace(-6.0, 6.0, 49)
-#: Steps between two looks at the certified gap, which count as iterations.
+#: Steps between two evaluations of the certified gap, which count as iterations.
 LOOK_EVERY = 20
 #: Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
 CORRECTIONS = 20
@@ -69,7 +69,7 @@ class DualAscent(Solver):
         return problem.risk.pass_memory + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
     def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:
-        """Ascend, looking at the certified gap every few steps."""
+        """Ascend, and evaluate the certified gap every few steps."""
         dual = _Dual(problem, risk, box)
 
         def look(u: Array) -> bool:
@@ -119,7 +119,7 @@ class DualAscent(Solver):
 
 
 class _Dual:
-    """The dual objective, in the module's letters."""
+    """The dual objective, in the notation of the module."""
 
     def __init__(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array]) -> None:
         self.cone, self.comparisons, self.loss, self.box = problem.cone, risk.comparisons, risk.loss, box
@@ -133,7 +133,7 @@ class _Dual:
         return self.regularizer.conjugate(S if self.G is None else S - self.G, self.cone)
 
     def negative(self, u: Array) -> tuple[float, Array]:
-        """Minus the dual value, and its gradient; outside of the domain a value that no line search takes."""
+        """Minus the dual value, and its gradient; outside of the domain a value that line searches reject."""
         conjugate, M = self.attained(u)
         slopes = self.comparisons.forward(M) - self.loss.dual_slopes(u)
         value = self.loss.dual_value(u) - conjugate
@@ -143,10 +143,10 @@ class _Dual:
         return -value, slopes
 
     def start(self) -> Array:
-        """The best equal multipliers.
+        """Best equal multipliers to start from.
 
-        Hinges and a squared norm alone make a parabola in their size while no eigenvalue changes sign;
-        elsewhere it is the best multiple of a grid.
+        With hinges and a squared norm alone the dual is a parabola in their size while no eigenvalue changes sign;
+        otherwise the best size on a grid is taken.
         """
         low, high = self.box
         u = np.ones(len(self.comparisons))

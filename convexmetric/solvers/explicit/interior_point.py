@@ -26,7 +26,7 @@ from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
 #: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
 MAX_BYTES = 2 * 2**30
-#: Its iterations at most, from each of two starts.
+#: Iterations at most from each of the two starts.
 MAX_STEPS = 200
 
 

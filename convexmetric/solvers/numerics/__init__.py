@@ -1,1 +1,1 @@
-"""Numerical methods that several solvers share; they know no problem."""
+"""Numerical methods that several solvers share, independent of risks and regularizers."""

@@ -38,9 +38,9 @@ ROUNDING = 1e-14
 CG_STEPS = 200
 #: Rows are added along eigenvectors of S whose eigenvalues exceed one by more than this share of the tolerance.
 NEW_ROW_SHARE = 0.1
-#: Share of the gradient at which conjugate gradients end, at most; it shrinks with the gradient,
+#: Conjugate gradients end at this fraction of the gradient at most; the fraction shrinks with the gradient.
 CG_ACCURACY = 0.1
-#: Share of the length they should have down to which new rows are made shorter until they descend.
+#: New rows are shortened until they descend, down to this fraction of the length from Newton's method.
 SHORTEST_GROWTH = 0.25**19
 
 
@@ -68,18 +68,18 @@ class FactorSettings:
 
 @dataclass(frozen=True)
 class FactorPoint:
-    """A factor with what a pass over the data says there.
+    """A factor, and the risk with its tangent plane there, from one pass over the data.
 
     Attributes
     ----------
     C, B : arrays
         The factor in whitened coordinates, and in those of the points.
     risk : float
-        The risk, or what stands for it.
-    point : DualPoint
-        Its tangent plane.
+        The risk, or its smoothed value.
+    point : Minorant
+        Tangent plane of the risk.
     S : array
-        In whitened coordinates.
+        ``K^-1 S K^-T``: S of the tangent plane, in whitened coordinates.
     """
 
     C: Array
@@ -128,29 +128,29 @@ class FactorObjective(ABC, Generic[Point]):
 
     @abstractmethod
     def at(self, C: Array) -> Point:
-        """One pass over the data."""
+        """Evaluate a factor by one pass over the data."""
 
     def tried(self, C: Array) -> Point:
-        """The same where a step may have gone too far: no number is less than another, so that it is refused."""
+        """Evaluate a factor after a step that may be too long: values may be infinite or NaN, without warnings."""
         with np.errstate(over="ignore", invalid="ignore"):
             return self.at(C)
 
     @abstractmethod
     def second_along(self, here: Point) -> Map:
-        """From E, ``(r, d)``, to B times the second derivative of the risk along ``B^T E + E^T B``."""
+        """Map from E, ``(r, d)``, to B times the second derivative of the risk along ``B^T E + E^T B``."""
 
     @abstractmethod
     def curvature(self, here: Point, change: Array) -> float:
-        """The second derivative of the risk along a matrix, twice."""
+        """Second derivative of the risk along a matrix: ``D^2 R(M)[change, change]``."""
 
     def factor(self, M: Array) -> Array:
-        """A factor in these coordinates of a metric, small eigenvalues left out."""
+        """Factor of a metric in whitened coordinates, small eigenvalues left out."""
         values, vectors = la.eigh(self.K.T @ M @ self.K)
         kept = values > self.settings.negligible_row * values.sum()
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
     def hessian(self, here: Point) -> Map:
-        """The second derivative of the objective."""
+        """Second derivative of the objective, as a map of factors."""
         second = self.second_along(here)
 
         def applied(E: Array) -> Array:
@@ -185,9 +185,9 @@ class FactorObjective(ABC, Generic[Point]):
         return here
 
     def grown(self, here: Point, tol: float) -> Point:
-        """Rows along the eigenvectors of S that promise most, of the length that Newton's method gives them.
+        """Add rows along the eigenvectors of S with the largest eigenvalues above 1, of the length of a Newton step.
 
-        Negligible ones are left out where there are new ones.
+        Negligible rows are left out where there are new ones.
         """
         values, vectors = la.eigh(here.S)
         above = np.flatnonzero(values > 1.0 + NEW_ROW_SHARE * tol)[::-1][: self.settings.grow]

@@ -30,24 +30,24 @@ MODERATE = 1e9
 
 
 class Penalty(Protocol):
-    """What the program takes from a problem: cone, ``<c, U> + 1/2 <U, L U>``, and the bounds of multipliers."""
+    """Parts of a problem that the program needs: cone, ``<c, U> + 1/2 <U, L U>``, and lower bounds by multipliers."""
 
     @property
     def cone(self) -> Cone:
-        """K."""
+        """The cone K."""
 
     def linear(self) -> Array:
-        """C in coordinates."""
+        """Linear part c, in coordinates of the cone."""
 
     def quadratic(self) -> float | Array | None:
-        """L."""
+        """Quadratic part L; None if the penalty is neither linear nor quadratic."""
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound that ``value - <S, U>`` below the slacks' part proves."""
 
 
 class ConicQP:
-    """The penalty of a problem, and in place of its risk a set of rows with slacks; in the module's letters.
+    """The penalty of a problem, and in place of its risk a set of rows with slacks; notation of the module.
 
     Where rows, margins or weights are of extreme size, it is stated in units of its own, powers of two: products of a
     few of its numbers stay in the range of floats, and nothing is rounded. Arguments and results are in those of the
@@ -80,7 +80,7 @@ class ConicQP:
         self._scale()
 
     def _scale(self) -> None:
-        """Choose units, and go over to them."""
+        """Choose units, and rescale the program to them."""
         row = _unit(np.abs(self.A.data if sp.issparse(self.A) else self.A).max(initial=0.0))
         margin = _unit(np.abs(self.b).max(initial=0.0))
         metric = margin / row
@@ -89,7 +89,7 @@ class ConicQP:
             value = _unit(max(linear * metric, curved * metric * metric))
         else:
             value = margin * _unit(self.C.max(initial=0.0))
-            # Where rows weigh nothing beside the penalty it is this that says how large a metric may be.
+            # Where rows weigh nothing beside the penalty, the penalty alone limits the size of metrics.
             costs = max(linear * metric, curved * metric * metric) / value
             metric /= _unit(costs) if costs > MODERATE else 1.0
         self.units = units = Units(metric, margin, value)
@@ -172,7 +172,7 @@ class ConicQP:
 
 @dataclass(frozen=True)
 class Units:
-    """What a program's metric, margins and values are divided by: powers of two."""
+    """Units of a program, powers of two, by which its metric, margins and values are divided."""
 
     metric: float = 1.0
     margin: float = 1.0
@@ -180,7 +180,7 @@ class Units:
 
 
 def _unit(size: float) -> float:
-    """The power of two near a size, one for moderate sizes."""
+    """Largest power of two up to a size; 1 for moderate sizes."""
     if not 0.0 < size < np.inf or 1.0 / MODERATE <= size <= MODERATE:
         return 1.0
     return float(np.ldexp(1.0, np.frexp(size)[1] - 1))

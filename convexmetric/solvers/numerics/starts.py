@@ -1,4 +1,4 @@
-"""Where the interior-point method starts: centred points, whose complementarity products are all equal.
+"""Starting points of the interior-point method: centred ones, whose complementarity products are all equal.
 
 They need not satisfy the equation for Z: Newton steps correct it sooner than they centre a point.
 """
@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-30
 #: Residual of the equation for Z, relative to Z, up to which a warm start still pays; and for the cold start of a
 #: quadratic program, whose central path is easier to reach from further out.
 WARM_RESIDUAL, COLD_RESIDUAL = 100.0, 10.0
-#: Factor by which the barrier of that cold start grows until the residual is as small as that, and barriers tried.
+#: Growth of mu in the cold start of a quadratic program, until its residual is at most ``COLD_RESIDUAL``; trials.
 BARRIER_GROWTH, BARRIER_TRIALS = 4.0, 12
 
 
@@ -39,7 +39,7 @@ def _gradient_size(qp: ConicQP, U: Array) -> float:
 
 
 def _load(qp: ConicQP) -> float:
-    """Largest eigenvalue of what the rows weigh with multipliers in the middle of their box."""
+    """Largest eigenvalue of ``A^T a`` with the multipliers a in the middle of their box."""
     return qp.cone.largest(qp.adjoint((qp.C / (qp.counts + 1.0))[qp.group]))
 
 
@@ -66,7 +66,7 @@ def heavy_start(qp: ConicQP) -> Iterate:
 
 
 def _quadratic_start(qp: ConicQP) -> Iterate:
-    """Around a multiple of ``[A^T a - c]_+``, which is optimal for the right multipliers ``a``."""
+    """Cold start of a quadratic program, around a multiple of ``[A^T a - c]_+``: optimal for the right a."""
     cone = qp.cone
     curvature = qp.L.sum(axis=1).clip(1e-12) if isinstance(qp.L, np.ndarray) else np.float64(qp.L)
     half = np.ones(len(qp.b)) if qp.hard else 0.5 * qp.C[qp.group]
@@ -130,7 +130,7 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
 
 
 def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
-    """Rows and slacks around ``(U, Z)`` with all complementarity products equal to its mean one."""
+    """Iterate at ``(U, Z)`` with rows and slacks whose complementarity products all equal ``<U, Z> / d``."""
     mu = qp.cone.inner(U, Z) / qp.cone.d
     margins = qp.times(U) - qp.b
     if qp.hard:

@@ -52,7 +52,7 @@ REPAIR_GAP = 0.1
 CG_STEPS = 100
 #: Accuracy of the linear systems as a share of the gap.
 CG_GAP_SHARE = 0.3
-#: The limits of that accuracy.
+#: Limits of the accuracy of the linear systems.
 FINEST_CG_ACCURACY, COARSEST_CG_ACCURACY = 1e-3, 3e-2
 #: Largest factor by which eta changes in a step.
 ETA_FACTOR = 4.0
@@ -90,7 +90,7 @@ class DualNewton(Solver):
 
 @dataclass
 class _Point:
-    """Multipliers with the eigenvectors of their S."""
+    """Multipliers with the eigendecomposition of their S, of which p eigenvalues are positive."""
 
     u: Array
     values: Array
@@ -149,7 +149,7 @@ class _Run:
                 return
 
     def _start(self) -> _Point:
-        """Multipliers at one share of their boxes, such that the norm is somewhat too large."""
+        """Multipliers at one fraction of their boxes, with ``||[S]_+||_F`` at most ``START_NORM`` lambda."""
         loss = self.loss
         parabola = np.abs(loss.offset) / np.maximum(loss.curvature, np.finfo(float).tiny)
         size = np.where(np.isfinite(loss.high), loss.high, parabola)
@@ -158,14 +158,14 @@ class _Run:
         for _ in range(START_STEPS):
             if self.squared or here.norm <= START_NORM * self.reg:
                 break
-            # The norm is convex in the share, and these are Newton steps towards a smaller one.
+            # The norm is convex in the fraction, and these are Newton steps towards a smaller norm.
             slope = float(here.q @ (size - least)) / here.norm
             share = max(0.0, share - (here.norm - self.reg) / slope) if slope > 0.0 else 0.0
             here = self.at(least + share * (size - least))
         return here
 
     def _scale(self, at: _Point) -> float:
-        """The best multiple of ``[S]_+`` as a metric."""
+        """Factor of ``[S]_+`` that makes the best metric."""
         if at.norm == 0.0:
             return 1.0
         slope = self.reg * at.norm
@@ -210,7 +210,7 @@ class _Run:
         return self.monitor.iterate(rank=self.here.p, norm=self.here.norm / self.reg, free=float(self.free))
 
     def _repaired(self, at: _Point) -> Array:
-        """One Newton step for the scale of the multipliers that add to S."""
+        """Scale down multipliers that add to S, by one Newton step towards ``||[S]_+||_F = lambda``."""
         if self.squared or at.norm <= self.reg:
             return at.u
         adding = self.pairs.signs * at.u > 0.0

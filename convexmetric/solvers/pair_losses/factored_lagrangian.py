@@ -45,16 +45,16 @@ FIRST_WIDTH = 1.0
 START_WIDTH, START_SHARE = 0.1, 0.01
 #: Factor by which the width shrinks from round to round.
 WIDTH_FACTOR = 0.4
-#: The width shrinks down to the first of them. Where the multipliers lack feasibility, that grows up to the second.
+#: Width down to which it shrinks; where the multipliers are infeasible, this limit grows up to the second.
 LAST_WIDTH, WIDEST_LAST_WIDTH = 0.01, 0.3
 #: Newton steps of a round at most.
 NEWTON_STEPS = 40
-#: A round ends when a step promises less than this share of the complementarity gap. Where the multipliers lack
-#: feasibility, the share falls down to the second.
+#: A round ends when a step promises less than this share of the complementarity gap. Where the multipliers are
+#: infeasible, the share falls down to the second.
 SUBPROBLEM_ACCURACY, FINEST_SUBPROBLEM_ACCURACY = 0.02, 2e-4
 #: Conjugate gradient steps for a Newton step at most.
 CG_STEPS = 200
-#: Share of the gradient at which they end.
+#: Conjugate gradients end at this fraction of the gradient.
 CG_ACCURACY = 1e-3
 #: A round ends when the radius of the trust region is below this share of the factor's size.
 SHORTEST_STEP = 1e-7
@@ -105,7 +105,7 @@ class FactoredLagrangian(Solver):
 
 @dataclass
 class _Point:
-    """A factor with its pass."""
+    """A factor B, with the smoothed risk, the objective and a Gram matrix there."""
 
     B: Array
     here: ImagePass
@@ -128,7 +128,7 @@ class _Run:
         within_scatter = images.within_scatter()
         delta = norms.trace + WHITENING_RIDGE * (norms.squared + norms.norm)
         values, self.vectors = np.linalg.eigh(within_scatter)
-        #: Whitened points, and the diagonal that takes Gram matrices back.
+        #: Diagonal of the whitening, and whitened points.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
         self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
         self.single = self.X.astype(np.float32)
@@ -140,7 +140,7 @@ class _Run:
         self.products = 0
 
     def metric(self, B: Array) -> Array:
-        """In the problem's coordinates."""
+        """The metric of a factor, in the problem's coordinates."""
         factor = (B * self.scale) @ self.vectors.T
         return np.asarray(factor.T @ factor)
 
@@ -178,7 +178,7 @@ class _Run:
             self.width = max(self.last_width, WIDTH_FACTOR * self.width)
 
     def _loosen(self, B: Array) -> None:
-        """Wider smoothing and more accurate rounds, where the multipliers lack feasibility."""
+        """Widen the smoothing and make rounds more accurate, where the multipliers are infeasible."""
         factor = WIDTH_FACTOR
         self.accuracy = max(FINEST_SUBPROBLEM_ACCURACY, factor * self.accuracy)
         self.last_width = min(WIDEST_LAST_WIDTH, self.last_width / factor)
@@ -195,14 +195,14 @@ class _Run:
         return at.here.exact - sum(at.here.duals) - _complement(at.here)
 
     def _compressed(self, B: Array) -> Array:
-        """The same metric with fewer rows, where some are negligible."""
+        """Factor of the same metric with orthogonal rows, negligible ones left out."""
         values, vectors = np.linalg.eigh(B @ B.T)
         kept = values > NEGLIGIBLE_ROW * self.size(B) * self.size(B)
         kept[-1] = True
         return np.ascontiguousarray(vectors[:, kept].T @ B)
 
     def _start(self) -> Array:
-        """The factor of an earlier run, or of the metric that the caller gave, or a fresh one."""
+        """Starting factor: that of a checkpoint, of the caller's metric, or a fresh one."""
         left = self.monitor.left_by(FactoredLagrangian.name)
         if left:
             try:
@@ -224,7 +224,7 @@ class _Run:
         return np.ascontiguousarray(np.vstack([near, small])[: self.rank])
 
     def _separating(self) -> Array:
-        """The directions that separate dissimilar pairs most, at their best scale."""
+        """Factor of the directions that separate dissimilar pairs most, at its best scale."""
         apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
         # Zero is optimal where the regularizer outweighs everything, and no step ends exactly there.
         self.monitor.primal(self.cone.zeros(), apart.exact)
@@ -243,7 +243,7 @@ class _Run:
         return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
 
     def product(self, at: _Point) -> Callable[[Array], Array]:
-        """The second derivative at a point."""
+        """Second derivative of the smoothed objective at a point, as a map of factors."""
         omega, weights, square = _regularizer_gradient(self.norms, at.gram), at.B * self.scale**2, self.scale**2
 
         def product(step: Array) -> Array:
@@ -277,7 +277,7 @@ class _Run:
         return at
 
     def _grown(self, B: Array, S: Array) -> Array:
-        """The factor with new rows where the objective falls to second order, if there are such."""
+        """Add rows along eigenvectors of ``Z = grad Omega - S`` with negative eigenvalues, if there are any."""
         if np.linalg.norm(B) <= ZERO_SIZE * self.least_size:
             return self._from_zero(S)
         Z = _regularizer_gradient(self.norms, self.metric(B)) - S
@@ -299,7 +299,7 @@ class _Run:
         return B
 
     def _offer(self, at: _Point, bounded: bool) -> Array:
-        """Offer the metric and, if asked for, what the multipliers prove; their S."""
+        """Offer the metric and, if ``bounded``, the lower bound of the multipliers, whose S is returned."""
         problem, monitor = self.problem, self.monitor
         M, value = self.metric(at.B), at.here.exact + self.regularizer.value(at.gram, self.cone)
         monitor.primal(M, value)
@@ -332,7 +332,7 @@ def _regularizer_gradient(norms: NormWeights, gram: Array) -> Array:
 
 
 def _regularizer_hessian(norms: NormWeights, gram: Array, change: Array) -> Array:
-    """The derivative of that gradient along a change of the Gram matrix."""
+    """Derivative of :func:`_regularizer_gradient` along a change of the Gram matrix."""
     derivative = norms.squared * change
     size = float(np.linalg.norm(gram))
     if norms.norm and size > 0.0:

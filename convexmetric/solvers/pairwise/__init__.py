@@ -1,4 +1,4 @@
-"""Newton's method on hinges of pairs of distances that are never listed."""
+"""Newton methods for hinges over positives and negatives whose pairs are never all listed."""
 
 from convexmetric.solvers.pairwise.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.pairwise.smoothed_low_rank import SmoothedLowRank

@@ -1,4 +1,4 @@
-"""Listed comparisons of hinges that are on their kink, where the second derivative is."""
+"""Comparisons on the *kink*: in the curved part of their smoothed hinge, the only one with a second derivative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from convexmetric.risks import PairwiseRisk
 
 
 class Kinks:
-    """Comparisons by query, positive and negative row, with a weight in the second derivative.
+    """Listed comparisons (query, positive, negative) on the kink, with their weights in the second derivative.
 
     Where a metric has no more coordinates than features, as diagonal metrics have, comparisons are rows in coordinates.
     Elsewhere margins come from images of the points, and sums from one weighted Laplacian between queries and items.
@@ -28,6 +28,7 @@ class Kinks:
     sample : (N, 3) int array
         Query, positive and negative row.
     curvature : (N,) array
+        Weights in the second derivative, ``E -> sum_t curvature_t <D_t, E> D_t``.
     """
 
     def __init__(self, risk: PairwiseRisk, sample: np.ndarray, curvature: Array) -> None:
@@ -42,7 +43,7 @@ class Kinks:
         return len(self.sample)
 
     def margins(self, M: Array) -> Array:
-        """``<D_t, M>``: distances to the far less those to the positive."""
+        """``<D_t, M>``: distance to the negative less distance to the positive."""
         if self.in_coordinates:
             return np.asarray(self.rows @ self.cone.coordinates(M))
         images = self.cone.times(self.X, M)
@@ -52,9 +53,9 @@ class Kinks:
         return margins
 
     def second_along(self, B: Array) -> Callable[[Array], Array]:
-        """From E, ``(r, d)``, to ``B sum_t curvature_t <D_t, B^T E + E^T B> D_t``, for matrix metrics.
+        """Map from E, ``(r, d)``, to ``B sum_t curvature_t <D_t, B^T E + E^T B> D_t``, for matrix metrics.
 
-        From images of the points, in single precision, which is enough for products of conjugate gradients.
+        It is made from images of the points, in single precision, which is enough for products of conjugate gradients.
         """
         X, factor = self.X.astype(np.float32), B.astype(np.float32)
         Q = X if self.Q is self.X else self.Q.astype(np.float32)
@@ -88,7 +89,7 @@ class Kinks:
         return half + half.T
 
     def _laplacian(self, u: Array) -> tuple[Any, Array]:
-        """Weights of the pairs of a query and an item whose outer products ``sum_t u_t D_t`` adds up, and of items."""
+        """Weights of (query, item) pairs whose outer products add up to ``sum_t u_t D_t``, and their sums by item."""
         places, columns, starts = self._pattern
         weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
         shape = self.Q.shape[0], self.X.shape[0]
@@ -98,9 +99,9 @@ class Kinks:
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where the Laplacian has entries: places of far and positives among them, columns, and starts of rows.
+        """Sparsity of the Laplacian: entries of the negatives and positives, columns, and starts of rows.
 
-        Every product of conjugate gradients has the same ones.
+        All products of conjugate gradients share it.
         """
         shape = self.Q.shape[0], self.X.shape[0]
         keys = self.anchors * shape[1] + self.sample[:, :0:-1].T
@@ -115,17 +116,17 @@ class Kinks:
         return self.cone.outer_rows(negatives) - self.cone.outer_rows(positives)
 
     def differences(self) -> tuple[Any, Any]:
-        """Queries less near and less negatives."""
+        """Differences ``q - x_positive`` and ``q - x_negative``, a row for each comparison."""
         queries = self.Q[self.anchors]
         return queries - self.X[self.sample[:, 1]], queries - self.X[self.sample[:, 2]]
 
     def turned(self, basis: Array) -> Kinks:
-        """The same comparisons of points in another orthonormal basis, for matrix metrics."""
+        """Copy with the points in another orthonormal basis, for matrix metrics."""
         turned = copy(self)
         turned.X = self.X @ basis
         turned.Q = turned.X if self.Q is self.X else self.Q @ basis
         turned._pattern = self._pattern
-        # Rows that were made are in the old basis.
+        # Cached rows are in the old basis.
         vars(turned).pop("rows", None)
         return turned
 

@@ -1,13 +1,13 @@
 r"""Passes over the few pairs that can have a slope near a metric: exact there, and far cheaper.
 
-With few positives a query, as target neighbours are, most negatives lie beyond all of these by more than the margin.
-They do so for all metrics near one at which that was found. Let :math:`A = M_0 + \epsilon I` with the mean eigenvalue
-:math:`\epsilon` of :math:`M_0`, and
+With few positives a query, as target neighbours are, most negatives are farther than all positives by more than the
+margin. If they are so under a metric :math:`M_0`, they still are under all metrics near it. Let
+:math:`A = M_0 + \epsilon I` with the mean eigenvalue :math:`\epsilon` of :math:`M_0`, and
 
 .. math:: -\delta A \preceq M - M_0 \preceq \delta A .
 
 Then distances lie between those of :math:`M_- = M_0 - \delta A` and of :math:`M_+ = M_0 + \delta A`, and a negative j
-of a query q meets no hinge, smoothed over a width w or any smaller one, if
+of a query q has a slope of zero in every hinge, smoothed over a width w or any smaller one, if
 
 .. math:: d_-(q, j) \ge \max_{i \in N_q} d_+(q, i) + \mu + \tfrac{w}{2} .
 
@@ -27,19 +27,19 @@ from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.risks import PairwiseRisk, Smoothed
 
-#: delta: the larger, the longer the lists, and the longer they last.
+#: delta: a larger one makes lists longer, which then hold for more metrics.
 LEEWAY = 0.1
-#: Share of a query's items that may be near: lists for more of them save nothing.
+#: Fraction of the items that may be positives: with more of them lists save nothing.
 RARE_POSITIVES = 0.025
 #: Share of all distances that may be listed: a listed one costs about as much as ten others.
 FEW_LISTED = 0.1
-#: By how much, relative to its parts, a sum of distances may be wrong.
+#: Bound on the rounding error of a sum of distances, relative to its terms.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class _Neighbourhood:
-    """Metrics for which a risk over lists is the risk."""
+    """Neighbourhood of metrics in which the risk over lists equals the whole risk."""
 
     centre: Array
     leeway: Array
@@ -57,10 +57,10 @@ def positives_are_rare(risk: PairwiseRisk) -> bool:
 
 
 class NearbyPairs:
-    """Passes of a risk over the pairs that can have a slope, listed anew where the metric has moved on.
+    """Passes of a risk over lists of the pairs that can have a slope, made anew when the metric leaves their range.
 
-    Lists are made at the first metric, and again once it has come to move little; between, and where they would be
-    long, passes are over all pairs.
+    Lists are made at the first metric, and again once successive metrics are close; until then, and where lists would
+    be long, passes are over all pairs.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class NearbyPairs:
         self.distances = 0
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
-        """As :meth:`PairwiseRisk.smoothed`; places are those of the lists."""
+        """Evaluate :meth:`PairwiseRisk.smoothed`, over lists where they hold; places are those of the lists."""
         return self._at(M, width).smoothed(M, width, stride, most, seed)
 
     def _at(self, M: Array, width: float) -> PairwiseRisk:
@@ -116,11 +116,11 @@ def _within(risk: PairwiseRisk, change: Array, leeway: Array) -> bool:
 
 
 def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) -> Relevance | None:
-    """The positives and the negatives within reach of them; None if these are many."""
+    """Lists of the positives, and of the negatives at most ``reach`` beyond the farthest; None if these are long."""
     rankings = risk.rankings
     largest = _largest_near(risk, upper)
     of_queries = rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), lower)
-    # Blocks leave out what distances of a query share.
+    # Blocks leave out ``q^T M q``, which is the same in all distances of a query.
     limits = largest + reach - of_queries
     limits += ROUNDING * (np.abs(largest) + np.abs(of_queries) + np.abs(rankings.norms(lower)).max())
     left = int(FEW_LISTED * rankings.sizes.sum())
@@ -152,7 +152,7 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
 
 
 def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
-    """The distance from every query to the farthest of its positives."""
+    """Distance from every query to the farthest of its positives."""
     rankings, relevance = risk.rankings, risk.rankings.relevance
     none = np.zeros(risk.parts, dtype=np.int64)
     positives = replace(

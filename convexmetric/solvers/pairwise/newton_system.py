@@ -1,4 +1,4 @@
-r"""Newton systems of smoothed hinges: the derivative of the projection, and a row for every comparison on its kink.
+r"""Newton systems of smoothed hinges: the derivative of the projection, and a row for every comparison on the kink.
 
 With the derivative :math:`\Pi` of the projection on the cone (:mod:`convexmetric.cones.projection`) a system
 
@@ -21,13 +21,13 @@ from convexmetric.numerics.threads import over_rows
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.pairwise.kinks import Kinks
 
-#: Multiplications up to which a system is factorised at once.
+#: Multiplications up to which a system is factorised, without conjugate gradients.
 DIRECT_WORK = 1e9
 #: Multiplications up to which it is factorised where conjugate gradients do not reach their accuracy.
 FALLBACK_WORK = 4e11
 #: Conjugate gradient steps for a system at most.
 CG_STEPS = 80
-#: Relative residual, in the norm of the preconditioner, at which they end.
+#: Relative residual, in the norm of the preconditioner, at which conjugate gradients end.
 CG_ACCURACY = 1e-2
 
 
@@ -50,7 +50,7 @@ class Factorised:
         self.factor = la.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, b: Array) -> Array:
-        """``v`` for one right-hand side."""
+        """Solve for v, with one right-hand side."""
         b = b / self.root
         if self.by_kinks:
             b = b - self.rows.T @ la.cho_solve(self.factor, self.rows @ b, check_finite=False)
@@ -66,7 +66,7 @@ def solve_newton(
     b: Array,
     sigma: float,
 ) -> Array:
-    """``v``, by factorisation where that is cheap, else by conjugate gradients."""
+    """Solve for v, by factorisation where that is cheap, else by conjugate gradients."""
     if projection.size == 0 or len(kinks) == 0:
         return b / diagonal
     small, large = sorted((len(kinks), projection.size))

@@ -21,8 +21,8 @@ things make it fast:
 - when the width shrinks, the slopes are held and the metric is moved: comparisons on the kink stay on it.
 
 Where few kinks are left and steps get short, because comparisons enter and leave the kink, the slopes of those near it
-become variables of a primal-dual interior point method, and all others keep their sides: a handful of steps to full
-accuracy. The dual point is then a metric for the sides, and exceptions to them.
+become variables of a primal-dual interior point method, and all others stay 0 or 1, as they are at one metric: a
+handful of steps to full accuracy. The dual point is then that metric, with the slopes that are exceptions.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MAX_STEPS = 500
 FIRST_WIDTH = 20.0
 #: First width where a metric is known already, in margins.
 START_WIDTH = 1.0
-#: Sigma there: of the first W, the part in Z is this many times smaller than sigma M.
+#: Where a metric is known already, the first sigma makes Z this many times smaller than sigma M.
 START_BALANCE = 100.0
 #: Factor by which the width shrinks once its problem is solved.
 WIDTH_FACTOR = 0.4
@@ -62,9 +62,9 @@ WIDTH_FACTOR = 0.4
 SUBPROBLEM_ACCURACY = 0.3
 #: Kinks listed at most, while there are more.
 SAMPLE_SIZE = 20_000
-#: Sigma keeps the size of Z at about this many times that of sigma M.
+#: Sigma keeps the norm of sigma M at about this many times that of Z.
 BALANCE = 10.0
-#: Factor by which sigma may be away from that before it is changed.
+#: Factor by which sigma may differ from its balanced value before it is changed.
 BALANCE_TOLERANCE = 3.0
 #: The largest sigma, in units of lambda.
 LARGEST_SIGMA = 1e10
@@ -74,13 +74,13 @@ BACKTRACKING = 0.4
 SHORTEST_STEP = 1e-4
 #: Short steps in a row with all kinks listed after which the interior point takes over.
 SHORT_STEPS = 3
-#: Where it does not close the gap, this many short steps more before it is tried again.
+#: Short steps before the interior point is tried again, where it did not close the gap.
 RETRY_AFTER = 10
 #: Kinks up to which the interior point is tried.
 MOST_FREE = 8_000
 #: Rounds of the interior point at most.
 INTERIOR_ROUNDS = 12
-#: Steps of each round at most.
+#: Interior-point steps of each round at most.
 INTERIOR_STEPS = 40
 #: A round ends when the complementarity products sum to this share of the gap.
 INTERIOR_ACCURACY = 0.03
@@ -90,7 +90,7 @@ BOUNDARY_SHARE = 0.99
 LEAST_SLOPE = 0.02
 #: First barrier of the interior point in units of the width, or of the median slack of the comparisons that joined.
 FIRST_BARRIER = 0.1
-#: Gap above which the point is kept from which a neighbouring problem starts.
+#: Gap down to which the warm start for a neighbouring problem is updated.
 WARM_GAP = 1e-4
 
 
@@ -139,19 +139,19 @@ class SemismoothNewton(Solver):
 
 @dataclass(frozen=True)
 class Warm:
-    """A point near the optimum of a problem: for its neighbours on a path."""
+    """Warm start for a neighbouring problem on a path: W, sigma and width near the optimum."""
 
     W: Array
     sigma: float
     width: float
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a checkpoint."""
+        """Arrays for a checkpoint."""
         return {"W": self.W, "sigma": np.array(self.sigma), "width": np.array(self.width)}
 
 
 def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
-    """Where an earlier run stood, if there was one."""
+    """Warm start in a checkpoint; None if there is none."""
     left = monitor.left_by(SemismoothNewton.name)
     if not left:
         return None
@@ -168,12 +168,12 @@ class WarmRun(Protocol):
     """A run that may go on from a neighbouring problem's solve."""
 
     def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None:
-        """Run, and leave what the next may begin with."""
+        """Run, from a warm start if given, and return one for the next problem."""
 
 
 @dataclass
 class _Point:
-    """An iterate with its parts and what a pass says of it."""
+    """An iterate W, by its projection, with the smoothed risk, ``Y = S - G`` and the smoothed objective there."""
 
     projection: Projection
     sigma: float
@@ -238,7 +238,10 @@ class _Run:
             at = there
 
     def _start(self, warm: Warm | None) -> _Point:
-        """The best equal slopes: the dual is a parabola in their size while no eigenvalue changes sign."""
+        """First iterate: a warm start, one near the caller's metric, or the best equal slopes.
+
+        With equal slopes the dual is a parabola in their size while no eigenvalue changes sign.
+        """
         if warm is not None:
             self.width = warm.width
             return self._pass(self.cone.projection(warm.W), warm.sigma)
@@ -269,7 +272,7 @@ class _Run:
         return _Point(projection, sigma, here, here.point.S - self.G, here.value + self.problem.penalty(M))
 
     def _look(self, at: _Point) -> float:
-        """Offer what a point proves; how far it is from solving the smoothed problem, in units of the gap it proves."""
+        """Offer both bounds of a point; returns the gap of the smoothed problem as a fraction of the certified gap."""
         M, width = at.M, self.width
         exact = at.here.exact + self.problem.penalty(M)
         positive = self.cone.project(at.Y)
@@ -290,7 +293,7 @@ class _Run:
         return self.stopped
 
     def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
-        """Gradient and kinks at a narrower width, the slopes of the kinks prolonged beyond 0 and 1."""
+        """Gradient and kinks at a narrower width, slopes of the kinks extrapolated beyond 0 and 1."""
         before = self.width
         self.width *= WIDTH_FACTOR
         t = self.risk.margin - kinks.margins(at.M)
@@ -318,10 +321,10 @@ class _Run:
 
 
 class _SlopesInteriorPoint:
-    """Interior point over the slopes near the kink; all others are 0 or 1, as they are at one metric.
+    """Interior point over the slopes of comparisons near the kink; all other slopes are 0 or 1, as at a metric M0.
 
-    That metric stays the same: slopes that follow the iterates would change sides for ever. Comparisons that the last
-    iterate has on the other side become free instead.
+    M0 stays fixed: slopes that follow the iterates would switch between 0 and 1 for ever. Comparisons whose slope is
+    another at the last iterate than at M0 become free instead.
     """
 
     def __init__(self, run: _Run, at: _Point) -> None:
@@ -339,14 +342,14 @@ class _SlopesInteriorPoint:
         return np.clip(z, LEAST_SLOPE, 1.0 - LEAST_SLOPE)
 
     def run(self) -> None:
-        """Rounds, each with the comparisons that changed sides in the last one."""
+        """Rounds; before each, comparisons whose slope switched in the last one become free."""
         for _ in range(INTERIOR_ROUNDS):
             self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
             if (len(self.places) and self._round()) or not self._grow():
                 return
 
     def _grow(self) -> bool:
-        """Free the comparisons that changed sides; False if there are none, or too many."""
+        """Free the comparisons whose slope differs from that at M0; False if none is new, or they are too many."""
         M = self.projection.positive / self.sigma
         places, sample = self.risk.turned(self.M0, M)
         joined = np.concatenate([self.places, places])
@@ -364,7 +367,7 @@ class _SlopesInteriorPoint:
         return True
 
     def _round(self) -> bool:
-        """One interior point; True if the solve must stop."""
+        """One interior-point solve with fixed M0 and free slopes; True if the solve must stop."""
         run, kinks, c = self.run_, self.kinks, self.kinks.weights
         # Complementarity products that sum to the gap at least: with smaller ones steps are short.
         gap = run.monitor.upper_bound - run.monitor.lower_bound
@@ -436,7 +439,7 @@ class _Slopes:
         return _Slopes(dz, above, below)
 
     def moved(self, change: _Slopes, length: float) -> _Slopes:
-        """After a step."""
+        """Slopes and multipliers after a step of a given length."""
         return _Slopes(
             self.z + length * change.z, self.above + length * change.above, self.below + length * change.below
         )
@@ -456,7 +459,7 @@ def _same(dual: SmoothedPairs) -> SmoothedPairs:
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
-    """The same metric and the same Z with another sigma, where the parts of W are of different size."""
+    """Projection and sigma after rescaling where the parts of W differ in size; M and Z stay the same."""
     ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
         return projection, sigma

@@ -9,7 +9,7 @@ Nothing has the size of a matrix of coordinates of the metric, as Newton's metho
 have.
 
 A pass over all queries gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed
-hinges prove as multipliers. The relative gap has two sources, and the larger one says what is done next. S has
+hinges prove as multipliers. The relative gap has two sources, and the larger one decides the next step. S has
 eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
 something, about in proportion to w squared: narrow the width.
 
@@ -43,13 +43,13 @@ from convexmetric.solvers.runtime.requirements import (
     need_linear_penalty,
 )
 
-#: Looks at the bounds after which it gives up; what it found is kept.
+#: Evaluations of the bounds after which it gives up; what it found is kept.
 MAX_LOOKS = 300
 #: Shares of the queries from which the first metrics come, ascending.
 SAMPLES = (0.0625, 0.25)
 #: Queries that a sample has at least; smaller ones are left out.
 LEAST_QUERIES = 250
-#: Pairs on the kink of which the second derivative is made: at least, at most, and for each entry of the factor.
+#: Pairs on the kink sampled for the second derivative: at least, at most, and for each entry of the factor.
 LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
 #: First width of the smoothed hinges, in margins.
 FIRST_WIDTH = 0.5
@@ -61,9 +61,9 @@ ACCURACY = 1e-3
 SAMPLE_GAP = 0.02
 #: Share of a time limit after which the first pass over all queries begins.
 COARSE_SHARE = 0.25
-#: Looks in a row, none of which halves the gap, after which it gives up.
+#: Evaluations of the bounds in a row, none of which halves the gap, after which it gives up.
 FAILED_LOOKS = 15
-#: How a factor descends between two looks, and grows.
+#: Descent of a factor between two evaluations of the bounds, and its growth.
 FACTOR = FactorSettings(grow=16, newton_steps=12, negligible_row=1e-9, least_cg_accuracy=3e-3)
 
 
@@ -120,11 +120,11 @@ class _Path:
         self.objective = _SmoothedObjective(problem, risk)
 
     def follow(self, C: Array | None, width: float) -> tuple[Array, float]:
-        """From a factor, or the best multiple of the identity, until the gap closes: the last factor and width."""
+        """Solve from a factor, or the best multiple of the identity; returns the last factor and width."""
         objective, monitor = self.objective, self.monitor
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
-        # Twice: the first pass counts the kinks, so that the second can sample them.
+        # Two passes: the first counts the kinks, so that the second can sample them.
         C = self._start() if C is None else C
         objective.at(C)
         here = objective.at(C)
@@ -147,7 +147,7 @@ class _Path:
         return here.C, objective.width
 
     def _look(self, here: _Point) -> tuple[float, float]:
-        """Offer what a pass proves; the relative gaps that come from eigenvalues above one and from the smoothing."""
+        """Offer both bounds; returns the relative gaps due to eigenvalues of S above one and to the smoothing."""
         size = float(np.vdot(here.C, here.C))
         M = here.B.T @ here.B
         self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M), by_risk=True)
@@ -183,7 +183,7 @@ class _Point(FactorPoint):
 
 
 class _SmoothedObjective(FactorObjective[_Point]):
-    """Hinges smoothed over a width, and a trace."""
+    """Objective of a factor: hinges smoothed over a width, and a linear penalty."""
 
     def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(FACTOR, linear_part(problem))
@@ -206,17 +206,17 @@ class _SmoothedObjective(FactorObjective[_Point]):
         return _Point(C, B, smoothed.value, smoothed.point, S, smoothed)
 
     def narrowed(self, here: _Point, share: float) -> _Point:
-        """The same factor with hinges smoothed over a share of the width."""
+        """Evaluate the same factor with the width multiplied by ``share``."""
         self.width *= share
         self.stride = max(1.0, self.stride * share)
         return self.at(here.C)
 
     def second_along(self, here: _Point) -> Derivative:
-        """Over the sampled kinks, by images of the points."""
+        """Second derivative of the risk over the sampled kinks, as a map of E."""
         return self._kinks(here).second_along(here.B)
 
     def curvature(self, here: _Point, change: Array) -> float:
-        """Over the sampled kinks."""
+        """Second derivative of the risk along ``change``, over the sampled kinks."""
         kinks = self._kinks(here)
         return float(kinks.curvature @ kinks.margins(change) ** 2)
 

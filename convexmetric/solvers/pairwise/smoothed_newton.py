@@ -44,11 +44,11 @@ from convexmetric.solvers.runtime.requirements import linear_part, need, need_li
 Pairs = Any
 #: Metric, mu and width.
 State = tuple[Array, float, float]
-#: Multiples of the identity, in units of the data where these are at hand.
+#: Multiples of the identity to start from: in units of the data, and for shards, whose unit is unknown.
 HERE, SHARDED = 10.0 ** np.arange(-2.0, 2.1, 0.5), 10.0 ** np.arange(-4.0, 8.1, 0.5)
 #: Passes after which it gives up; what it found is kept.
 MAX_PASSES = 150
-#: Pairs on the kink of which the second derivative is made: at least, and for each coordinate of the metric.
+#: Pairs on the kink sampled for the second derivative: at least, and for each coordinate of the metric.
 LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 8
 #: First width of the smoothed hinges.
 FIRST_WIDTH = 0.5
@@ -60,7 +60,7 @@ BARRIER_FACTOR = 0.15
 WIDTH_EXPONENT = 0.45
 #: A point is centred when the Newton decrement is below this many mu and Z is in the cone.
 CENTRING_ACCURACY = 0.3
-#: Steps after which mu shrinks even if the point is not.
+#: Steps after which mu shrinks even if the point is not centred.
 CENTRING_STEPS = 12
 #: Share of the way to the boundary of the cone that a step may go.
 BOUNDARY_SHARE = 0.9
@@ -120,7 +120,7 @@ class SmoothedNewton(Solver):
         _Path(problem, risk, monitor).follow(state)
 
     def _of_samples(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> State | None:
-        """Where the path ends on samples of the queries; None if there is no sample, or zero is optimal for one."""
+        """End of the path on samples of the queries; None if there is no sample, or zero is optimal for one."""
         state = None
         limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
         for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
@@ -160,7 +160,7 @@ class _Path:
         self.here: State | None = None
 
     def follow(self, state: State | None) -> State | None:
-        """From a point of the path, or the best multiple of the identity: where it ends; None if zero is optimal."""
+        """Follow the path from a state, or the best multiple of the identity, to its end; None if zero is optimal."""
         with suppress(la.LinAlgError):
             # Numbers that left the range of floats end the path; what it found stays.
             self._follow(state)
@@ -175,7 +175,7 @@ class _Path:
         steps = 0
         self.here = U, mu, width = state or self._start()
         self.monitor.state = self._state
-        # Twice: the first pass counts the kinks, so that the second can sample them.
+        # Two passes: the first counts the kinks, so that the second can sample them.
         if not self.monitor.out_of_time:
             self._pass(U, width, count=False)
         here = self._pass(U, width)
@@ -209,7 +209,7 @@ class _Path:
             self.here = U, mu, width
 
     def _state(self) -> dict[str, np.ndarray]:
-        """What it takes to go on from here."""
+        """Arrays for a checkpoint."""
         if self.here is None:
             return {}
         U, mu, width = self.here
@@ -218,7 +218,7 @@ class _Path:
     def _start(self) -> State:
         """The best multiple of the identity on a grid, with a barrier to suit."""
         identity, values = self.cone.identity(), {}
-        # Shards do not say what the unit of their points is: a longer grid, which ends where values rise.
+        # The unit of points in shards is not known: a longer grid, which ends where values rise.
         grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
         for t in grid:
             values[t] = self.problem.value(t * identity)
@@ -232,7 +232,7 @@ class _Path:
         return best * identity, barrier, FIRST_WIDTH
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
-        """Evaluate, offer what it proves, and count the pass."""
+        """Evaluate the smoothed risk, offer both bounds, and count the pass."""
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
@@ -254,7 +254,7 @@ class _Path:
         return here.value + self.problem.penalty(U) - mu * float(np.log(spectrum).sum())
 
     def _direction(self, U: Array, Z: Array, here: Smoothed, mu: float) -> tuple[Scaling, Array, float]:
-        """Scaling, Newton step in its frame, and the decrement."""
+        """Scaling, Newton step in scaled coordinates, and squared Newton decrement."""
         inside = self.cone.smallest(Z) > 1e-12 * self.cone.largest(self.C)
         # Outside, mu U^-1 stands in for Z: its scaling is the second derivative of the barrier.
         barrier = mu * self.cone.inverse(U)
@@ -268,7 +268,7 @@ class _Path:
         return scaling, scaling.out(v), float(-gradient @ v)
 
     def _rows(self, scaling: Scaling, here: Smoothed) -> Array:
-        """Sampled second derivative ``J^T J`` in scaled coordinates: a row a pair."""
+        """Rows J, one for each sampled pair, of the second derivative ``J^T J`` in scaled coordinates."""
         positives, negatives = self.risk.differences(here)
         rows = scaling.outer_rows(negatives) - scaling.outer_rows(positives)
         rows *= np.sqrt(here.curvature)[:, None]
@@ -276,7 +276,7 @@ class _Path:
 
 
 def _pairs(problem: MetricProblem) -> Pairs:
-    """Hinges over pairs, here or in shards."""
+    """The problem's hinges over pairs, in memory or in shards."""
     risk = problem.risk
     return risk if risk.sharded_pairs else risk.form(PairwiseRisk)
 

@@ -1,4 +1,4 @@
-"""Where paths begin: samples of the queries, and multiples of the identity in units of the data."""
+"""Starts of Newton methods: samples of the queries, and the multiple of the identity that suits the data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def samples_of(
 ) -> Iterator[tuple[PairwiseRisk, float]]:
     """Risks of samples of ``least`` queries or more, in the units of all, and gaps to solve to: ``gap``, then halves.
 
-    The queries of a share are among those of a larger one; any order that does not depend on the data will do.
+    Samples are nested. Their order does not depend on the data.
     """
     order = np.random.default_rng(0).permutation(risk.parts)
     for share in shares:

@@ -1,4 +1,4 @@
-"""What every solver rests on: the monitor that keeps bounds, checkpoints, progress, checks of settings."""
+"""Infrastructure of all solvers: the monitor that keeps bounds, checkpoints, progress, checks of settings."""
 
 from convexmetric.solvers.runtime.base import Monitor, Run, Solver, check_counts, check_flags, check_positive
 

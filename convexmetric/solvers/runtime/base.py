@@ -22,7 +22,7 @@ from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
 
 class Display(Protocol):
-    """What shows the progress of a solve."""
+    """A display of the progress of a solve."""
 
     def update(self, progress: Progress) -> None:
         """Show the state after one iteration."""
@@ -49,7 +49,7 @@ class Monitor:
     ) -> None:
         self.tol, self.atol = tol, atol
         self._problem = problem
-        #: Solvers work without the constant of the objective; gaps and history have it.
+        #: Constant of the objective: solvers work without it, gaps and history include it.
         self._constant = 0.0 if problem is None else problem.offset
         self._certifier = certifier
         self._certified: tuple[Any, Any, Certificate] | None = None
@@ -63,7 +63,7 @@ class Monitor:
         self.keyboard_interrupt = False
         self.caller_failed = False
         self.solver = ""
-        #: What an iteration of the solver that runs is.
+        #: Unit of an iteration of the solver that runs.
         self.unit = "iterations"
         self.M: Array | None = None
         self.upper_bound = np.inf
@@ -72,7 +72,7 @@ class Monitor:
         self.zero_offered = False
         #: The best metric, with its objective, that the problem's own risk evaluated in this run.
         self.evaluated: tuple[Array, float] | None = None
-        #: What a sample of the data was solved to, or the caller gave: it counts until one is evaluated on all of them.
+        #: Metric from a sample of the data, or from the caller, to fall back on until one is evaluated on all data.
         self.suggestion: Array | None = None
         self._callback = callback
         self._display = display
@@ -94,7 +94,7 @@ class Monitor:
 
     @property
     def size(self) -> float:
-        """What the gap is relative to: of the bounds that are finite, the larger size."""
+        """Denominator of the relative gap: the larger absolute value of the bounds that are finite."""
         ends = (abs(end + self._constant) for end in (self.upper_bound, self.lower_bound))
         return max((end for end in ends if np.isfinite(end)), default=np.inf)
 
@@ -106,12 +106,12 @@ class Monitor:
         if self._certifier is None or close_enough(self.certificate(), self.tol, self.atol):
             return True
         if self.certificate().lower_bound == -np.inf:
-            # On the border of what is feasible rounding decides: what proves nothing must not keep out what does.
+            # At the border of feasibility rounding decides: a dual point without a bound must not exclude a later one.
             self._dual, self.sums, self.lower_bound = None, None, -np.inf
         return False
 
     def certificate(self) -> Certificate:
-        """The certificate of the best points so far; made once for each."""
+        """Certificate of the best points so far, cached until one of them changes."""
         assert self._certifier is not None
         before = self._certified
         if before is None or before[0] is not self.M or before[1] is not self._dual:
@@ -162,8 +162,8 @@ class Monitor:
     def dual(self, bound: float, point: Callable[[], Any], sums: Minorant | None = None) -> bool:
         """Offer a lower bound and how to make its dual point; True if it is the best so far.
 
-        ``sums`` is what the dual point says, where its cuts were made by the risk in this run: then they need not be
-        made anew for the certificate.
+        ``sums`` is the minorant of the dual point, where its cuts were made by the risk in this run: then they need not
+        be recomputed for the certificate.
         """
         if not np.isfinite(bound):
             self._check_numbers()
@@ -173,7 +173,7 @@ class Monitor:
         return True
 
     def _asked(self, progress: Progress) -> bool:
-        """What the callback says; its errors are the caller's, and no solver's."""
+        """Call the callback; True if it asks to stop. Its errors are marked as the caller's."""
         assert self._callback is not None
         try:
             return bool(self._callback(progress))
@@ -182,19 +182,19 @@ class Monitor:
             raise
 
     def _check_numbers(self) -> None:
-        """Once, when a solver offers what is no number: is it a block of the problem that returns them?"""
+        """Check, on the first NaN or infinite offer, whether a block of the problem returns NaN."""
         if not self._checked and self._problem is not None:
             self._checked = True
             self._problem.check_numbers()
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
-        """Take what the caller gave to begin from, unless the metric is no better than zero: bounds are made anew."""
+        """Begin from the caller's metric and dual point, with new bounds, unless the metric is no better than zero."""
         self.suggestion = M
         value = problem.value(M)
         if not value < problem.value(problem.cone.zeros()):
             return
         self._begun = self.primal(M, value, by_risk=True)
-        # Dual points of other data may have another shape, and say nothing here.
+        # Dual points of other data may have another shape, and are ignored then.
         with suppress(DualError):
             if dual is not None:
                 self.dual(problem.dual_bound(dual, hint=M), lambda: dual)
@@ -226,7 +226,7 @@ class Monitor:
         self._start -= state.seconds
 
     def left_by(self, solver: str) -> dict[str, np.ndarray]:
-        """What this solver left in the checkpoint from which the solve goes on; empty if it left none."""
+        """Arrays that this solver left in the checkpoint from which the solve resumes; empty if there are none."""
         return self.resumed if self.resumed_from == solver else {}
 
     def save(self) -> None:
@@ -236,11 +236,11 @@ class Monitor:
             self._checkpoint.write(state)
 
     def end(self, status: Status) -> None:
-        """What ran was cut short, perhaps in the middle of a pass."""
+        """Mark the solve as cut short, perhaps in the middle of a pass."""
         self.status, self.stopped = status, True
 
     def record(self, **details: float) -> Progress:
-        """An entry of the history."""
+        """Append an entry to the history, and return it."""
         number = self.history[-1].iteration + 1 if self.history else 1
         upper, lower = self.upper_bound + self._constant, self.lower_bound + self._constant
         progress = Progress(number, self.seconds, upper, lower, self.gap, details)
@@ -269,21 +269,21 @@ class Monitor:
         return True
 
 
-#: A solve that is ready to go: it offers points to a monitor until that says stop, or nothing more can be gained.
+#: A prepared solve: it offers points to a monitor until that says stop, or nothing more can be gained.
 Run = Callable[[Monitor], Any]
 
 
 class Solver(ABC):
     """An algorithm with its settings."""
 
-    #: What a user types for ``solver=``.
+    #: Name for ``solver=``.
     name: ClassVar[str]
 
     @abstractmethod
     def prepare(self, problem: MetricProblem) -> Run:
-        """A run that is ready to go.
+        """Prepare a run on a problem.
 
-        Asks the problem's blocks for the forms it works on, which takes no time to speak of; the work is the run's.
+        This gets the forms of the problem that the run works on, in negligible time; the run does the work.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class Solver(ABC):
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
 
-        By a formula on the sizes of the problem's forms, which says what the largest arrays are; None without one.
+        The estimate adds up the largest arrays, from the sizes of the problem; None without an estimate.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Metrics for which nothing is learned, zero and multiples of the Euclidean one, and the sample that compares them."""
+"""Baseline metrics without learning, zero and multiples of the Euclidean one, compared on a sample of the parts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from convexmetric.problem import MetricProblem
 
 #: Parts that tell which simple metric is best.
 SIMPLE_PARTS = 32
-#: Multiples of these metrics that are tried, and up to which more are while they get better.
+#: Multiples of these metrics that are tried, and the largest that is tried while the objective still falls.
 SIMPLE_GRID, LARGEST_MULTIPLE = tuple(10.0 ** np.arange(-4.0, 1.1, 0.5)), 1e9
 
 
 def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
-    """The problem with so many of its parts, drawn at random, each with more weight; None if it is not taken apart.
+    """Problem of ``count`` parts, drawn at random and reweighted to all; None if the risk has no subsets.
 
-    The same parts at every call.
+    Every call draws the same parts.
     """
     parts = problem.risk.parts
     drawn = np.random.default_rng(0).permutation(parts)[:count]

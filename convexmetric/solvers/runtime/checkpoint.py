@@ -1,4 +1,4 @@
-"""What a long solve leaves on disk, so that killing it at any moment loses nothing but the last pass.
+"""Checkpoints of long solves on disk: killing a solve at any moment loses nothing but the last pass.
 
 A checkpoint is an NPZ file of plain arrays, written beside its final name and moved there in one step. Nothing in it is
 believed when it is read: the objective is evaluated anew at the metric, the lower bound made anew from the dual point,
@@ -29,7 +29,7 @@ from convexmetric.solution import Progress
 FORMAT = 1
 #: Largest file that is read.
 MAX_BYTES = 2**32
-#: Share of the time that may go into writing.
+#: Fraction of the time of a solve that may go into writing.
 SHARE = 0.1
 #: Name of a dual point that is one multiplier a comparison.
 MULTIPLIERS = "multipliers"
@@ -39,7 +39,7 @@ KEYS = {"format", "fingerprint", "history", "details", "seconds", "M", "solver"}
 
 @dataclass
 class State:
-    """A solve, as far as it has come.
+    """State of an unfinished solve.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class State:
     solver : str
         Name of the solver that was running.
     arrays : dict of arrays
-        What it needs to go on.
+        Arrays that this solver needs to go on.
     """
 
     M: Array
@@ -64,7 +64,7 @@ class State:
 
 
 class Checkpoint:
-    """A file that belongs to one problem.
+    """A checkpoint file of one problem.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether writing now keeps its share of the time small."""
+        """Whether writing now keeps writing within its fraction of the time."""
         return perf_counter() - self._written >= self._cost / SHARE
 
     def write(self, state: State) -> None:
         """Write and move into place: the file is the last complete state at any moment.
 
-        What cannot be written is warned about once: the solve goes on, and tries again later.
+        A failure to write is warned about once: the solve goes on, and tries again later.
         """
         began = perf_counter()
         history = [[p.iteration, p.seconds, p.upper_bound, p.lower_bound, p.gap] for p in state.history]

@@ -57,7 +57,7 @@ def _of_group() -> float:
 
 
 def _of_process() -> float:
-    # Not everywhere is there such a limit.
+    # Some platforms have no such limit.
     with suppress(ImportError, OSError, ValueError, IndexError):
         import resource
 
@@ -80,7 +80,7 @@ def check_memory(problem: MetricProblem, solver: Solver) -> None:
 
 
 def readable_bytes(size: float) -> str:
-    """Two digits, in a unit that suits."""
+    """Format a number of bytes, in GB or MB."""
     return f"{size / 1e9:.2g} GB" if size >= 1e9 else f"{max(1.0, size / 1e6):.0f} MB"
 
 

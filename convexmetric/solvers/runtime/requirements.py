@@ -1,6 +1,6 @@
-"""What solvers need of a problem: typed data.
+"""Requirements of solvers on a problem, checked and returned as typed data.
 
-Where the problem does not have it, an :class:`~convexmetric.errors.UnsupportedProblemError` has the reason, a clause.
+A problem without one raises :class:`~convexmetric.errors.UnsupportedProblemError`, with the reason as a clause.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def queries_of(risk: Risk) -> QueryRisk:
 
 
 def need_full_metrics(problem: MetricProblem) -> None:
-    """Refuse metrics that are not all semidefinite matrices."""
+    """Refuse cones other than that of all semidefinite matrices."""
     need(not problem.cone.diagonal, "its metrics are diagonal")
     need(problem.cone.on_subspace(1) is not None, "its metrics have zeros that stay zeros")
 
 
 def need_diagonal_metrics(problem: MetricProblem) -> None:
-    """Refuse metrics that are not vectors of weights."""
+    """Refuse cones other than that of diagonal metrics, vectors of weights."""
     need(problem.cone.diagonal, "its metrics are not diagonal")
 
 
@@ -47,7 +47,7 @@ def need_planes(problem: MetricProblem) -> None:
     """Refuse a risk that has no supporting planes where metrics may go."""
     risk = problem.risk
     need(risk.barrier or not risk.hard, "its margins are hard constraints")
-    # Cuts would be counted from those at zero, which there are none of.
+    # Cuts at zero, from which the others would be counted, do not exist.
     need(risk.nonnegative or not risk.hard, "its losses are infinite at zero and without a lower bound")
 
 
@@ -79,7 +79,7 @@ def dual_slopes(problem: MetricProblem) -> tuple[Array, Array]:
 
 
 def need_smooth_conjugate(problem: MetricProblem) -> None:
-    """Refuse a regularizer whose conjugate has kinks."""
+    """Refuse a regularizer whose conjugate is not differentiable."""
     need(problem.regularizer.smooth_conjugate, "the conjugate of its regularizer has no derivative")
 
 
@@ -102,7 +102,7 @@ def norm_or_trace(problem: MetricProblem) -> NormWeights:
 
 
 def positive_quadratic(problem: MetricProblem) -> float | Array:
-    """Q, as of :func:`quadratic_part`, where it is not zero."""
+    """Q of a penalty ``<linear, M> + <M, Q M> / 2``; refuses one without a quadratic part."""
     quadratic = problem.quadratic()
     if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
         raise UnsupportedProblemError("its regularizer is not quadratic")

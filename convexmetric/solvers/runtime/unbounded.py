@@ -5,8 +5,8 @@ Along a ray a convex function falls without end where its recession function is 
 .. math:: F_\infty(D) = \lim_{t \to \infty} \frac{F(t D)}{t} < 0, \qquad D \in K, \; \mathrm{tr} D = 1.
 
 That is convex in D, and conditional gradients, whose steps are eigenvectors of the slopes far out, look for such a D.
-What is said of it is no limit but a value: at a metric of trace ``FAR`` the certified upper bound on the optimum is
-below zero, and by as much as the metric is far.
+The evidence is a value, not a limit: at the metric :math:`t D`, t = ``FAR``, the certified upper bound on the optimum
+is below :math:`-\sqrt{t} \, |F(D)|`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def check_bounded(problem: MetricProblem) -> None:
                         D,
                     )
             normals = problem.risk.separate(M, everything).normals
-            # CLARABEL finds no slope of a user's term far out.
+            # CLARABEL finds no slope of a user's term at metrics of extreme size.
             slope = omega.gradient(D if omega.grade == "conic" else M, cone) - cone.from_coordinates(normals[0])
             slope = slope if problem.G is None else slope + problem.G
             if not np.isfinite(slope).all() or cone.smallest(slope) >= 0.0:

@@ -25,20 +25,20 @@ from convexmetric.solvers.runtime.requirements import (
     need_linear_penalty,
 )
 
-#: Looks at the bound after which it gives up.
+#: Evaluations of the dual bound after which it gives up.
 MAX_ROUNDS = 200
 #: Newton steps go on until they promise less than this share of the tolerance or of ``PRIMAL_SHARE`` of the gap.
 SUBPROBLEM_ACCURACY = 0.1
-#: Share of the gap that counts there: most of the gap is the dual bound's. With 0.1, rows were added long before the
+#: Fraction of the gap in that test: most of the gap is the dual bound's. With 0.1, rows were added long before the
 #: others were settled, and an instance took four times as long.
 PRIMAL_SHARE = 1e-3
-#: Looks in a row without progress after which it gives up.
+#: Evaluations of the dual bound in a row without progress after which it gives up.
 FAILED_LOOKS = 8
-#: It is progress if the gap is below this share of the last one,
+#: It is progress if the gap is below this fraction of the last one.
 GAP_PROGRESS = 0.5
-#: or the objective below this share of the last one.
+#: It is progress, too, if the objective is below this fraction of the last one.
 OBJECTIVE_PROGRESS = 0.99
-#: How a factor descends between two looks, and grows.
+#: Descent of a factor between two evaluations of the dual bound, and its growth.
 FACTOR = FactorSettings()
 
 
@@ -64,7 +64,7 @@ class LowRankNewton(Solver):
         return problem.risk.pass_memory + 6.0 * metric_memory(problem)
 
     def _descend_and_grow(self, problem: MetricProblem, objective: _SmoothObjective, monitor: Monitor) -> None:
-        """Descend, look, grow."""
+        """Alternate bounds, growth and descent of the factor, until the certified gap closes."""
         risk = objective.risk
         start = problem.cone.zeros() if monitor.M is None else monitor.M
         here = objective.at(objective.factor(start))
@@ -88,22 +88,22 @@ class LowRankNewton(Solver):
 
 
 class _SmoothObjective(FactorObjective[FactorPoint]):
-    """A smooth risk and a trace."""
+    """Objective of a factor: a smooth risk and a linear penalty."""
 
     def __init__(self, H: Array, risk: SmoothRisk) -> None:
         super().__init__(FACTOR, H)
         self.risk = risk
 
     def at(self, C: Array) -> FactorPoint:
-        """The tangent plane."""
+        """Evaluate a factor, with the tangent plane of the risk."""
         B = C @ self.inverse
         risk, point = self.risk.tangent(B.T @ B)
         return FactorPoint(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
 
     def second_along(self, here: FactorPoint) -> Derivative:
-        """As the risk has it."""
+        """Second derivative of the risk, as a map of E."""
         return self.risk.second_along(here.B)
 
     def curvature(self, here: FactorPoint, change: Array) -> float:
-        """One product."""
+        """Second derivative of the risk along ``change``."""
         return float(self.risk.cone.inner(change, self.risk.second_derivative(here.B.T @ here.B)(change)))

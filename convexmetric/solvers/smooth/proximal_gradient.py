@@ -26,7 +26,7 @@ from convexmetric.solvers.runtime.requirements import linear_part, squared_norm_
 
 #: Give up after this many steps.
 MAX_STEPS = 20_000
-#: Steps between two looks at the certified gap, which count as iterations.
+#: Steps between two evaluations of the certified gap, which count as iterations.
 LOOK_EVERY = 10
 #: Factor by which every step is first tried longer than the last one.
 STEP_GROWTH = 1.1

@@ -32,7 +32,7 @@ STEPS, LOOK_EVERY = 4_000, 50
 #: Relative gap between the bound and the cost of a metric at which the search ends.
 NEARLY = 1e-9
 #: Evaluations in a row without a better bound after which the search ends as well.
-IDLE = 8
+IDLE = 16
 #: Relative distance to the last dual point up to which its Y is used again without a search.
 SAME = 1e-8
 
@@ -216,26 +216,28 @@ class NormTerm(Regularizer):
             data = max(0.0, value - cone.inner(S, M)) + cone.inner(G, M)
             return data + base.value(M, cone) + sum(term.norm(term._away(M), cone) for term in terms)
 
-        try:
-            splitting = Splitting(terms, base, cone, G, cone.coordinates(S)[None], prox)
-            splitting.start(hint, np.array([best[2]]), best[1], best[2] * S - sum(best[1], G))
-            splitting.run(1)
-        except (NotImplementedError, np.linalg.LinAlgError):
-            return best
         known = [M for M in (hint, self.prior) if M is not None]
         upper = min(cost(M if cone.violation(M) == 0.0 else cone.project(M)) for M in known)
-        idle = 0
-        for _ in range(0, STEPS, LOOK_EVERY):
-            nothing = NEARLY * max(abs(upper), abs(best[0]))
-            if not upper - best[0] > nothing or idle == IDLE or seconds_left() <= 0.0:
-                break
-            splitting.run(LOOK_EVERY)
-            if not np.isfinite(splitting.v).all():
-                break
-            share = float(np.clip(splitting.multipliers[0], 0.0, 1.0))
-            upper, found = min(upper, cost(splitting.M)), proven(splitting.slopes, share)
-            idle = 0 if found[0] > best[0] + nothing else idle + 1
-            best = max(best, found, key=lambda each: each[0])
+        # Once more from the middle where the best start leads nowhere.
+        for share, slopes in (best[2], best[1]), (0.5, [cone.zeros() for _ in terms]):
+            try:
+                splitting = Splitting(terms, base, cone, G, cone.coordinates(S)[None], prox)
+                splitting.start(hint, np.array([share]), slopes, share * S - sum(slopes, G))
+                splitting.run(1)
+            except (NotImplementedError, np.linalg.LinAlgError):
+                return best
+            idle = 0
+            for _ in range(0, STEPS, LOOK_EVERY):
+                nothing = NEARLY * max(abs(upper), abs(best[0]))
+                if not upper - best[0] > nothing or idle == IDLE or seconds_left() <= 0.0:
+                    break
+                splitting.run(LOOK_EVERY)
+                if not np.isfinite(splitting.v).all():
+                    break
+                theta = float(np.clip(splitting.multipliers[0], 0.0, 1.0))
+                upper, found = min(upper, cost(splitting.M)), proven(splitting.slopes, theta)
+                idle = 0 if found[0] > best[0] + nothing else idle + 1
+                best = max(best, found, key=lambda each: each[0])
         return best
 
     def violation(self, M: Array, cone: Cone) -> float:

@@ -41,6 +41,8 @@ FARTHEST, NEAREST = 100.0, 1.5
 MEMORY, RIDGE = 20, 1e-12
 #: An accelerated step is given up if its residual is above the least one so far by this factor.
 WORSE = 2.0
+#: Growth of the state by an accelerated step above which the plain step is taken.
+GROWTH = 10.0
 
 
 class Splitting:
@@ -162,7 +164,8 @@ class Splitting:
         gram[np.diag_indices(len(gram))] += RIDGE * gram.trace()
         with suppress(np.linalg.LinAlgError):
             combined = following - np.linalg.solve(gram, residuals @ apart) @ steps
-            if np.isfinite(combined).all():
+            # Nearly dependent residuals would send it anywhere.
+            if norm_of(combined) <= GROWTH * norm_of(following):
                 return np.asarray(combined)
         return following
 

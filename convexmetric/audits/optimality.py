@@ -230,7 +230,7 @@ def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
 
 
 def _bases(M: Array) -> tuple[Any, Any, Array]:
-    """Bases of the range and its complement, and eigenvalues of the range, ascending; numbers of features if diagonal."""
+    """Bases of the range and its complement, and eigenvalues of the range, ascending; features if diagonal."""
     if M.ndim == 1:
         kept = RANK_SHARE * max(float(M.max()), 0.0) < M
         return np.flatnonzero(kept), np.flatnonzero(~kept), M[kept]

@@ -386,7 +386,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
 def reference_of(
     problem: MetricProblem, reference: Solution | Certificate | Reference | Learner | float | None
 ) -> Reference:
-    """Make a :class:`Reference` of a solution, estimator, certificate or bound; of a solve to 1e-6 where it is None.
+    """Make a ``Reference`` of a solution, estimator, certificate or bound; of a solve to 1e-6 where it is None.
 
     Raises
     ------

@@ -177,5 +177,5 @@ class LargeMargin(NeighborEstimator):
         return tags
 
 
-#: Another name of :class:`LargeMargin`, the usual one in the literature.
+#: Another name of ``LargeMargin``, the usual one in the literature.
 LMNN = LargeMargin

@@ -377,7 +377,7 @@ class RankingProblem(SpannedProblem):
         return self._program(Omega + C / n * slacks, constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
-        """Make the :class:`Ranking` of a query for a given order of the items, with its loss.
+        """Make the ranking of a query for a given order of its items, with its loss.
 
         Parameters
         ----------

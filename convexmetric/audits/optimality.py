@@ -1,4 +1,4 @@
-r"""What the optimality conditions say about a metric: its scale, its range, and the directions it lacks.
+r"""Optimality conditions of a metric, split into its scale, its range, and the directions it lacks.
 
 With :math:`f = R + \langle G, \cdot \rangle + \Omega` and a tangent plane
 :math:`R(N) \ge v - \langle S, N \rangle` at M, the metric M is optimal if, and where f has a gradient only if,
@@ -45,7 +45,7 @@ class Scale:
     best : float
         t >= 0 for which ``f(t M)`` is smallest; infinite where no multiple meets the hard margins.
     objective : float
-        ``f(t M)`` there.
+        ``f(t M)`` at the best t.
     lower_bound : float
         No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` to rounding.
     slope : float

@@ -1,4 +1,4 @@
-r"""Judge anybody's metric: how far it is from optimal, certified, and what the optimality conditions say is wrong.
+r"""Audit any metric: its certified distance from optimal, and what the optimality conditions say is wrong.
 
 .. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
 
@@ -37,7 +37,7 @@ from convexmetric.solvers import solve
 
 #: A metric counts as positive semidefinite if no eigenvalue is below minus this share of the largest one.
 FEASIBILITY = 1e-9
-#: Below this suboptimality a metric is called optimal: what is left is rounding and the reference's own gap.
+#: Suboptimality up to which a metric is called optimal, for rounding and the reference's own gap.
 OPTIMAL = 2e-6
 #: Smallest share of the first-order decrease outside of the range (``Subspace.lacking``) that is reported.
 LACKING = 1e-6
@@ -117,7 +117,7 @@ class WorstPart:
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """Result of an audit: objective, certified suboptimality, and what the optimality conditions say.
+    """Result of an audit: objective, certified suboptimality, and residuals of the optimality conditions.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ def audit(
     problem : MetricProblem
         What ``M`` was meant to solve.
     M : array, estimator or callable
-        Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
+        Any metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
         stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
         yields iterates, of which the best is judged; :func:`~convexmetric.bench.trace` judges all of them and takes

@@ -67,29 +67,29 @@ class Instance:
         left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
         many rows at equal distances).
     parameters : mapping
-        Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
-        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name). Of blocks tables by the names of classes
+        Arguments of the statement, such as ``C`` or ``reg``. For pairs ``reg``, perhaps ``margin`` or ``margins`` (of
+        similar and of dissimilar pairs), ``penalty`` and ``kernel`` (a name). For blocks tables by names of classes
         (``convexmetric/bench/blocks.py``).
     triplets : mapping or None
-        Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
+        For relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
-        Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
+        For triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
-        Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
+        For large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
-        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.papers.balanced_pairs`) and ``sha256`` of rows
+        For pairs either ``count``, ``seed`` (see :func:`~convexmetric.papers.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
         ``kind`` and ``r`` (see :func:`~convexmetric.features.make_projection`); of random ones also ``seed``, and
         ``sha256`` of the map in multiples of 2^-30, rounded, as little-endian int64.
     modalities : mapping or None
-        Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
+        For cross-modal problems ``other`` (the extra of the data set that is the second modality), its
         ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``
         or the name of the other), the ``count`` of triples, and ``sha256`` of the second modality, then the
         representatives, in multiples of 2^-20, rounded, as little-endian int64.
     arrays : mapping or None
-        Of blocks the arrays made of the data, and extras of the data set, that the problem names: ``sha256`` of each,
+        For blocks the arrays made of the data, and extras of the set, that the problem names: ``sha256`` of each,
         integers as little-endian int64, other numbers in multiples of 2^-20, rounded.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.

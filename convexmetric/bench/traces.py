@@ -1,4 +1,4 @@
-"""How a solver came to its metric: the certified distance of its iterates from the optimum, against time and passes.
+"""Traces of solvers: the certified distance of iterates from the optimum, against time and passes over the data.
 
 Any solver can be watched in one of two ways. As a Python callable::
 
@@ -88,7 +88,7 @@ class AuditTrail:
 
     @property
     def best_so_far(self) -> Array:
-        """The smallest suboptimality up to each iterate."""
+        """Smallest suboptimality up to each iterate, ``(T,)``."""
         return np.minimum.accumulate(self.suboptimality)
 
     def first_within(self, suboptimality: float) -> int | None:
@@ -110,9 +110,9 @@ class AuditTrail:
         ----------
         solution : Solution
         reference : Solution, Certificate, Reference or float, optional
-            By default the solution itself.
+            Source of the lower bound; by default the solution itself.
         name : str, optional
-            By default that of the solver.
+            Name of the trail; by default that of the solver.
 
         Raises
         ------
@@ -249,7 +249,7 @@ def trace(
         Budget. The first iterate after that ends the solver, by an exception in ``record``; a solver that shows nothing
         is not ended.
     name : str, optional
-        By default that of the callable.
+        Name of the trail; by default that of the callable.
 
     Returns
     -------

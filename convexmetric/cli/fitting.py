@@ -1,4 +1,4 @@
-"""What ``fit`` does with a table: choose a weight, learn, score held-out rows, and say what the metric is good for."""
+"""The steps of the command ``fit``: choose a weight, learn, score held-out rows, and recommend uses of the metric."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ ROWS, ROWS_WITH_LIMIT = 2000, 500
 FOLDS, REPEATS = 5, 2
 #: Seconds after which no further fold is begun, where there is no time limit.
 PATIENCE = 60.0
-#: Shares of a limit: when the problem must be stated, if it is to be of all rows; for choice and fit where folds are
-#: scored after them, and where not, as a solve may take a fifth longer than its limit; and when folds end.
+#: Shares of a time limit: for stating the problem of all rows (else of a sample); for choice and fit if folds are
+#: scored afterwards, and if not, as a solve may overrun its limit by a fifth; and until the end of the folds.
 STATED_SHARE, FIT_SHARE, ALONE_SHARE, SAFE_SHARE = 0.5, 0.6, 0.75, 0.9
 MORE_TIME = "raise --max-seconds"
 #: k of nearest neighbours in scores, where the method has no parameter ``n_neighbors``.
@@ -53,7 +53,7 @@ NEIGHBOURS = 3
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learned from a table, and what it is good for."""
+    """Result of ``fit`` on a table: estimator, choice of parameters, and held-out scores."""
 
     data: Dataset
     method: str
@@ -87,7 +87,7 @@ class Fitted:
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """What the user set, and what was chosen."""
+        """Parameters set by the user, and those chosen."""
         return self.settings if self.path is None else {**self.settings, **self.path.settings}
 
     @property
@@ -97,7 +97,7 @@ class Fitted:
 
     @property
     def recommendation(self) -> str:
-        """What the metric is good for, and what to try next where it is not."""
+        """Advice in a sentence: what the metric is good for, or what to try next."""
         if self.held_out is None:
             kept = "" if self.kept else "Euclidean distance is kept. "
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."

@@ -85,7 +85,7 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
     functions = [(step, _function(step)) for step in steps]
     Z = _matrix(X)
     for step, function in functions:
-        # Overflow is not a warning here but the error below.
+        # Overflow is reported by the error below, not by a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             Z = function(Z)
         if not np.all(np.isfinite(_entries(Z))):

@@ -1,4 +1,4 @@
-"""Labelled tables of one's own: files of columns, as spreadsheets, pandas and R write them."""
+"""Read labelled tables from files of columns, as spreadsheets, pandas and R write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all estimators share: how they solve and what they learned, in the words of scikit-learn."""
+"""Base classes of the estimators: solving, fitted attributes and validation, by the conventions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
 
 
 def dense(points: Any) -> Any:
-    """Points as an array."""
+    """Convert points to a dense array."""
     return points.toarray() if sp.issparse(points) else points
 
 

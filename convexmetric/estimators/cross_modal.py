@@ -161,11 +161,11 @@ class CrossModalMetric(CertifiedEstimator):
         return np.hstack(self._both(X))
 
     def transform_x(self, X: ArrayLike) -> Array:
-        """``(m, c)`` images ``U^T x``."""
+        """Transform objects of the first modality: ``U^T x``, ``(m, c)``."""
         return self._image(X, "X")
 
     def transform_y(self, Y: ArrayLike) -> Array:
-        """``(n, c)`` images ``V^T y``."""
+        """Transform objects of the second modality: ``V^T y``, ``(n, c)``."""
         return self._image(Y, "Y")
 
     def distances(self, X: ArrayLike, Y: ArrayLike) -> Array:

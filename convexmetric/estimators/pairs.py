@@ -1,4 +1,4 @@
-"""What estimators of pairs predict: similar or not, by a threshold on the distance."""
+"""Base of estimators learned from pairs: they predict similar or not, by a threshold on the distance."""
 
 from __future__ import annotations
 

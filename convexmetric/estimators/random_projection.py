@@ -34,7 +34,7 @@ class RandomProjectionMetric(TripletEstimator):
         lambda, the weight of half the squared norm. ``"auto"`` is a hundredth of the lambda from which on all triplets
         violate their margin (:attr:`TripletProblem.reg_max`).
     margin : float
-        By how much farther the negative must be.
+        xi: difference of the squared distances to the negative and to the positive.
     intra, inter : float
         Weights of the mean distance of pairs with positives, and of (minus) that of pairs with negatives.
     diagonal : bool

@@ -163,9 +163,9 @@ class MLR(MetricEstimator):
         relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
             For every query the rows of X that are relevant.
         irrelevant : same, optional
-            By default all that are not relevant.
+            For every query the rows that are irrelevant; by default all that are not relevant.
         queries : (n_q, d) array, optional
-            By default the corpus itself.
+            Query points; by default the corpus itself.
         sample_weight : (n_q,) array, optional
             Weights of the queries.
 

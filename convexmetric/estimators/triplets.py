@@ -1,4 +1,4 @@
-"""What estimators of triplets predict: which of two points is nearer to a third."""
+"""Base of estimators learned from triplets: they predict which of two points is nearer to a third."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""How well a metric retrieves and classifies points it was not trained on.
+r"""Scores of retrieval and classification by a metric, on points it was not trained on.
 
 Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
 query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to

@@ -283,7 +283,7 @@ class CrossModalProblem(MetricProblem):
         return np.ascontiguousarray(np.vstack([u, v]).T)
 
     def split(self, factor: Array) -> tuple[Array, Array]:
-        """U and V of a factor ``(c, d_x + d_y)``."""
+        """Split a factor ``(c, d_x + d_y)`` into U and V."""
         dx = self.X.shape[1]
         return factor[:, :dx].T.copy(), factor[:, dx:].T.copy()
 

@@ -91,7 +91,7 @@ class SpannedProblem(MetricProblem):
 
     @property
     def coordinates(self) -> str:
-        """Coordinates of the span, where there is one."""
+        """Description of the span's coordinates; empty where the problem is on the features."""
         return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
 
     def from_features(self, M: ArrayLike) -> Array:

@@ -376,7 +376,7 @@ class TripletProblem(MetricProblem):
 
     @property
     def coordinates(self) -> str:
-        """Coordinates of the projected points, where there is a projection."""
+        """Description of the projected coordinates; empty without a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
 
     def from_features(self, M: ArrayLike) -> Array:
@@ -514,7 +514,7 @@ class Variant:
         As the paper writes it.
     diagonal : bool
     intra, inter : bool
-        Whether the pair terms are there.
+        Whether the objective has the pair terms.
     projection : str or None
         Kind of projection.
     low_rank : bool

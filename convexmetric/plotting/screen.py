@@ -1,4 +1,4 @@
-"""Pictures of a script: in windows where there is a screen, in files where there is none."""
+"""Show the pictures of a script in windows; without a screen, write them to files."""
 
 from __future__ import annotations
 

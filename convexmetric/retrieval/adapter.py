@@ -211,7 +211,7 @@ class RetrievalAdapter(BaseEstimator):
         scores = {task.measures[0]: folds.alone[:, 0].mean(axis=1, keepdims=True)}
         tried = ("learn", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
         self.path_ = Validation(*tried, clock.spent, "queries", "the prior")
-        # Scores of queries are independent given the metrics: the plain paired t-test, with ratio 0.
+        # Every query is scored once, so that no correction for shared rows is needed: the ratio is 0.
         found = zip(task.measures, *folds.chosen(), strict=True)
         paired = {name: PairedScores(before, after, 0.0) for name, before, after in found}
         choices = tuple(folds.candidates[at] for at in folds.choices())

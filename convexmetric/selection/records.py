@@ -91,8 +91,8 @@ class Validation(Tabled):
     candidates : tuple of tuples
         Values of the parameters, from the strongest regularization on.
     scores : dict of (c, folds) arrays
-        By name of the score; more is better, and the first one chooses. A single column is the mean over all that was
-        held out.
+        Scores by name; more is better, and the first score chooses. A single column is the mean over all that was held
+        out.
     gaps : (c, folds) array
         Certified relative gaps of the solves; a single column has the largest.
     index : int

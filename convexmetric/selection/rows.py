@@ -1,4 +1,4 @@
-"""What a learned metric is good for: nearest neighbours and retrieval on held-out rows, before and after.
+"""Scores of a learned metric on held-out rows, nearest neighbours and retrieval, beside Euclidean distance.
 
 Every fold is scored by Euclidean distance of the features, by Euclidean distance of what a transformer makes of them,
 and by that in the coordinates of linear discriminant analysis; the first two are paired

@@ -3,9 +3,9 @@
 The argument of a pass is sent once, as a task of its own; every shard is a task, or some neighbours where there are far
 more shards than workers, and so is every node of the tree of sums. One result comes back. All of them can be done again
 by any worker, the argument too: data that are scattered cannot, and are gone with the last worker that held them. When
-a worker dies the scheduler has done again what it held. What is left to do here: give up shards that kill their workers
-again and again or are not done in time, begin a pass anew when the scheduler was away, and say so when it does not come
-back.
+a worker dies the scheduler has done again what it held. This module gives up shards that kill their workers again
+and again or are not done in time, begins a pass anew when the scheduler was away, and raises an error when it does not
+come back.
 """
 
 from __future__ import annotations

@@ -31,13 +31,13 @@ class Source(Protocol):
         """Number of rows."""
 
     def rows(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows from start to stop."""
+        """Read rows from start to stop."""
 
     def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Some rows, in any order."""
+        """Read some rows, in any order."""
 
     def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Rows of the corpus in ascending order; None for all."""
+        """Read rows of the corpus, given in ascending order; None for all."""
 
     def corpus(self) -> np.ndarray | StoredArray:
         """Return the whole corpus, or a ``StoredArray`` to be read in blocks where it is too large for memory."""

@@ -107,13 +107,13 @@ class _Files:
         return len(self._array(name))
 
     def rows(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows from start to stop."""
+        """Read rows from start to stop."""
         found = self._array(name).rows(start, stop)
         self.read += found.nbytes
         return found
 
     def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Some rows, in any order."""
+        """Read some rows, in any order."""
         distinct, place = np.unique(rows, return_inverse=True)
         found = self._array(name).take(distinct)
         found = found if len(distinct) == len(rows) and (distinct == rows).all() else found[place.ravel()]
@@ -121,7 +121,7 @@ class _Files:
         return found
 
     def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Rows of the corpus in ascending order; None for all."""
+        """Read rows of the corpus, given in ascending order; None for all."""
         return self.rows("points", 0, self.length("points")) if rows is None else self.take("points", rows)
 
     def corpus(self) -> np.ndarray | StoredArray:

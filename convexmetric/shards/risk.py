@@ -2,7 +2,7 @@ r"""Sharded risks: sums of terms whose data are in files, each evaluated by a ta
 
 .. math:: R(M) = \sum_s R_s(M), \qquad R_g(M) \ge \sum_s b_{s g} - \Big\langle \sum_s \Psi_{s g}, M \Big\rangle
 
-Values, supporting planes, smoothed hinges and what dual points say are sums over shards, and so is what is known of
+Values, supporting planes, smoothed hinges and minorants of dual points are sums over shards, and so are bounds on
 their rounding. No part is negative, so that a sum without some shards is still a lower bound: a lost shard costs
 tightness, not truth. Its cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper
 bound waits for a pass that has them all.

@@ -17,7 +17,7 @@ section 5.2                    R(T) <= R(T, S') + sqrt((ln K + ln(1 / delta)) / 
 =============================  ====================================================================================
 
 with :math:`s = (\sum_i \|x_i - x'_i\|^4)^{1/2}`, a' = max(1, a), and c' the largest :math:`\|T^* T\|_2` among the T
-with :math:`\|T\|_\infty \le c`. The two with s look at the data and need no diameter.
+with :math:`\|T\|_\infty \le c`. The two bounds with s depend on the data and need no diameter.
 
 What was checked, and what is printed otherwise:
 
@@ -102,7 +102,7 @@ class RiskBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing, because it is at least one."""
+        """Whether the bound is vacuous: at least one."""
         return self.value >= 1.0
 
     def __float__(self) -> float:

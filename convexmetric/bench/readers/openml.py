@@ -48,7 +48,7 @@ def _label(value: Any) -> str:
 
 
 def _balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset:
-    # All cases of a 5^4 grid: sorting restores the order of the UCI file, whatever the order here.
+    # The rows are all cases of a 5^4 grid: sorting restores the order of the UCI file.
     order = np.lexsort(X.T[::-1])
     dataset = balance_scale(X[order], [labels[row] for row in order])
     _expect(dataset, 4, (288, 49, 288))

@@ -1,4 +1,4 @@
-"""Printed letters and digits, turned and scaled at random: made here, and the same on every machine.
+"""Printed letters and digits, rotated and scaled at random: generated, bit for bit the same on every machine.
 
 The sets follow paper 4 (operator-valued large margins): section 6.2, with the categories and counts of Table 2. Glyphs
 are those of DejaVu Sans, whose file comes with matplotlib. Their outlines are turned and scaled about the middle of

@@ -30,7 +30,7 @@ STEPS = 30
 SLACK = 2.0
 #: Digits after the point beyond which a column is taken as exact, with the rounding FLOOR.
 DIGITS = 12
-#: Smallest entry of a unit direction for which the warning names the column.
+#: Entries of the projection on the flat directions above this link two columns into a group.
 PART = 0.01
 #: Largest number of columns of a group, and of groups, that the warning names.
 NAMED, GROUPS = 6, 3

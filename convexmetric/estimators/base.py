@@ -58,7 +58,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     _stronger: ClassVar[str] = "raise C"
     #: Absolute gap at which to stop as well, in units of the objective.
     _atol: ClassVar[float] = 0.0
-    #: Hint for errors: the method that was meant where ``fit`` is given no labels.
+    #: Added to the error for points without labels: the shape of the tuples that may have been meant.
     _otherwise: ClassVar[str] = ""
 
     solver: Any

@@ -214,7 +214,7 @@ class CrossModalProblem(MetricProblem):
         items = np.hstack([np.zeros((len(chosen.items), dx)), chosen.items])
         rankings = Rankings(items, queries, chosen.relevance, PSDCone(dx + dy), chosen.queries)
         self._risk = LogisticRankingRisk(rankings, 0.5)
-        #: B of equation 20, ``(d_x + d_y, d_x + d_y)``; ``<B, W>`` is the weight of the graphs.
+        #: B of equation 20, ``(d_x + d_y, d_x + d_y)``; ``<B, W>`` is the graph term g(U, V).
         self.B = graph_matrix(self.X, self.Y, self.labels_x, self.labels_y, n_neighbors)
         self._weigh(alpha, beta)
 

@@ -24,8 +24,8 @@ differ are left out of K; so is a feature of one value, for diagonal metrics.
 
 Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
 that differ there are pushed away for free, and a certificate would have to bound the objective at infinity. Such data
-are refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper takes
-principal components.
+are refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper
+takes principal components.
 
 With a prior :math:`M_0`, which the paper does not have, the objective has
 

@@ -358,7 +358,7 @@ class TripletProblem(MetricProblem):
         return risk.largest_margin(M) / self.margin
 
     def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
-        """Estimate the linear term G from pairs drawn from S_1 and from S_2."""
+        """Estimate the linear term G from pairs drawn from S_1 and S_2, as means; also returns their sums."""
         V, cone = self.rankings.X, self.cone
         estimate, total = cone.zeros(), cone.zeros()
         sizes = similar, similar if dissimilar is None else dissimilar

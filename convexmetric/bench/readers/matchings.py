@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 
 #: Sizes in table 3 of the paper. It does not say which test users query: as they are more than the training queries,
-#: from fewer matchings, fewer than two positive and five negative ones must be required.
+#: from fewer matchings, they must need fewer than two positive and five negative ones.
 TRAINING: dict[str, Any] = {"n_users": 294_832, "n_matchings": 506_688, "n_queries": 22_391}
 TEST: dict[str, Any] = {"n_users": 247_420, "n_matchings": 439_161, "n_queries": 36_037, "least": (1, 4)}
 

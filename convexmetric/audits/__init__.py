@@ -1,4 +1,4 @@
-"""A verdict on anybody's metric, and the files that hold metrics and iterates."""
+"""Audits of metrics from any source against certified bounds, and the files that hold metrics and iterates."""
 
 from convexmetric.audits.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.audits.optimality import (

@@ -1,4 +1,4 @@
-"""Metrics in files: anybody's, to be audited, and our solutions with their proof.
+"""Files of metrics: any metric, to be audited, and solutions of this package with the points that prove their bounds.
 
 Files come from other people: numbers only, never a pickle, and no more than 512 MiB in memory (d = 8192).
 
@@ -51,9 +51,9 @@ __all__ = [
     "write_solution",
 ]
 
-#: Which variable is the metric, when a file has several: the papers' letters, in this order.
+#: Names of variables that hold the metric where a file has several, in order of preference: the papers' letters.
 LETTERS = ("M", "W", "w")
-#: Name of a dual point that is one multiplier a comparison.
+#: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
 
 
@@ -98,7 +98,7 @@ class Iterates:
     Attributes
     ----------
     metrics : (T, d, d) or (T, d) array
-        In order.
+        The iterates, in the order of the solver.
     seconds, passes : (T,) array or None
         Time and passes over the data at each, where the file has them.
     """
@@ -207,7 +207,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
 
 
 def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Certificate:
-    """Prove anew what a file of :func:`write_solution` claims: its bounds are not read but recomputed.
+    """Certify anew the metric and dual point in a file of :func:`write_solution`; its bounds are recomputed, not read.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Ce
 
 
 def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
-    """Real numbers of any type, in memory."""
+    """Read an array of a file into memory as float64; refuses what is not real numbers."""
     if array.dtype.kind not in "fiub":
         raise InputError(f"{path}: {what} real numbers, this array has type {array.dtype}")
     if 8 * array.size > MAX_BYTES:
@@ -241,7 +241,7 @@ def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
 
 
 def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
-    # Of text a number takes two bytes or more.
+    # In text every number takes at least two bytes.
     existing(path, MAX_BYTES // 4)
     with open(path, encoding="utf-8-sig") as file:
         lines = (line for text in file if (line := text.split("#", 1)[0]).strip())

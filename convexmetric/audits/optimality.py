@@ -1,4 +1,4 @@
-r"""What the optimality conditions say about a metric: its scale, its range, and the directions it lacks.
+r"""Optimality conditions of a metric, split into its scale, its range, and the directions it lacks.
 
 With :math:`f = R + \langle G, \cdot \rangle + \Omega` and a tangent plane
 :math:`R(N) \ge v - \langle S, N \rangle` at M, the metric M is optimal if, and where f has a gradient only if,
@@ -26,13 +26,13 @@ from convexmetric.problem import MetricProblem
 
 #: Eigenvalues (or weights) above this share of the largest one count for the rank, as in ``Solution.rank``.
 RANK_SHARE = 1e-6
-#: Evaluations along the ray at most; half as many halve an interval down to rounding.
+#: Largest number of evaluations along the ray t M; bisection down to rounding takes half as many.
 EVALUATIONS = 120
-#: A ray is followed up to this multiple of the metric.
+#: Largest multiple t of the metric that is tried.
 FARTHEST = 2.0**60
-#: Negative curvature counts from this share of the largest eigenvalue of D.
+#: Eigenvalues of ``V^T D V`` count as negative below minus this share of the largest eigenvalue of D.
 NEGATIVE = 1e-9
-#: First order promises nothing below this share of the objective: that is the accuracy of a reference.
+#: Share of the objective below which a first-order decrease is not told from the reference's own gap.
 PROMISE = 1e-5
 
 
@@ -45,7 +45,7 @@ class Scale:
     best : float
         t >= 0 for which ``f(t M)`` is smallest; infinite where no multiple meets the hard margins.
     objective : float
-        ``f(t M)`` there.
+        ``f(t M)`` at the best t.
     lower_bound : float
         No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` to rounding.
     slope : float
@@ -99,7 +99,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Subspace:
-    r"""The range of a metric beside that of a reference.
+    r"""The range of a metric compared with that of a reference.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def best_scale(problem: MetricProblem, M: Array, *, lower_bound: float = -np.inf
     M : array
         In the cone.
     lower_bound : float
-        Of the optimal value, for the share.
+        Lower bound of the optimal value, for the share.
     """
     here, slope = _along(problem, M, 1.0)
     if M.any():
@@ -139,7 +139,7 @@ def best_scale(problem: MetricProblem, M: Array, *, lower_bound: float = -np.inf
     else:
         best, value, below = (1.0 if np.isfinite(here) else np.inf), here, here
     if np.isfinite(value):
-        # As anybody evaluates it: sums in another order end on another last digit.
+        # Evaluate f as the user would: another order of summation would give another last digit.
         value = problem.value(best * M)
     missing = here - lower_bound
     if not np.isfinite(here):
@@ -150,7 +150,7 @@ def best_scale(problem: MetricProblem, M: Array, *, lower_bound: float = -np.inf
 
 
 def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
-    """The residuals at a metric of the cone that meets all hard margins."""
+    """Compute the residuals of the optimality conditions at a metric of the cone that meets all hard margins."""
     value = problem.value(M)
     D = _gradient(problem, M)
     scale = max(abs(value), np.finfo(float).tiny)
@@ -187,7 +187,7 @@ def optimality_conditions(problem: MetricProblem, M: Array) -> Conditions:
 
 
 def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspace:
-    """The range of a metric of the cone beside that of a reference metric."""
+    """Compare the range of a metric of the cone with that of a reference metric."""
     U, _, spectrum = _bases(M)
     N, _, other = _bases(reference)
     trace = problem.cone.trace(reference)
@@ -214,12 +214,12 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
 
 
 def _gradient(problem: MetricProblem, M: Array) -> Array:
-    """D, with the tangent plane that the risk gives."""
+    """Gradient ``D = grad Omega(M) + G - S`` of the objective, with the subgradient -S of the risk's oracle."""
     return _tangent(problem, M)[1]
 
 
 def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
-    """``f(M)`` and D, in one pass; D has no meaning where f is infinite: a regularizer need not have a slope there."""
+    """Evaluate ``f(M)`` and D in one pass; D is zero where f is infinite, as a regularizer need not have a slope."""
     with np.errstate(invalid="ignore"):
         cuts = problem.risk.separate(M, np.zeros(problem.risk.parts, dtype=np.int64))
     value = float(cuts.values[0]) + problem.penalty(M)
@@ -230,7 +230,7 @@ def _tangent(problem: MetricProblem, M: Array) -> tuple[float, Array]:
 
 
 def _bases(M: Array) -> tuple[Any, Any, Array]:
-    """Bases of the range and of its complement with the eigenvalues of the range, ascending; features if diagonal."""
+    """Bases of the range and its complement, and eigenvalues of the range, ascending; features if diagonal."""
     if M.ndim == 1:
         kept = RANK_SHARE * max(float(M.max()), 0.0) < M
         return np.flatnonzero(kept), np.flatnonzero(~kept), M[kept]
@@ -240,16 +240,16 @@ def _bases(M: Array) -> tuple[Any, Any, Array]:
 
 
 def _along(problem: MetricProblem, M: Array, t: float) -> tuple[float, float]:
-    """``f(t M)`` and its derivative in t; a derivative from the left of the domain is minus infinity."""
+    """Evaluate ``f(t M)`` and its derivative in t; infinity and NaN where f is infinite."""
     value, D = _tangent(problem, t * M)
     return (value, problem.cone.inner(D, M)) if np.isfinite(value) else (np.inf, np.nan)
 
 
 def _minimised(problem: MetricProblem, M: Array, here: float, slope: float) -> tuple[float, float, float]:
-    """The best t, ``f(t M)``, and a lower bound of it over all t."""
+    """Minimise ``f(t M)`` over t >= 0; returns t, ``f(t M)``, and a lower bound of f over all t."""
 
     def turned(t: float, value: float, slope: float) -> Point:
-        # The domain is to the right of where f is infinite.
+        # f(t M) is infinite only to the left of its domain, where hard margins need a larger t.
         return (t, -value, -slope) if np.isfinite(value) else (t, -np.inf, np.inf)
 
     left, right = turned(0.0, *_along(problem, M, 0.0)), turned(1.0, here, slope)

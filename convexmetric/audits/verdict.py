@@ -1,4 +1,4 @@
-r"""Judge anybody's metric: how far it is from optimal, certified, and what the optimality conditions say is wrong.
+r"""Audit any metric: its certified distance from optimal, and what the optimality conditions say is wrong.
 
 .. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
 
@@ -35,26 +35,26 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
-#: A metric counts as in the cone when its smallest eigenvalue is above minus this share of the largest one.
+#: A metric counts as positive semidefinite if no eigenvalue is below minus this share of the largest one.
 FEASIBILITY = 1e-9
-#: Below this suboptimality a metric is called optimal: what is left is rounding and the reference's own gap.
+#: Suboptimality up to which a metric is called optimal, for rounding and the reference's own gap.
 OPTIMAL = 2e-6
-#: A smaller share of what first order promises outside of the range is not told.
+#: Smallest share of the first-order decrease outside of the range (``Subspace.lacking``) that is reported.
 LACKING = 1e-6
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a metric is held against.
+    """Bounds on the optimal value, and perhaps a metric, against which a metric is audited.
 
     Attributes
     ----------
     lower_bound : float
-        Certified: no metric has a smaller objective.
+        Certified lower bound: no metric has a smaller objective.
     upper_bound : float
         Objective of a metric that is known; infinite if none is.
     M : array or None
-        That metric.
+        The metric whose objective is ``upper_bound``.
     dual : object or None
         The dual point that proves the bound.
     """
@@ -66,7 +66,7 @@ class Reference:
 
     @property
     def gap(self) -> float:
-        """Relative gap of its bounds; infinite where no metric is known."""
+        """Relative gap of the bounds; infinite where no metric is known."""
         return relative_gap(self.upper_bound, self.lower_bound)
 
 
@@ -79,14 +79,14 @@ class WorstPart:
     kind : str
         What the risk calls its parts: ``"query"``, ``"anchor"``, ``"triplet"``, ``"pair"`` or ``"point"``.
     part : int
-        Its number, as in ``problem.risk.part_values``.
+        Number of the part, as in ``problem.risk.part_values``.
     loss, reference_loss : float
-        What it costs at the metric, and at the reference metric (zero where there is none); terms of the objective.
+        Losses of the part at the metric and at the reference metric (zero without one); terms of the objective.
     rows : tuple of int
         Rows of the data of its comparison with the largest excess: ``(query, positive, negative)``, which should be in
-        this order of distance, or a pair. Where items have rows of their own, near and far are rows of theirs.
+        this order of distance, or a pair. Where items have rows of their own, the last two are rows of the items.
     comparison_loss, comparison_reference_loss : float
-        What that comparison costs.
+        Losses of that comparison at the metric and at the reference metric.
     """
 
     kind: str
@@ -99,7 +99,7 @@ class WorstPart:
 
     @property
     def excess(self) -> float:
-        """By how much the part costs more."""
+        """Difference of the losses of the part at the metric and at the reference."""
         return self.loss - self.reference_loss
 
     @property
@@ -111,13 +111,13 @@ class WorstPart:
 
     @property
     def name(self) -> str:
-        """What a user calls the part: queries, anchors and points by row, listed comparisons by place in the list."""
+        """Name of the part for users: queries, anchors and points by row, listed comparisons by place in the list."""
         return f"{self.kind} {self.rows[0] if self.kind == 'point' else self.part}"
 
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """What an audit found.
+    """Result of an audit: objective, certified suboptimality, and residuals of the optimality conditions.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Audit:
     conditions : Conditions or None
         Residuals of the optimality conditions; None where hard margins are violated.
     subspace : Subspace or None
-        Its range beside that of the reference; None without a reference metric.
+        Range of the metric compared with that of the reference; None without a reference metric.
     comparisons_share : float
         With the reference's dual point, ``R >= v - <S, .>``: the share ``(R(M) - v + <S, M>) / (f(M) - bound)`` of the
         suboptimality that is violated comparisons; the rest, ``<G, M> + Omega(M) - <S, M> + v - bound``, is paid for
@@ -213,12 +213,12 @@ class Audit:
         if relative_gap(objective, self.lower_bound) <= OPTIMAL:
             return "is optimal"
         if self.lower_bound <= 0.0:
-            # No multiple of the optimum says anything then.
+            # The lower bound is not positive: a multiple of the optimum would mean nothing.
             return f"costs at most {objective - self.lower_bound:.3g} more than the optimum"
         most = objective / self.lower_bound
         if self.reference_gap == np.inf:
             return f"costs at most {_times(most)} times the optimum ({_above(most)} above it)"
-        # The reference metric has the objective lower_bound / (1 - gap), which the optimum is not above.
+        # The optimum is at most the reference's objective, lower_bound / (1 - gap).
         least = max(1.0, most * (1.0 - self.reference_gap))
         times, above = _span(_times(least), _times(most)), _span(_above(least), _above(most))
         return f"costs {times} times the optimum ({above} above it)"
@@ -271,7 +271,7 @@ class Audit:
         optimal = self.hard_margins and self.suboptimality <= OPTIMAL
         repairs = "" if optimal else f", repairs {_percent(scale.share)}"
         rows.append(("best scale", f"{scale.best:.6g}, objective {scale.objective:.8g}{repairs}"))
-        # At a kink other numbers than zero mean nothing beside a certificate.
+        # Where the risk is not differentiable, residuals other than zero do not contradict a certificate.
         if self.conditions is not None and (self.conditions.differentiable or not optimal):
             rows += _condition_rows(self.conditions)
         if self.subspace is not None:
@@ -300,14 +300,14 @@ def audit(
     reference: Solution | Certificate | Reference | Learner | float | None = None,
     worst: int = 10,
 ) -> Audit:
-    """How far ``M`` is from the optimum of ``problem``, and what is wrong with it.
+    """Bound how far ``M`` is from the optimum of ``problem``, and tell what is wrong with it.
 
     Parameters
     ----------
     problem : MetricProblem
         What ``M`` was meant to solve.
     M : array, estimator or callable
-        Anybody's metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
+        Any metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
         stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
         yields iterates, of which the best is judged; :func:`~convexmetric.bench.trace` judges all of them and takes
@@ -351,7 +351,7 @@ def audit(
 
 
 def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
-    """The audit of an element of the cone's space."""
+    """Audit a symmetric matrix, or a vector of weights, that need not lie in the cone."""
     objective = problem.value(metric)
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
@@ -374,7 +374,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
         hard_margins=margins,
         feasible=bool(in_cone and margins),
         scale=scale,
-        # Under constraints of a user's own, optimality takes multipliers that are not known.
+        # With constraints added by the user, the optimality conditions have multipliers, which are not known.
         conditions=optimality_conditions(problem, judged) if margins and omega.grade == "float" else None,
         subspace=_subspace(problem, judged, scale, against),
         comparisons_share=_comparisons_share(problem, judged, risk, cost, against),
@@ -386,7 +386,7 @@ def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: R
 def reference_of(
     problem: MetricProblem, reference: Solution | Certificate | Reference | Learner | float | None
 ) -> Reference:
-    """A solution, an estimator's, a certificate, a bound, or a solve to 1e-6, as a reference.
+    """Make a ``Reference`` of a solution, estimator, certificate or bound; of a solve to 1e-6 where it is None.
 
     Raises
     ------
@@ -429,7 +429,7 @@ def reference_of(
 
 
 def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
-    """A metric as the problem's variable, and the asymmetry of the matrix as given."""
+    """Convert a metric to the problem's variable; also returns the asymmetry of the matrix as given."""
     if callable(M):
         M = M(problem)
         if isinstance(M, Iterator | list | tuple) or np.ndim(M) == len(problem.cone.shape) + 1:
@@ -447,7 +447,7 @@ def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
 
 
 def _metric_of_another(problem: MetricProblem, solution: Solution) -> Array:
-    """What another problem's solution is on the features, as this problem's variable."""
+    """Convert the solution of another problem, by its metric on the features, to this problem's variable."""
     try:
         return problem.metric_from(solution.problem, solution.certificate.M)
     except InputError as error:
@@ -455,9 +455,9 @@ def _metric_of_another(problem: MetricProblem, solution: Solution) -> Array:
 
 
 def projected(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
-    """The metric, or its projection if it is outside of the cone; its smallest eigenvalue; whether it is in the cone.
+    """Project a metric on the cone; also returns its smallest eigenvalue, and whether it is in the cone.
 
-    Rounding does not count as outside, but is projected away.
+    Negative eigenvalues within rounding count as inside the cone, but are projected away.
     """
     smallest = problem.cone.smallest(metric)
     if smallest >= 0.0:
@@ -467,12 +467,12 @@ def projected(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool
 
 
 def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
-    """The iterate with the smallest objective, each projected on the cone first."""
+    """Select the iterate with the smallest objective after projection on the cone."""
     best, least = None, np.inf
     for M in iterates:
         value = problem.value(projected(problem, problem.from_features(M))[0])
         if best is None or value < least:
-            # A solver may go on in the same array.
+            # The solver may reuse the array of an iterate: copy it.
             best, least = np.array(M, copy=True), value
     if best is None:
         raise InputError("M: the callable returned no iterate")
@@ -480,7 +480,7 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
 
 
 def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
-    """The best bound that tangent planes at the metric and at its best multiple prove."""
+    """Best lower bound of the optimum from tangent planes of the risk at the metric and at its best multiple."""
     bound = -np.inf
     for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
         if np.isfinite(problem.value(factor * M)):
@@ -509,7 +509,7 @@ def _comparisons_share(problem: MetricProblem, M: Array, risk: float, value: flo
 
 
 def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count: int) -> tuple[WorstPart, ...]:
-    """The parts of the risk that cost most under a metric of the cone beyond a reference, or nothing; worst first."""
+    """Find the parts of the risk with the largest excess of loss at M over a reference (or over 0), worst first."""
     if count == 0:
         return ()
     risk = problem.risk
@@ -530,7 +530,7 @@ def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count
             reference_loss=float(there[p]) + 0.0,
             rows=worst.rows,
             comparison_loss=worst.loss,
-            # Plus zero, so that no loss is minus zero.
+            # Adding 0.0 turns -0.0 into 0.0.
             comparison_reference_loss=worst.other + 0.0,
         )
         for p, worst in zip(parts, found, strict=True)
@@ -538,7 +538,7 @@ def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count
 
 
 def _asymmetry(M: Any) -> float:
-    # A sparse matrix is a diagonal one.
+    # Sparse matrices are diagonal here, and so symmetric.
     array = np.zeros(0) if sp.issparse(M) else np.asarray(M, dtype=np.float64)
     if array.ndim != 2 or array.size == 0:
         return 0.0
@@ -584,7 +584,7 @@ def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
 
 
 def _times(ratio: float) -> str:
-    """A multiple of the optimum: three digits, and near 1 as many as show by how much it differs."""
+    """Format a ratio to the optimum with three digits; near 1, with as many as show the difference from 1."""
     if ratio >= 10.0:
         return f"{ratio:.3g}" if ratio >= 1e6 else f"{ratio:.{1 if ratio < 100.0 else 0}f}"
     excess = ratio - 1.0
@@ -592,7 +592,7 @@ def _times(ratio: float) -> str:
 
 
 def _above(ratio: float) -> str:
-    """By how much a multiple of the optimum is above it, in percent."""
+    """Format the excess of a ratio to the optimum over 1, in percent."""
     excess = ratio - 1.0
     if excess <= OPTIMAL:
         return "0%"
@@ -600,12 +600,12 @@ def _above(ratio: float) -> str:
 
 
 def _span(least: str, most: str) -> str:
-    """Two numbers as a range; one, where they read the same."""
+    """Format two numbers as a range, or as one number where their texts are equal."""
     return least if least == most else f"{least} to {most}"
 
 
 def _percent(share: float) -> str:
-    """A share in percent: two digits, more near 100."""
+    """Format a share in percent with two digits, with more near 100."""
     if not np.isfinite(share):
         return "an infinite share"
     if 0.0 < share < 1.0 and share > 0.99:

@@ -1,4 +1,4 @@
-"""Named problems, solvers side by side on them, the path that a solver took, and the data of studies."""
+"""Library of named problems, benchmarks of solvers on them, traces of solvers, and readers of research data."""
 
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ __all__ = [
     "trace",
 ]
 
-# Matplotlib takes a third of a second to import.
+# Imported on demand, as Matplotlib takes a third of a second to import.
 if not TYPE_CHECKING:
     _PROFILES = ("plot_benchmark", "plot_data_profile", "plot_performance_profile")
     __getattr__ = late(__name__, dict.fromkeys(_PROFILES, "profiles") | {"plot_trails": "trails"})

@@ -68,11 +68,11 @@ RUNS_FILE = "runs.csv"
 Target = str | Solver | Callable[[MetricProblem], Any]
 """A solver's name, ``module:attribute``, a solver, or a function from a problem to a metric."""
 
-#: Seconds that a solver which did stop at the time limit is given for its certificate.
+#: Seconds beyond the time limit after which a process is killed: time for a solver that stops to certify.
 GRACE = 2.0
-#: Seconds of a solver of the package, and iterations of another one, before the clock starts.
+#: Warm-up before the clock starts: seconds of a solver of the package, iterations of any other solver.
 WARM_UP_SECONDS, WARM_UP_ITERATIONS = 3.0, 3
-#: Seconds between two reports of a run, unless its gap has reached the next of those that are kept.
+#: Seconds between two reports of a run; it reports at once when its gap reaches the next of ``GAPS``.
 REPORT_EVERY = 0.1
 
 
@@ -198,7 +198,7 @@ def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
         if not (module and colon and attribute):
             raise InputError(not_one_of("solver", SOLVERS, target, ", or module:attribute"))
         if os.getcwd() not in sys.path:
-            # As python -m has it; the command's own folder comes first otherwise.
+            # Import from the current folder first, as python -m does.
             sys.path.insert(0, os.getcwd())
         try:
             found = getattr(importlib.import_module(module), attribute)
@@ -213,7 +213,7 @@ def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
 
 @dataclass(frozen=True)
 class _Reached:
-    """How far a run is."""
+    """State of a run: status, seconds to each gap of ``GAPS``, and bounds."""
 
     status: str
     message: str = ""
@@ -225,7 +225,7 @@ class _Reached:
 
 
 class _Watch:
-    """Notes when a solve reaches the gaps that are kept, and reports it to the other process."""
+    """Callback that records when a solve reaches each gap of ``GAPS``, and reports to the parent process."""
 
     def __init__(self, channel: Channel) -> None:
         self.reached = [np.inf] * len(GAPS)
@@ -244,8 +244,8 @@ class _Watch:
 
 
 def _measure(channel: Channel, name: str, target: Target, tol: float, max_seconds: float) -> _Reached:
-    """One run, in the other process."""
-    # Gaps are in the table.
+    """Run a solver on an instance, in the child process."""
+    # Warnings of gaps are dropped: the table has the gaps.
     warnings.simplefilter("ignore")
     instance, solver = load_instance(name), loaded_solver(target)
     problem = instance.problem()
@@ -262,13 +262,13 @@ def _measure(channel: Channel, name: str, target: Target, tol: float, max_second
 
 
 def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], Any]) -> None:
-    """Load what a first call loads or compiles."""
+    """Run the solver briefly, so that imports and compiled loops are loaded before the clock starts."""
     problem.value(problem.cone.identity())
     with suppress(ConvexMetricError):
         if isinstance(solver, Conic):
             solve(RelativeComparisonProblem(np.eye(3), np.array([[0, 1, 2]])), solver=solver)
         elif isinstance(solver, Solver):
-            # Only solvers of the package are known to look at the clock.
+            # Only solvers of the package are known to keep a time limit.
             if type(solver).__module__.startswith("convexmetric."):
                 solve(problem, solver=solver, max_seconds=WARM_UP_SECONDS)
             else:
@@ -282,14 +282,14 @@ def _solved(problem: MetricProblem, solver: Solver, tol: float, max_seconds: flo
     except (SolverError, InputError) as error:
         seconds, message = perf_counter() - start, " ".join(str(error).split())
         if isinstance(solver, Conic) and isinstance(error, InputError):
-            # The statement is too large to write out.
+            # The problem is too large to be written out for a conic solver.
             return _Reached("unsupported", message)
         if seconds < max_seconds:
             raise
         return _Reached("limit", message, seconds)
     seconds = perf_counter() - start
     status = "limit" if solution.status == "max_seconds" else solution.status
-    # The last bounds are those of the certificate; a gap it does not confirm was not reached.
+    # The final bounds are certified anew; a gap that the certificate does not confirm does not count as reached.
     reached = tuple(
         np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)
     )
@@ -313,7 +313,7 @@ def _judged(
 
 
 def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
-    """The row of a run, judged: what came after the limit does not count."""
+    """Make the record of a run; gaps reached after the time limit do not count."""
     found: _Reached = outcome.value or outcome.report or _Reached("error")
     status, message = found.status, found.message
     if outcome.failure:
@@ -344,7 +344,7 @@ def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]
     if not targets:
         raise InputError("solvers is empty: name at least one")
     for target in targets.values():
-        # That a conic solver is not installed is a result; that a name is wrong is a mistake.
+        # A conic solver that is not installed becomes a result of the run; an unknown name is an error of the caller.
         with suppress(SolverError):
             loaded_solver(target)
     return targets

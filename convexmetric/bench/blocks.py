@@ -24,14 +24,14 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import Risk
 
-#: Classes by name: what a file may name.
+#: Classes that a file may name, by name.
 CLASSES: dict[str, type] = {"MetricProblem": MetricProblem} | {
     name: vars(package)[name]
     for package in (cones, comparisons, losses, measures, regularizers, risks, papers)
     for name in package.__all__
     if isinstance(vars(package)[name], type)
 }
-#: What an argument of this name must be, wherever it stands.
+#: Required base class of an argument, by the argument's name.
 KINDS: dict[str, type] = {
     "risk": Risk,
     "risks": Risk,
@@ -43,19 +43,19 @@ KINDS: dict[str, type] = {
     "relevance": Relevance,
     "cone": Cone,
 }
-#: Arguments that would draw numbers of which no hash is in the file.
+#: Arguments that are refused: they would draw random numbers, of which the file has no hash.
 RANDOM = ("random_state", "rng", "seed")
 
 
 def compose(table: Mapping[str, Any], data: Mapping[str, Any]) -> MetricProblem:
-    """The problem of a table ``[parameters]``: arguments of :class:`~convexmetric.MetricProblem`, or of another class.
+    """Build the problem of ``[parameters]``: arguments of :class:`~convexmetric.MetricProblem`, or of another class.
 
     Parameters
     ----------
     table : mapping
         Keys ``risk`` and ``regularizer``, perhaps ``G`` and ``constant``; or ``class``, a problem, and its arguments.
     data : mapping
-        What text stands for, where it is one of these names.
+        Arrays by name; text in the table that is one of these names stands for the array.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def compose(table: Mapping[str, Any], data: Mapping[str, Any]) -> MetricProblem:
 
 
 def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
-    """What the class of a table makes of its arguments."""
+    """Call the class, or constructor, of a table with its arguments."""
     if "class" not in table:
         raise InputError(f"[{place}]: the key 'class' is missing")
     make, where = _constructor(table["class"], f"[{place}]"), f"[{place}] {table['class']}"
@@ -77,7 +77,7 @@ def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
     parameters = inspect.signature(make).parameters
     _check_keys(parameters.values(), given, where)
     arguments = {key: _value(value, data, f"{place}.{key}") for key, value in given.items()}
-    # Papers take names, such as regularizer = "trace", where blocks take blocks.
+    # Problems of papers take names of regularizers and losses, not blocks: no check of kinds.
     if table["class"].partition(".")[0] not in papers.__all__:
         _check_kinds(arguments, place)
     listed = [key for key, of in parameters.items() if of.kind is of.VAR_POSITIONAL]
@@ -147,7 +147,7 @@ def _array(value: list[Any], place: str) -> Any:
 
 
 def pairs_by_name(pairs: np.ndarray, r: np.ndarray) -> dict[str, np.ndarray]:
-    """Pairs of both kinds with r, and with the sign that their distances have in margins; and those of each kind."""
+    """Arrays by name for a set of pairs: all with r and signs ``-r`` of their margins, and those of each kind."""
     similar, dissimilar = pairs[r > 0.0], pairs[r < 0.0]
     return {
         "pairs": pairs,
@@ -180,7 +180,7 @@ def _percentiles(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
     return np.where(drawn["r"] > 0.0, *np.percentile(d, (NEAR, FAR)))
 
 
-#: What a file may list in [arrays], made of the points and what was drawn; see ``docs/instances.md``.
+#: Arrays that a file may list in [arrays], computed from the points and the pairs drawn; see ``docs/instances.md``.
 MADE: dict[str, Callable[[Any, Mapping[str, Any]], np.ndarray]] = {
     "covariance": _covariance,
     "precision": _precision,
@@ -188,5 +188,5 @@ MADE: dict[str, Callable[[Any, Mapping[str, Any]], np.ndarray]] = {
     "dissimilar_scatter": lambda X, drawn: _scatter(X, drawn["dissimilar"]),
     "percentiles": _percentiles,
 }
-#: Percentiles of the distances that similar pairs should be within and dissimilar ones beyond.
+#: Percentiles of the distances: targets that similar pairs should not exceed, and dissimilar ones should.
 NEAR, FAR = 5.0, 95.0

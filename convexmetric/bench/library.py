@@ -67,34 +67,34 @@ class Instance:
         left out), ``parts`` (only rows with these values of the extra ``part``) and ``rows`` (after preprocessing, so
         many rows at equal distances).
     parameters : mapping
-        Arguments of the statement, such as ``C`` or ``reg``. Of pairs ``reg``, perhaps ``margin`` or ``margins`` (of
-        similar and of dissimilar pairs), ``norm`` and ``kernel`` (a name). Of blocks tables by the names of classes
+        Arguments of the statement, such as ``C`` or ``reg``. For pairs ``reg``, perhaps ``margin`` or ``margins`` (of
+        similar and of dissimilar pairs), ``penalty`` and ``kernel`` (a name). For blocks tables by names of classes
         (``convexmetric/bench/blocks.py``).
     triplets : mapping or None
-        Of relative comparisons ``count``, ``seed``, perhaps ``also`` (see
+        For relative comparisons ``count``, ``seed``, perhaps ``also`` (see
         :func:`~convexmetric.comparisons.triplets_from_labels`), and ``sha256`` of the triplets as little-endian int64.
-        Of triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
+        For triplets ``count``, and ``n_same`` and ``n_other`` (0 for all) or ``graph = true`` (the links of the data
         set); where neighbours or links are listed also ``sha256`` of these pairs, sorted, as little-endian int64.
-        Of large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
+        For large margins ``count``, and ``sha256`` of the pairs of target neighbours, in the same form.
     pairs : mapping or None
-        Of pairs either ``count``, ``seed`` (see :func:`~convexmetric.papers.balanced_pairs`) and ``sha256`` of rows
+        For pairs either ``count``, ``seed`` (see :func:`~convexmetric.papers.balanced_pairs`) and ``sha256`` of rows
         (i, j, +1 or -1) as little-endian int64, or ``all = true``, of which there is no list; with ``balanced = false``
         similar and dissimilar pairs come, or weigh, as they are.
     projection : mapping or None
         ``kind`` and ``r`` (see :func:`~convexmetric.features.make_projection`); of random ones also ``seed``, and
         ``sha256`` of the map in multiples of 2^-30, rounded, as little-endian int64.
     modalities : mapping or None
-        Of cross-modal problems ``other`` (the extra of the data set that is the second modality), its
+        For cross-modal problems ``other`` (the extra of the data set that is the second modality), its
         ``preprocessing``, ``rows`` (the extra that lists the rows taken, before preprocessing), ``queries`` (``"X"``
         or the name of the other), the ``count`` of triples, and ``sha256`` of the second modality, then the
         representatives, in multiples of 2^-20, rounded, as little-endian int64.
     arrays : mapping or None
-        Of blocks the arrays made of the data, and extras of the data set, that the problem names: ``sha256`` of each,
+        For blocks the arrays made of the data, and extras of the set, that the problem names: ``sha256`` of each,
         integers as little-endian int64, other numbers in multiples of 2^-20, rounded.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     exact_lower, exact_upper : Fraction or None
-        The same, proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where a block has no rule
+        Bounds proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where a block has no rule
         there.
     how : mapping
         How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
@@ -123,16 +123,16 @@ class Instance:
 
     @property
     def grade(self) -> Literal["rigorous", "float"]:
-        """What the bounds rest on: a proof in exact arithmetic, or our own evaluation in float64."""
+        """How the bounds are established: by a proof in exact arithmetic, or by evaluation in float64."""
         return "float" if self.exact_lower is None else "rigorous"
 
     @property
     def needs_data_folder(self) -> bool:
-        """Whether the data set is not one of those that need none."""
+        """Whether the data set has to be read from the data folder."""
         return self.data["set"] not in BUNDLED
 
     def problem(self) -> MetricProblem:
-        """Load the data, check that they are the ones the bounds speak of, and state the problem.
+        """Load the data, check their hashes, and state the problem.
 
         Raises
         ------
@@ -282,7 +282,7 @@ def read_instance(text: str, file: str) -> Instance:
 def _exact(
     bounds: dict[str, Any], lower: float, upper: float, where: str
 ) -> tuple[Fraction, Fraction] | tuple[None, None]:
-    """The rational bounds, taken out of the table; both or none, and near the others."""
+    """Take the rational bounds out of the table: both or none, equal to the float bounds up to ``AGREEMENT``."""
     given = [bounds.pop(key) for key in EXACT if key in bounds]
     if not given:
         return None, None
@@ -303,7 +303,7 @@ def _exact(
     return exact_lower, exact_upper
 
 
-#: What an instance keeps as the file has it; the bounds are read by themselves.
+#: Keys that an instance keeps as they are in the file; bounds are read separately.
 READ = ("name", "title", "method", "data", "parameters", "triplets", "pairs", "projection", "modalities", "arrays")
 DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha256": str}
 DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
@@ -325,7 +325,7 @@ BOUNDS: dict[str, type] = {
     "version": str,
 }
 EXACT: dict[str, type] = {"exact_lower": str, "exact_upper": str}
-#: How near exact bounds are to the others, relative.
+#: Largest relative difference of the exact bounds from the float ones.
 AGREEMENT = 1e-7
 
 
@@ -350,7 +350,7 @@ def _text(document: Mapping[str, Any], key: str, file: str) -> str:
 
 
 def _folder() -> Traversable:
-    """The folder of instances: inside an installed package, beside the package in a checkout."""
+    """Find the folder of instances: inside an installed package, or beside the package in a checkout."""
     inside = files("convexmetric") / "problems"
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "problems"
 
@@ -362,7 +362,7 @@ def _dataset(data: Mapping[str, Any]) -> Dataset:
 
 
 def _same(found: str, expected: str, subject: str) -> None:
-    """Refuse what has another hash than what the bounds speak of."""
+    """Compare a hash of data with the one for which the bounds were certified; refuse another one."""
     if found != expected:
         raise InputError(f"{subject} not what was certified: the sha256 is {found}, expected {expected}")
 
@@ -393,7 +393,7 @@ def _rows(data: Mapping[str, Any]) -> Rows:
 
 
 def _linked_rows(data: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Points after preprocessing, and the links between them; the labels, if any, are not asked for."""
+    """Load points after preprocessing and the graph of links between them; labels are not needed."""
     dataset = _dataset(data)
     adjacency = dataset.extras.get("adjacency")
     if adjacency is None:
@@ -412,7 +412,7 @@ def _check_shape(X: Any, data: Mapping[str, Any]) -> None:
 
 
 def _labels(dataset: Dataset, extra: str | None) -> NDArray[Any]:
-    """Names of the classes of all rows; one and the same where the data set has none."""
+    """Name of the class of every row; the same name for all where the data set has no classes."""
     if extra is None and dataset.y is None:
         return np.full(dataset.X.shape[0], "all")
     if extra is None:
@@ -506,7 +506,7 @@ def _blocks(instance: Instance) -> MetricProblem:
 
 
 def _arrays(instance: Instance, X: Any, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """What ``[arrays]`` lists: made of points and pairs, or extras of the data set where all its rows are there."""
+    """Build the arrays of ``[arrays]``, from points and pairs, or from extras of a data set used with all rows."""
     found = {}
     for name, expected in (instance.arrays or {}).items():
         if name in MADE:
@@ -575,7 +575,7 @@ def _sha256(numbers: NDArray[Any]) -> str:
 
 @dataclass(frozen=True)
 class Method:
-    """How instances of one method are read: the builder, and the keys of the tables with their types."""
+    """Reader of the instances of one method: the builder, and the keys of the tables with their types."""
 
     build: Callable[[Instance], MetricProblem]
     parameters: dict[str, type]

@@ -16,24 +16,24 @@ from typing import Any
 
 from convexmetric.numerics.threads import THREAD_VARIABLES, limit_threads
 
-#: Seconds before a function must have started its clock: imports, data, compiled loops.
+#: Seconds within which a function must start its clock, after imports, loading data and compiled loops.
 START_UP = 600.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a call.
+    """Outcome of a call in a process of its own.
 
     Attributes
     ----------
     value : object or None
         What the function returned; None if it did not.
     report : object or None
-        The last one it made.
+        The last report that the function made.
     peak_bytes : int
         Largest resident memory of the process.
     failure : str
-        Empty, or the error.
+        The error; empty where there was none.
     late : bool
         Whether it was ended at the time limit.
     """
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class Channel:
-    """What the function in the other process is given first."""
+    """First argument of the function in the child process: starts its clock, and sends reports to the parent."""
 
     def __init__(self, sender: Connection) -> None:
         self._sender = sender
@@ -56,7 +56,7 @@ class Channel:
         self._sender.send(("start", None))
 
     def report(self, value: Any) -> None:
-        """Say how far it is; the last report is kept when the process is ended."""
+        """Send a report of progress; the last one is kept when the process is killed."""
         self._sender.send(("report", value))
 
 
@@ -109,7 +109,7 @@ def peak_bytes(pid: int | None = None) -> int:
 
 
 class _Process:
-    """A call under way."""
+    """Child process of a call under way."""
 
     def __init__(
         self, number: int, function: Callable[..., Any], arguments: tuple[Any, ...], limit: float, threads: int
@@ -124,7 +124,7 @@ class _Process:
         self.deadline, self.started, self.report = monotonic() + START_UP, False, None
 
     def look(self) -> Outcome | None:
-        """Take what it said; its outcome if it has one by now."""
+        """Receive the messages of the process; returns its outcome, None while it is under way."""
         try:
             while self.receiver.poll():
                 kind, value, *rest = self.receiver.recv()
@@ -143,7 +143,7 @@ class _Process:
         return Outcome(None, self.report, peak_bytes(self.process.pid), failure, self.started)
 
     def end(self) -> None:
-        """Kill it if it lives, and release what it held."""
+        """Kill the process if it is alive, and close its connection."""
         if self.process.is_alive():
             self.process.kill()
         self.process.join()
@@ -165,7 +165,7 @@ def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[An
 
 @contextmanager
 def _thread_variables(threads: int) -> Iterator[None]:
-    """What libraries of a process started here read; those loaded here have read it already."""
+    """Set the environment variables by which libraries of a child process limit their threads."""
     names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, str(threads)))

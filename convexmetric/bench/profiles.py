@@ -21,7 +21,7 @@ from convexmetric.plotting.axes import (
     text_of,
 )
 
-#: One for each solver: with the colours, 8 x 7 lines before two look alike, and neighbours differ in both.
+#: Dash patterns of solvers' lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 1.5)),
@@ -61,7 +61,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
     times = solve_times(runs, tol)
     ratios = performance_profile(times.seconds)
     finite = ratios[np.isfinite(ratios)]
-    # Room to the right, where the lines stay as they are.
+    # Leave room on the right, where profiles are constant.
     end = max(2.0, float(finite.max(initial=1.0)) ** 1.08)
     ax = _profile_axes(ax, times)
     ax.set_xscale("log", base=2)
@@ -93,7 +93,7 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     times = solve_times(runs, tol)
     seconds = np.maximum(times.seconds, RESOLUTION)
     finite = seconds[np.isfinite(seconds)]
-    # Room on both sides; nothing solved is drawn as well.
+    # Leave room on both sides; solvers that solve nothing are drawn as well.
     start, end = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
     ax = _profile_axes(ax, times)
     ax.set_xscale("log")
@@ -142,9 +142,9 @@ def _profile_axes(ax: Axes | None, times: SolveTimes) -> Axes:
 
 
 def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], start: float, end: float) -> None:
-    """Each column's share of values at most x, from start to end; the legend from the highest line down.
+    """Draw the empirical distribution of each column from start to end, with the legend from the highest line down.
 
-    Lines drawn later are thinner, so that of lines at the same height all can be seen.
+    Later lines are thinner, so that lines at the same height are all visible.
     """
     solved = np.isfinite(values)
     order = np.lexsort((np.where(solved, np.log(np.where(solved, values, 1.0)), 0.0).sum(axis=0), -solved.sum(axis=0)))

@@ -19,25 +19,25 @@ from convexmetric.errors import InputError
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 STATUSES = ("optimal", "limit", "stalled", "unsupported", "error")
 
-#: Seconds below which two times count as equal in a ratio: what a clock and an idle machine let tell apart.
+#: Times below this many seconds count as this many in ratios, as clocks do not tell them apart.
 RESOLUTION = 1e-3
 
 
 @dataclass(frozen=True)
 class Run:
-    """What became of one solver on one instance; one row of the CSV file.
+    """Result of one solver on one instance; one row of the CSV file.
 
     Attributes
     ----------
     instance, solver : str
         Names.
     tol, max_seconds, threads : float, float, int
-        What was asked for.
+        Tolerance, time limit and threads asked for.
     status : str
         ``"optimal"`` (gap at most ``tol`` within the time limit), ``"limit"`` (of time), ``"stalled"``,
         ``"unsupported"`` or ``"error"``.
     message : str
-        What there is to say about it, such as the error.
+        Remark on the run, such as the error.
     seconds : float
         Wall time of the solve with its certificate; NaN if it did not begin.
     reached : tuple of float
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        """What the run belongs to: a run with the same settings need not be made again."""
+        """Key of the run: a run with the same settings need not be made again."""
         return (
             *(self.instance, self.solver, self.tol, self.max_seconds, self.threads),
             *(self.version, self.machine, self.cores),
@@ -102,7 +102,7 @@ class RunFile:
         self.runs: list[Run] = []
         if path.exists():
             text = _text(path)
-            # A line without its end was cut off when the program was killed.
+            # A last line without its newline was cut off when the program was killed: drop it.
             whole = text[: text.rfind("\n") + 1]
             if whole != text:
                 os.truncate(path, len(whole.encode()))
@@ -240,7 +240,7 @@ _KINDS: dict[str, type] = {
 def _row(run: Run) -> list[str]:
     values: dict[str, Any] = {name: getattr(run, name) for name in _PLAIN}
     values |= {f"seconds_to_{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
-    # repr of a float is read back as the same one.
+    # repr of a float reads back as the same float.
     return [" ".join(v.split()) if isinstance(v := values[name], str) else repr(_KINDS[name](v)) for name in _HEADER]
 
 

@@ -19,7 +19,7 @@ from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 
 
 def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
-    """What ``audit --iterates --json`` prints; numbers that are not finite become null."""
+    """Record that ``audit --iterates --json`` prints; numbers that are not finite become null."""
     return {
         "name": name,
         "file": file,
@@ -35,7 +35,7 @@ def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
 
 
 def trail_table(trail: AuditTrail) -> Table:
-    """First and last iterate, the best one, and when it first came within some distances of the optimum."""
+    """Table of a trail: first, last and best iterate, and the first times within some distances of the optimum."""
     table = facts()
     for name, value in trail.rows():
         table.add_row(name, value)
@@ -43,7 +43,7 @@ def trail_table(trail: AuditTrail) -> Table:
 
 
 def instance_record(instance: Instance) -> dict[str, Any]:
-    """What ``list --json`` prints of one instance."""
+    """Record of one instance that ``list --json`` prints."""
     return {
         "name": instance.name,
         "title": instance.title,
@@ -57,7 +57,7 @@ def instance_record(instance: Instance) -> dict[str, Any]:
 
 
 def instances_table(instances: list[Instance]) -> Table:
-    """All instances with their certified bounds; a star marks data that do not come with the package."""
+    """Table of all instances with their certified bounds; a star marks data that do not come with the package."""
     starred = any(instance.needs_data_folder for instance in instances)
     table = Table(
         box=SIMPLE_HEAD,
@@ -85,7 +85,7 @@ def instances_table(instances: list[Instance]) -> Table:
 
 
 def run_record(run: Run) -> dict[str, Any]:
-    """What ``bench --json`` prints of one run; numbers that are not finite become null."""
+    """Record of one run that ``bench --json`` prints; numbers that are not finite become null."""
     record = asdict(run)
     record["reached"] = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
     record["reached"] = {gap: finite(seconds) for gap, seconds in record["reached"].items()}
@@ -93,7 +93,7 @@ def run_record(run: Run) -> dict[str, Any]:
 
 
 def benchmark_table(runs: Sequence[Run]) -> Table:
-    """How many runs of each solver ended how, the seconds of those that are optimal, and the largest memory."""
+    """Table of runs by solver: numbers by status, seconds of the optimal ones, and the largest memory."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("solver", overflow="fold")
     for name in (*STATUSES, "median seconds", "peak MB"):
@@ -110,7 +110,7 @@ def benchmark_table(runs: Sequence[Run]) -> Table:
 def benchmark_markdown(runs: Sequence[Run], tol: float | None = None) -> str:
     """Seconds of each solver to a relative gap, instance by instance, as a Markdown table.
 
-    Where the gap was not reached stands how the run ended, with the gap that was.
+    Cells of runs that did not reach the gap have their status and final gap.
     """
     times = solve_times(runs, tol)
     lines = [f"| instance | {' | '.join(times.solvers)} |", f"| --- |{' ---: |' * len(times.solvers)}"]

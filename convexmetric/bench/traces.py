@@ -1,4 +1,4 @@
-"""How a solver came to its metric: the certified distance of its iterates from the optimum, against time and passes.
+"""Traces of solvers: the certified distance of iterates from the optimum, against time and passes over the data.
 
 Any solver can be watched in one of two ways. As a Python callable::
 
@@ -35,18 +35,18 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
-#: Suboptimalities whose first time is told.
+#: Suboptimalities for which the first time within is reported.
 MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
 
 
 @dataclass(frozen=True)
 class AuditTrail:
-    """Iterates of a solver, judged.
+    """Certified suboptimality of the iterates of a solver, against time and passes.
 
     Attributes
     ----------
     name : str
-        Of the solver.
+        Name of the solver.
     seconds : (T,) array
         Time at every iterate, without that of judging; not a number where it is not known.
     passes : (T,) array
@@ -54,11 +54,11 @@ class AuditTrail:
     unit : str
         What ``passes`` counts: ``"passes"``, ``"iterates"`` or ``"iterations"``.
     objectives : (T,) array
-        Of each iterate, projected on the cone where it is outside; infinite where it violates hard margins.
+        Objective of each iterate, projected on the cone where it is outside; infinite where it violates hard margins.
     violations : (T,) array
-        By how much the smallest eigenvalue (or weight) of each is below zero; zero where that is rounding.
+        Amount by which the smallest eigenvalue (or weight) of each is below zero; zero where that is rounding.
     lower_bound : float
-        Certified by the reference.
+        Certified lower bound of the reference.
     reference_gap : float
         Relative gap of the reference; infinite where it is no more than a bound.
     M : array or None
@@ -88,7 +88,7 @@ class AuditTrail:
 
     @property
     def best_so_far(self) -> Array:
-        """The smallest suboptimality up to each iterate."""
+        """Smallest suboptimality up to each iterate, ``(T,)``."""
         return np.minimum.accumulate(self.suboptimality)
 
     def first_within(self, suboptimality: float) -> int | None:
@@ -104,15 +104,15 @@ class AuditTrail:
         *,
         name: str | None = None,
     ) -> AuditTrail:
-        """The trail of one of our solvers: its best metric after each iteration.
+        """Make the trail of a solution of this package: its best metric after each iteration.
 
         Parameters
         ----------
         solution : Solution
         reference : Solution, Certificate, Reference or float, optional
-            By default the solution itself.
+            Source of the lower bound; by default the solution itself.
         name : str, optional
-            By default that of the solver.
+            Name of the trail; by default that of the solver.
 
         Raises
         ------
@@ -168,11 +168,11 @@ class AuditTrail:
 
 
 class TimeIsUpError(Exception):
-    """Leaves a solver whose time is up."""
+    """Exception that ends a watched solver whose time is up."""
 
 
 class Recorder:
-    """What a watched solver calls with every iterate, ``record(M, passes=...)``.
+    """Recorder that a watched solver calls with every iterate, ``record(M, passes=...)``.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """Time of the solver so far, without that of judging."""
-        # Differences of clocks round: time must not run backwards by that.
+        """Seconds of the solver so far, without the evaluation of its iterates."""
+        # Rounding of clock differences must not make time run backwards.
         return max(perf_counter() - self._start - self._judging, self.rows[-1][0] if self.rows else 0.0)
 
     def __call__(self, M: ArrayLike, passes: float | None = None) -> None:
@@ -207,7 +207,7 @@ class Recorder:
             count = np.nan if passes is None else _count(passes)
             value, violation, judged = _judged(self.problem, M)
             if self.M is None or value < self._best:
-                # The solver may go on in the same array.
+                # The solver may reuse the array of an iterate: copy it.
                 self.M, self._best = np.array(judged), value
             self.rows.append((now, count, value, violation))
         finally:
@@ -216,7 +216,7 @@ class Recorder:
             raise TimeIsUpError
 
     def trail(self, name: str, against: Reference, error: str = "") -> AuditTrail:
-        """What was recorded so far."""
+        """Make the trail of the iterates recorded so far."""
         seconds, passes, objectives, violations = np.array(self.rows, dtype=np.float64).reshape(-1, 4).T
         return _trail(name, seconds, passes, objectives, violations, self.M, against, error)
 
@@ -249,12 +249,12 @@ def trace(
         Budget. The first iterate after that ends the solver, by an exception in ``record``; a solver that shows nothing
         is not ended.
     name : str, optional
-        By default that of the callable.
+        Name of the trail; by default that of the callable.
 
     Returns
     -------
     AuditTrail
-        Of all iterates until then, also if the solver failed or was interrupted (see its ``error``).
+        Trail of all iterates until then, also if the solver failed or was interrupted (see its ``error``).
 
     Raises
     ------
@@ -267,7 +267,7 @@ def trace(
         raise InputError(f"solver must be a callable of the problem and record, got {type(solver).__name__}")
     budget = None if max_seconds is None else checked_weight(max_seconds, "max_seconds")
     against = reference_of(problem, reference)
-    # What is compiled at the first evaluation is nobody's time.
+    # A first evaluation compiles the risk, outside of the solver's time.
     problem.value(problem.cone.identity())
     record = Recorder(problem, budget)
     error = ""
@@ -306,12 +306,12 @@ def audit_iterates(
     reference : Solution, Certificate, Reference or float, optional
         Where the lower bound comes from; by default the problem is solved to 1e-6 first.
     name : str
-        Of the solver.
+        Name of the solver.
 
     Returns
     -------
     AuditTrail
-        Of all iterates, in order.
+        Trail of all iterates, in order.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def audit_iterates(
 
 
 def _judged_all(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> tuple[Array, Array, Array]:
-    """Objectives and violations of all iterates, and the best of them."""
+    """Evaluate all iterates: objectives, violations of the cone, and the best iterate."""
     objectives, violations, best = [], [], None
     for k, M in enumerate(iterates):
         try:
@@ -359,7 +359,7 @@ def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> Non
 
 
 def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
-    """Objective at the projection, how far outside of the cone it was, and the projection."""
+    """Project an iterate on the cone; returns its objective, the violation before, and the projection."""
     judged, smallest, inside = projected(problem, problem.from_features(M))
     return problem.value(judged), 0.0 if inside else -smallest, judged
 

@@ -1,4 +1,4 @@
-"""Certified suboptimality of solvers along their iterates."""
+"""Plots of the certified suboptimality of solvers along their iterates."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from convexmetric.plotting.axes import (
     text_of,
 )
 
-#: Ends of trails farther apart than this factor are drawn on a logarithmic axis.
+#: Ratio of the ends of trails above which the axis of seconds or passes is logarithmic.
 SPREAD = 5.0
-#: What a trail did before this share of its time is not worth half of the axis.
+#: A logarithmic axis begins no earlier than this factor before the end of the trails.
 START = 30.0
 #: Suboptimality below which a logarithmic axis would show rounding.
 FLOOR = 1e-12
@@ -83,7 +83,7 @@ def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, flo
     each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
     finite = np.isfinite(each)
     lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0
-    # Alone a point is no line.
+    # A single point is drawn as a marker, as it makes no line.
     alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
     for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
         if np.isfinite(at).all():
@@ -95,7 +95,7 @@ def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, flo
 
 
 def _shade(ax: Axes, floor: float) -> None:
-    """What is below the reference's own gap."""
+    """Shade the region below the reference's own gap."""
     ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
     ax.annotate(
         f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
@@ -104,10 +104,10 @@ def _shade(ax: Axes, floor: float) -> None:
 
 
 def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
-    """The axis of seconds or passes, for those of the trails that have them."""
+    """Set the limits of the axis of seconds or passes, from the trails that have them."""
     ends = [float(v[-1]) for v in known]
     if known and max(ends) > SPREAD * min(ends):
-        # Solvers of different speed are not seen side by side otherwise; the start at zero is left out.
+        # Logarithmic, to show solvers of different speed side by side; the start at zero is left out.
         positive = np.concatenate(known)
         ax.set_xscale("log")
         first = float(positive[positive > 0.0].min(initial=max(ends)))

@@ -1,4 +1,4 @@
-"""The command ``convexmetric``; the rooms beside the core bring commands of their own, where they are there."""
+"""The command ``convexmetric``; optional subpackages add commands of their own where they are installed."""
 
 from contextlib import suppress
 

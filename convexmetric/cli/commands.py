@@ -81,7 +81,7 @@ from convexmetric.solvers import solve as solve_problem
 __all__ = ["app", "main"]
 
 TABLES = (".csv", ".npy")
-#: What each method of METHODS is for, in the words of docs/which-method.md.
+#: Purpose of each method of METHODS, in the words of docs/which-method.md.
 USES = {
     "neighbors": "nearest neighbours",
     "mlr": "to rank and to cluster",
@@ -90,9 +90,9 @@ USES = {
     "projection": "triplets of all rows, the fastest",
     "large-margin": "nearest neighbours, by the objective of LMNN",
 }
-#: Other names of methods, in small letters.
+#: Other names of methods, in lower case.
 ALIASES = {"lmnn": "large-margin"}
-#: Seconds of a limit on time that the page of a report has.
+#: Seconds of a time limit that are reserved for writing the report.
 REPORT_SECONDS = 3.0
 
 
@@ -101,7 +101,7 @@ def _complete_method(incomplete: str) -> list[str]:
 
 
 def _complete_setting(context: typer.Context, incomplete: str) -> list[str]:
-    """``NAME=`` of the method's parameters, or ``measure=`` with the names of the measures."""
+    """Complete a setting: ``NAME=`` of the method's parameters, or ``measure=`` with the names of the measures."""
     if incomplete.startswith("measure="):
         known = [f"measure={name}" for name in MEASURES]
     else:
@@ -156,7 +156,7 @@ Stated = Annotated[
 
 
 def _problem_of(name: str) -> tuple[MetricProblem, str, Any]:
-    """A problem with a line for people, and its instance where it is one of the library."""
+    """State the problem of a name; also returns a title, and the instance if it is one of the library, else None."""
     if ":" not in name:
         instance = room("bench").load_instance(name)
         return instance.problem(), instance.title, instance
@@ -343,7 +343,7 @@ def audit(
         with noted():
             data = _labelled(Path(name), label, drop, header, drop_missing, encoding)
             method = _known(method)
-            # What fit chose stands in its file.
+            # Settings that fit chose are stored in its file.
             chosen = _settings(settings, method) or saved_settings(files[0], method)
             estimator = estimator_of(method, chosen)
             problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
@@ -352,7 +352,7 @@ def audit(
     reference: Solution | None = None
     against: Reference | Solution
     if re_solve or instance is None:
-        # Only of instances bounds are committed.
+        # Certified bounds are stored for instances of the library only.
         against = reference = _solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
     else:
         against = Reference(instance.lower_bound, instance.upper_bound)
@@ -507,7 +507,7 @@ def fit(
     if report is not None:
         check_report_path(report)
     check_seconds(max_seconds, "max_seconds")
-    # What a report takes is left to it.
+    # Reserve time for the report.
     limit = max_seconds if report is None or max_seconds is None else max(max_seconds - REPORT_SECONDS, 0.1)
     clock = Clock(limit, context.obj)
     method = _known(method)
@@ -560,7 +560,7 @@ def _print_fit(fitted: Fitted) -> None:
 def _labelled(
     file: Path, label: str, drop: list[str] | None, header: bool | None, drop_missing: bool, encoding: str
 ) -> Dataset:
-    """A table to learn from, without the directions in which only rounding varies."""
+    """Read a labelled table, and remove the directions in which only rounding varies."""
     data = read_csv(file, label, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
     if len(data.X) < 2:
         raise InputError(f"{file} has one row only; a metric is learned from several rows of every class")
@@ -568,7 +568,7 @@ def _labelled(
 
 
 def _say_lone(data: Dataset) -> None:
-    """Name classes of one row."""
+    """Print a note that names the classes of one row."""
     assert data.y is not None
     lone = [name for name, rows in zip(data.target_names, np.bincount(data.y), strict=True) if rows == 1]
     if lone:
@@ -640,24 +640,24 @@ def main(begun: float | None = None) -> None:
 
 def _solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> Solution:
     with warnings.catch_warnings():
-        # Said in our own words, after the result.
+        # A note after the result tells the gap in place of the warning.
         warnings.simplefilter("ignore", GapWarning)
         return solve_problem(problem, tol=tol, progress=not quiet, **limits)
 
 
 def _settings_of(known: Iterable[str]) -> list[str]:
-    """Parameters that have no option of their own."""
+    """Parameters of a method that ``--set`` takes, as they have no option of their own."""
     return [key for key in known if key not in ("tol", "max_seconds", "progress", "preprocessor")]
 
 
 def _settings(texts: list[str] | None, method: str) -> dict[str, Any]:
-    """Parameters of a method from ``NAME=VALUE``."""
+    """Parse the settings ``NAME=VALUE`` of a method."""
     known = estimator_of(method, {}).get_params()
     return dict(_setting(text, known) for text in texts or [])
 
 
 def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
-    """Name and value of a parameter: JSON where it is JSON, else text."""
+    """Parse ``NAME=VALUE``; the value is JSON if it parses as such, else text."""
     name, mark, value = text.partition("=")
     names = _settings_of(known)
     if not mark or name not in names:
@@ -671,12 +671,12 @@ def _setting(text: str, known: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _plot(instance: Any, title: str, solution: Solution, path: Path) -> None:
-    # Matplotlib takes a third of a second to import, which other commands need not wait for.
+    # Imported here, as Matplotlib takes a third of a second to import.
     from convexmetric.plotting import plot_solution, save_picture
     from convexmetric.plotting.axes import text_of
 
-    # Of a problem of the user's own the rows have no one shape; with a kernel the metric acts on kernel values, which
-    # have no plane of their own to compare with.
+    # Points are known for instances only; under a kernel the metric acts on kernel values, not on the features of
+    # the points, so that no plane before and after can be compared.
     X, labels = (None, None) if instance is None else instance.rows()
     shown = X is not None and X.shape[1] == len(solution.M)
     figure = plot_solution(solution, X, y=labels) if shown else plot_solution(solution)
@@ -685,13 +685,13 @@ def _plot(instance: Any, title: str, solution: Solution, path: Path) -> None:
 
 
 def _refuse_table(name: str) -> None:
-    """An instance has no folder and no suffix; who names a file means a table."""
+    """Refuse a table where an instance is expected: names of instances have no folder and no suffix."""
     if Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file():
         raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
 
 
 def _known(method: str) -> str:
-    """The name in METHODS of a method by that name, or by the one that the field has for it."""
+    """Resolve a method to its name in METHODS; ``lmnn`` and the like are other names."""
     method = ALIASES.get(method.lower(), method)
     if method not in METHODS:
         instead = OTHER_METHODS.get(method.lower())

@@ -34,7 +34,7 @@ EXPLANATION = (
 
 @dataclass(frozen=True)
 class Contender:
-    """A metric to be held against the optimum.
+    """A metric to be compared with the certified optimum.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
 
 
 def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
-    """Mean over queries of the measure's score, when the corpus is ranked by the metric ``M``."""
+    """Mean over queries of the measure's score, where the corpus is ranked by the metric ``M``."""
     return mean_scores(problem.rankings, problem.metric(M), [problem.measure])[0]
 
 
@@ -103,7 +103,7 @@ def _contenders(problem: RankingProblem) -> list[Contender]:
             warnings.simplefilter("ignore", GapWarning)
             descent = solve(problem, solver="subgradient", max_iter=steps)
         contenders.append(Contender(f"{steps} subgradient steps", descent.M, descent.gap, descent.seconds))
-    # Compiling is not to be timed here either.
+    # Compile before the clock starts.
     solve(problem, tol=0.5, solver=SmoothedNewton())
     newton = solve(problem, solver=SmoothedNewton())
     contenders.append(Contender("smoothed Newton", newton.M, newton.gap, newton.seconds))

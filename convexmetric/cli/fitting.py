@@ -1,4 +1,4 @@
-"""What ``fit`` does with a table: choose a weight, learn, score held-out rows, and say what the metric is good for."""
+"""The steps of the command ``fit``: choose a weight, learn, score held-out rows, and recommend uses of the metric."""
 
 from __future__ import annotations
 
@@ -32,38 +32,38 @@ METHODS = {
     "projection": "RandomProjectionMetric",
     "operator": "OperatorMarginMetric",
 }
-#: The one that stays Euclidean unless held-out rows say otherwise, and is the fastest.
+#: Default method: keeps Euclidean distance unless held-out rows favour the learned metric, and is the fastest.
 DEFAULT_METHOD = "neighbors"
-#: Of these, those that keep rows without another of their class, to be far from them; the others leave them out and say
-#: so.
+#: Methods that keep rows that are alone in their class, as dissimilar to all others; other methods leave them out with
+#: a note.
 KEEP_LONE = frozenset(["relative", "operator"])
-#: Rows by which a weight is chosen and a metric scored, a stratified sample where there are more; and with a limit.
+#: Largest number of rows for choosing a weight and for scoring (a stratified sample of more), without and with a limit.
 ROWS, ROWS_WITH_LIMIT = 2000, 500
-#: Folds and how often rows are dealt out anew.
+#: Number of folds, and number of times that rows are dealt out to folds anew.
 FOLDS, REPEATS = 5, 2
-#: Seconds after which no fold is begun where no limit is given.
+#: Seconds after which no further fold is begun, where there is no time limit.
 PATIENCE = 60.0
-#: Shares of a limit: when the problem must be stated, if it is to be of all rows; for choice and fit where folds are
-#: scored after them, and where not, as a solve may take a fifth longer than its limit; and when folds end.
+#: Shares of a time limit: for stating the problem of all rows (else of a sample); for choice and fit if folds are
+#: scored afterwards, and if not, as a solve may overrun its limit by a fifth; and until the end of the folds.
 STATED_SHARE, FIT_SHARE, ALONE_SHARE, SAFE_SHARE = 0.5, 0.6, 0.75, 0.9
 MORE_TIME = "raise --max-seconds"
-#: k of the nearest neighbours, where the method has none.
+#: k of nearest neighbours in scores, where the method has no parameter ``n_neighbors``.
 NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was learned from a table, and what it is good for."""
+    """Result of ``fit`` on a table: estimator, choice of parameters, and held-out scores."""
 
     data: Dataset
     method: str
     scale: bool
-    #: Parameters that the user set.
+    #: Parameters set by the user.
     settings: dict[str, Any]
     estimator: MetricEstimator
     #: How parameters were chosen; None where they were given, there are none, or ``unchosen`` says why not.
     path: Validation | None
-    #: None where the scores were not asked for, or could not be had: ``unscored`` says why.
+    #: Held-out scores; None where they were not asked for, or were not possible: ``unscored`` says why.
     held_out: HeldOut | None
     unchosen: str = ""
     unscored: str = ""
@@ -77,17 +77,17 @@ class Fitted:
 
     @cached_property
     def points(self) -> Array:
-        """Rows as the method saw them."""
+        """Rows as the method takes them: scaled where asked for."""
         return scaled(self.data) if self.scale else self.data.X
 
     @property
     def deviations(self) -> Array:
-        """By which columns were divided."""
+        """Standard deviations by which the columns were divided; ones without scaling."""
         return deviations(self.data) if self.scale else np.ones(self.data.X.shape[1])
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """What the user set, and what was chosen."""
+        """Parameters set by the user, and those chosen."""
         return self.settings if self.path is None else {**self.settings, **self.path.settings}
 
     @property
@@ -97,7 +97,7 @@ class Fitted:
 
     @property
     def recommendation(self) -> str:
-        """What the metric is good for, and what to try next where it is not."""
+        """Advice in a sentence: what the metric is good for, or what to try next."""
         if self.held_out is None:
             kept = "" if self.kept else "Euclidean distance is kept. "
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
@@ -156,7 +156,7 @@ def fit_table(
         k = getattr(estimator, "n_neighbors", NEIGHBOURS)
         return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
 
-    # What chooses scores its choice as well.
+    # An estimator that chooses its own parameters also scores that choice: no scores afterwards.
     scored_after = score and not getattr(estimator_of(method, settings), "chooses", False)
     whole = learner(clock.left(FIT_SHARE if scored_after else ALONE_SHARE), progress)
     interrupted = False
@@ -174,7 +174,7 @@ def fit_table(
         part = replace(data, X=data.X[kept], y=np.asarray(data.y)[kept], extras=extras)
         return fit_table(part, method, settings, scale, tol, clock.left(), score, progress)
     except KeyboardInterrupt:
-        # Fitted all the same, if there was anything to keep.
+        # After Ctrl-C the estimator is fitted if it had found a metric.
         interrupted = True
         if not hasattr(getattr(whole, "estimator_", whole), "solution_"):
             raise
@@ -191,7 +191,7 @@ def fit_table(
     sample, left = stratified_sample(labels, rows, 0), clock.left(SAFE_SHARE) or PATIENCE
     try:
         with clock.until(SAFE_SHARE), warnings.catch_warnings():
-            # What folds leave out, or do not certify in their time, was said of the fit.
+            # No warnings in the folds: the fit has warned of the same rows and of its gap.
             warnings.simplefilter("ignore")
             k = getattr(estimator, "n_neighbors", NEIGHBOURS)
             scores = held_out(
@@ -215,7 +215,7 @@ def fit_table(
 
 
 def estimator_of(method: str, settings: dict[str, Any], **limits: Any) -> MetricEstimator:
-    """The estimator of a method, with what the user set."""
+    """Make the estimator of a method with the user's settings."""
     from convexmetric import estimators
 
     estimator: MetricEstimator = getattr(estimators, METHODS[method])(**limits)
@@ -223,16 +223,16 @@ def estimator_of(method: str, settings: dict[str, Any], **limits: Any) -> Metric
 
 
 def labels_of(data: Dataset) -> np.ndarray:
-    """The label of every row, as the table has it."""
+    """Label of every row, by its name in the table."""
     return np.array(data.target_names)[data.y]
 
 
 def deviations(data: Dataset) -> Array:
-    """Standard deviations of the columns; ones of those that do not vary."""
+    """Standard deviations of the columns; 1 for constant ones."""
     constant = data.X.min(axis=0) == data.X.max(axis=0)
     return np.where(constant, 1.0, data.X.std(axis=0))
 
 
 def scaled(data: Dataset) -> Array:
-    """Columns of mean 0 and deviation 1."""
+    """Scale the columns to mean 0 and deviation 1."""
     return np.asarray(preprocess(data.X, ["zscore"]))

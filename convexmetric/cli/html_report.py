@@ -1,4 +1,4 @@
-"""What ``fit`` or ``adapt`` found, on one page that needs nothing else: no network, no other file, pictures inside."""
+"""Reports of ``fit`` and ``adapt`` as one self-contained HTML page, with its pictures inside."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
 from convexmetric.selection.folds import stratified_sample
 from convexmetric.solution import Solution
 
-#: Points of a map, a stratified sample where there are more; columns and comparisons that are named.
+#: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
-#: The share of the largest eigenvalue above which one counts.
+#: Share of the largest eigenvalue above which an eigenvalue counts.
 COUNTS = 1e-6
-#: Letters of a cell that stays in one line, and of all names in a row of a legend.
+#: Characters up to which a cell is not wrapped, and of all names in one row of a legend.
 SHORT, LEGEND_LETTERS = 24, 72
-#: Inches of a row of a legend.
+#: Height of a row of a legend, in inches.
 LEGEND_ROW = 0.18
-#: Inches of a picture; a column of the page is about as wide as that at the size of its text.
+#: Width and height of a picture in inches; the width of a column of the page.
 SIZE = (4.7, 3.5)
-#: Colours that follow the page from light to dark.
+#: Colours that the page replaces by its own, in light and in dark mode.
 INK, PAPER, GRID = "#102030", "#ffffff", "#e5e5e5"
 FOLLOW = {**dict.fromkeys((INK, "#333333", "#000000"), "currentColor"), PAPER: "var(--paper)", GRID: "var(--grid)"}
 INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
@@ -190,7 +190,7 @@ def _metric(fitted: Fitted) -> str:
 
 
 def _spectrum(M: Any) -> str:
-    """The eigenvalues, and how many are above the line from which on they count."""
+    """Picture of the eigenvalues, with the line above which they count."""
     values = np.linalg.eigvalsh(M.toarray() if sp.issparse(M) else M)
     line = COUNTS * max(float(values[-1]), 0.0)
 
@@ -251,7 +251,7 @@ def _in_words(part: WorstPart, fitted: Fitted) -> str:
     labels = labels_of(fitted.data)
     kept = np.arange(len(labels))
     if fitted.method not in KEEP_LONE:
-        # What is learned from leaves out rows without another of their label.
+        # The method has left out rows that are alone in their class: map its row numbers to those of the table.
         _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
         kept = np.flatnonzero(counts[codes] > 1)
     rows = kept[list(part.rows)]
@@ -291,14 +291,14 @@ def _legend_below(ax: Axes) -> None:
         return
     handles, names = ax.get_legend_handles_labels()
     columns = max(1, LEGEND_LETTERS // (max(map(len, names)) + 4))
-    # The axes stay as high as they were.
+    # The figure grows by the legend, so that the axes keep their height.
     figure.set_size_inches(SIZE[0], SIZE[1] + LEGEND_ROW * np.ceil(len(names) / columns))
     legend.remove()
     figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
 
 
 def _figure(draw: Callable[[Axes], object]) -> Figure:
-    """What is drawn on axes of the page's size."""
+    """Draw on the axes of a new figure of the page's size."""
     with matplotlib.rc_context(DRAWN):
         figure = Figure(figsize=SIZE, layout="constrained")
         draw(figure.add_subplot())
@@ -306,7 +306,7 @@ def _figure(draw: Callable[[Axes], object]) -> Figure:
 
 
 def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
-    """A figure of the page: drawn without background, in colours that follow the page."""
+    """Make a figure of the page: SVG without background, in the colours of the page."""
     figure, buffer = _figure(draw), io.StringIO()
     with matplotlib.rc_context(DRAWN):
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
@@ -335,7 +335,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, whose rows stand one below the other on a narrow screen, each cell with its heading."""
+    """Make a table; on a narrow screen its cells stand one below the other, each with its heading."""
     head = "".join(f"<th>{escape(name)}</th>" for name in heading)
     body = "".join(f"<tr>{''.join(map(_cell, heading, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Metrics that ``fit`` saves: which columns of a table they act on, and what becomes of its rows."""
+"""Metrics that ``fit`` saves: reading and writing them, and applying them to the columns of a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from convexmetric.files import all_or_nothing, read_arrays, write_arrays
 
 
 def save_components(path: Path, fitted: Fitted) -> None:
-    """Components that act on the table as it is, with names of columns, settings and bounds."""
+    """Save components that act on the unscaled table, with names of columns, settings and bounds."""
     solution = fitted.solution
     arrays = {
         "components": on_raw_rows(fitted.data, fitted.estimator.components_ / fitted.deviations),
@@ -37,7 +37,7 @@ def save_components(path: Path, fitted: Fitted) -> None:
 
 
 def read_components(path: Path) -> tuple[Array, list[str] | None]:
-    """Components of a saved metric, and the names of the columns on which they act, where the file knows them.
+    """Read the components of a saved metric, and the names of the columns on which they act, None if not stored.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def read_components(path: Path) -> tuple[Array, list[str] | None]:
 
 
 def saved_settings(path: Path, method: str) -> dict[str, Any]:
-    """Settings by which ``fit`` learned a saved metric, if it was by this method."""
+    """Read the settings by which ``fit`` learned a saved metric; empty if it was by another method."""
     if path.suffix.lower() != ".npz":
         return {}
     arrays = read_arrays(path)
@@ -76,7 +76,7 @@ def saved_settings(path: Path, method: str) -> dict[str, Any]:
 
 
 def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool) -> NDArray[np.float64]:
-    """A metric on the columns as an objective sees them: what ``fit`` saved, or anybody's as it is.
+    """Read a metric on the (scaled) columns of a table: converted if ``fit`` saved it, otherwise as it is.
 
     Raises
     ------

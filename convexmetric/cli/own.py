@@ -12,7 +12,7 @@ from convexmetric.problem import MetricProblem
 
 
 def made_by(name: str) -> MetricProblem:
-    """The problem that ``module:factory`` returns; the module may lie in the current folder.
+    """Call ``module:factory`` and return its problem; the module may lie in the current folder.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def made_by(name: str) -> MetricProblem:
             f"{name}: {module_name} has no function {factory_name!r}; name one that returns a MetricProblem"
         )
     try:
-        # Asked before it is called: a TypeError inside it is its own.
+        # Check the signature before the call: a TypeError from inside the function must not look like a wrong call.
         signature(factory).bind()
     except TypeError as error:
         raise InputError(f"{name}: {factory_name}() must work without arguments; {error}") from error

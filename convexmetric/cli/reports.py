@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def solution_record(name: str, solution: Solution) -> dict[str, Any]:
-    """What ``solve --json`` prints; numbers that are not finite become null."""
+    """Record that ``solve --json`` prints; numbers that are not finite become null."""
     return {
         "name": name,
         "status": solution.status,
@@ -42,7 +42,7 @@ def solution_record(name: str, solution: Solution) -> dict[str, Any]:
 
 
 def solution_table(solution: Solution) -> Table:
-    """Bounds to the digit where they part and two more, and how they were reached."""
+    """Table of a solution: bounds to two digits beyond those that agree, and how they were reached."""
     table = facts()
     table.add_row("lower bound", digits(solution.lower_bound, solution.gap, ROUND_FLOOR))
     table.add_row("upper bound", digits(solution.upper_bound, solution.gap, ROUND_CEILING))
@@ -58,7 +58,7 @@ def solution_table(solution: Solution) -> Table:
 
 
 def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
-    """What ``fit --json`` prints; what was not asked for, or could not be had, is null."""
+    """Record that ``fit --json`` prints; what was not asked for, or could not be had, is null."""
     path, scores = fitted.path, fitted.held_out
     return solution_record(file, fitted.solution) | {
         "method": fitted.method,
@@ -92,7 +92,7 @@ def _path_record(path: Validation) -> dict[str, Any]:
 
 
 def paired_record(scores: PairedScores) -> dict[str, Any]:
-    """Scores before and after, and their test; numbers that are not finite become null."""
+    """Record of paired scores and their test; numbers that are not finite become null."""
     return {
         "before": scores.before.tolist(),
         "after": scores.after.tolist(),
@@ -104,7 +104,7 @@ def paired_record(scores: PairedScores) -> dict[str, Any]:
 
 
 def figures_table(result: Tabled) -> Table:
-    """What was tried, or compared: a name, numbers and a remark in every row."""
+    """Table of candidates or of comparisons: a name, numbers and a remark in every row."""
     name, *numbers, remark = result.columns
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(name, overflow="fold")
@@ -117,7 +117,7 @@ def figures_table(result: Tabled) -> Table:
 
 
 def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
-    """What ``explain --json`` prints; what was not measured or is not known is null."""
+    """Record that ``explain --json`` prints; what was not measured or is not known is null."""
     steps, others = (
         [{"solver": step.name, "why": step.why} for step in found] for found in (explanation.steps, explanation.others)
     )
@@ -133,7 +133,7 @@ def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
-    """What ``audit --json`` prints; numbers that are not finite become null."""
+    """Record that ``audit --json`` prints; numbers that are not finite become null."""
     return {
         "name": name,
         "file": file,
@@ -160,7 +160,7 @@ def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
 
 
 def audit_table(verdict: Audit) -> Table:
-    """Objective, certified bound and suboptimality, and what the optimality conditions say."""
+    """Table of an audit: objective, certified bound, suboptimality, and residuals of the optimality conditions."""
     table = facts()
     for name, value in verdict.rows():
         table.add_row(name, value)
@@ -170,7 +170,7 @@ def audit_table(verdict: Audit) -> Table:
 def verdict_record(
     files: Sequence[Path], verdict: Verdict, instance: str | None, deviation: float | None
 ) -> dict[str, Any]:
-    """What ``verify --json`` prints: bounds as rationals in text, null where nothing is proven.
+    """Record that ``verify --json`` prints: bounds as rationals in text, null where nothing is proven.
 
     Decimals are texts rounded outward, so that they are bounds too.
     """
@@ -198,7 +198,7 @@ def verdict_record(
 
 
 def worst_table(verdict: Audit) -> Table:
-    """The parts of the risk that cost most beyond the reference."""
+    """Table of the parts of the risk that cost most beyond the reference."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     beside = verdict.subspace is not None
     table.add_column("costs most beyond the reference" if beside else "costs most", no_wrap=True)
@@ -220,14 +220,14 @@ def facts() -> Table:
 
 
 def digits(bound: float, gap: float, rounding: str) -> str:
-    """``bound`` with two digits beyond those that a relative gap leaves equal, rounded so that it stays a bound."""
+    """Format ``bound`` with two digits beyond those that the relative gap fixes, rounded so that it stays a bound."""
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)
     return f"{context.create_decimal_from_float(bound):g}"
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass of numbers, words and arrays."""
+    """Convert a dataclass of numbers, words and arrays to a dictionary for JSON."""
     plain: dict[str, Any] = {}
     for field in fields(record):
         value = getattr(record, field.name)

@@ -39,12 +39,12 @@ app = typer.Typer(
 
 
 def complete_name(incomplete: str) -> list[str]:
-    """Names of instances that begin so."""
+    """Complete the name of an instance."""
     return [name for name in room("bench").list_problems() if name.startswith(incomplete)]
 
 
 def complete_solver(incomplete: str) -> list[str]:
-    """Names of solvers that begin so."""
+    """Complete the name of a solver."""
     return [name for name in SOLVERS if name.startswith(incomplete)]
 
 
@@ -60,7 +60,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Say what was warned of but a gap, which is said in our own words after the result."""
+    """Print warnings as notes, but those of a gap, for which the command has its own message."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -83,7 +83,7 @@ def interruptible(left: str) -> Iterator[None]:
 
 
 def check_picture_path(path: Path) -> None:
-    """Refuse a path that is no picture's, before anything is computed."""
+    """Refuse a path without the suffix of a picture, before anything is computed."""
     if path.suffix.lower() not in PICTURES:
         raise InputError(
             f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
@@ -92,14 +92,14 @@ def check_picture_path(path: Path) -> None:
 
 
 def check_report_path(path: Path) -> None:
-    """Refuse a path that is no page's, before anything is computed."""
+    """Refuse a path without the suffix of a page, before anything is computed."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is written as .html, not as {path.suffix or 'no suffix'!r}")
     check_writable(path)
 
 
 class _Console(Console):
-    """A console that shows text of strangers as it is: no markup, and no control characters."""
+    """Console that prints untrusted text literally: no markup, and no control characters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)

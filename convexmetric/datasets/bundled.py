@@ -68,18 +68,18 @@ def _dataset(name: str, bunch: Any, classes: tuple[str, ...], description: str, 
 
 
 def beside(where: str, *given: Any, **options: Any) -> Dataset:
-    """What a reader of a room beside the core reads, by the path of its module and its name.
+    """Call a reader of an optional subpackage, given as ``module:function``, and return its data set.
 
     Raises
     ------
     NotInstalledError
-        If this copy of the package has no such room.
+        If this copy of the package lacks that subpackage.
     """
     module, _, reader = where.partition(":")
     return cast(Dataset, getattr(room(module), reader)(*given, **options))
 
 
-#: Printed characters, which are drawn when they are asked for.
+#: Sets of printed characters, which are drawn on demand.
 PRINTED = [f"{how}-{what}" for how in ("rotated", "scaled", "rotated-scaled") for what in ("letters", "digits")]
 
 BUNDLED: dict[str, Callable[[], Dataset]] = {

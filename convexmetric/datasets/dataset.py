@@ -126,6 +126,6 @@ def _feed(digest: Any, label: str, array: NDArray[Any]) -> None:
         raise InputError(f"{label} holds Python objects; convert it to a numeric or string array first.")
     array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     shape = "x".join(map(str, array.shape))
-    # dtype.str has '|' where byte order means nothing and '<' elsewhere: no platform shows in it.
+    # dtype.str begins with '|' where byte order has no meaning and with '<' elsewhere, on every platform.
     digest.update(f"{label}:{array.dtype.newbyteorder('<').str}:{shape};".encode())
     digest.update(array.tobytes())

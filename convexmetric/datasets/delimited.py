@@ -1,4 +1,4 @@
-"""Text of columns: comments, what separates columns, whether the first line names them, and cells as numbers."""
+"""Parse delimited text: comments, delimiter, whether the first line names the columns, and cells as numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from convexmetric.datasets.frames import is_parquet, is_workbook, read_parquet, 
 from convexmetric.errors import InputError
 from convexmetric.files import read_unpacked
 
-#: How files begin that are old workbooks, or packed by zip, xz or Zstandard, or twice.
+#: First bytes of files that are refused: old workbooks, and archives by zip, gzip, bzip2, xz or Zstandard.
 PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
-#: In the order in which they are tried: a comma may also be a decimal mark.
+#: Delimiters in the order in which they are tried; the comma last, as it may be a decimal mark.
 DELIMITERS = ("\t", ";", ",")
-#: Cells without a value, in small letters.
+#: Texts of cells without a value, in lower case.
 MISSING = frozenset(["", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"])
-#: Lines that are looked at to find the delimiter, and whether a column holds numbers.
+#: Number of lines from which the delimiter, and whether a column holds numbers, are determined.
 HEAD = 100
 
 
@@ -36,7 +36,7 @@ class Marks:
     thousands: str = ""
 
     def plain(self, cell: str) -> str:
-        """Write a cell with a decimal point and without groups; empty where it has points that mean nothing here."""
+        """Rewrite a number with a decimal point and without groups; empty where points are not allowed."""
         if self.thousands and self._grouped.fullmatch(cell):
             cell = self._thousands.sub("", cell)
         if self.decimal == ".":
@@ -55,12 +55,12 @@ class Marks:
 PLAIN, DECIMAL_COMMAS = Marks(), Marks(",")
 #: Apostrophes, and blanks of all widths.
 _GAPS = "'\u2019 \xa0\u2009\u202f"
-#: In the order in which they are tried.
+#: Ways to write numbers, in the order in which they are tried.
 _WAYS = (PLAIN, DECIMAL_COMMAS, Marks(".", ","), Marks(",", "."), Marks(".", _GAPS), Marks(",", _GAPS))
 
 
 def ways_to_write(delimiter: str) -> list[Marks]:
-    """Ways to write numbers in a file of such columns, where a comma that separates them is no decimal mark."""
+    """Ways to write numbers in a file with this delimiter: with commas between columns, no decimal commas."""
     return [marks for marks in _WAYS if marks.decimal != delimiter]
 
 
@@ -106,7 +106,7 @@ def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], s
 
 
 def _surplus(rows: list[list[str]], wrong: list[str]) -> str:
-    """Which commas made too many cells: of text, where other rows have less of it, or of numbers."""
+    """Advice for a row of too many cells: commas in text, where other rows have fewer texts, or commas in numbers."""
 
     def words(row: list[str]) -> int:
         return sum(not is_number(cell) for cell in row)
@@ -131,9 +131,9 @@ def _text(path: Path, raw: bytes, encoding: str) -> str:
 
 
 def _without_comments(path: Path, text: str) -> str:
-    """Empty the lines that begin with # and say so; those that divide into as many cells as the others stay.
+    """Blank out comments, lines that begin with #, with a warning; keep those with as many cells as other lines.
 
-    Where the first other line has numbers the # line above it names the columns, if it has as many.
+    The # line above the first other line names the columns, if it has as many cells and that line has numbers.
     """
     if not re.search(r"^#", text, re.MULTILINE):
         return text
@@ -163,7 +163,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def _delimiter(text: str) -> str:
-    """What divides the first lines into equally many cells; if nothing does, what the first line has most of."""
+    """Find the delimiter that divides the first lines into equally many cells; else the most frequent in line 1."""
     head = [line for line in text.split("\n", HEAD)[:HEAD] if line.strip()]
     for delimiter in DELIMITERS:
         widths = {len(row) for row in csv.reader(head, delimiter=delimiter)}
@@ -203,7 +203,7 @@ def _evenly_spaced(values: NDArray[np.float64]) -> bool:
 
 
 def numbers(cells: Sequence[str], marks: Marks = PLAIN) -> NDArray[np.float64]:
-    """Cells as numbers, NaN where one is none that is written so."""
+    """Convert cells to float64; NaN where a cell is not a number in the given notation."""
     if marks is not PLAIN:
         cells = [marks.plain(cell) for cell in cells]
     try:
@@ -213,7 +213,7 @@ def numbers(cells: Sequence[str], marks: Marks = PLAIN) -> NDArray[np.float64]:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a finite number, however it is written."""
+    """Whether a cell is a finite number in any of the notations."""
     return any(np.isfinite(_number(marks.plain(cell))) for marks in _WAYS)
 
 

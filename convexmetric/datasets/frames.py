@@ -14,9 +14,9 @@ from convexmetric.imports import optional
 
 #: Suffixes of the workbooks that openpyxl reads.
 WORKBOOKS = (".xlsx", ".xlsm")
-#: What pandas calls an index without a name.
+#: Prefix of the name that pandas gives an index without one.
 INDEX = "__index_level_"
-#: Most rows of a Parquet file that are decoded at a time, and bytes that a value counts for.
+#: Largest number of rows of a Parquet file decoded at a time, and bytes that are reckoned for a value.
 BATCH, WORD = 1000, 8
 
 
@@ -26,7 +26,7 @@ def is_parquet(raw: bytes) -> bool:
 
 
 def is_workbook(path: Path, raw: bytes) -> bool:
-    """Whether a file is a workbook by its suffix, and packed as such."""
+    """Whether a file is a workbook, by its suffix and the zip signature."""
     return path.suffix.lower() in WORKBOOKS and raw.startswith(b"PK\x03\x04")
 
 
@@ -47,7 +47,7 @@ def read_parquet(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
         about = file.metadata
         check_unpacked(WORD * about.num_rows * about.num_columns, path)
         parts = (about.row_group(g).column(c) for g in range(about.num_row_groups) for c in range(about.num_columns))
-        # A long text may be stored once for many rows: no more of them at a time than fit if all hold the longest.
+        # A long text may be stored once for many rows: decode only as many rows as fit if all hold the longest text.
         longest = max((part.total_uncompressed_size for part in parts if part.physical_type == "BYTE_ARRAY"), default=1)
         count = max(1, min(BATCH, files.MAX_BYTES // max(1, longest)))
         names = ["" if name.startswith(INDEX) else name for name in file.schema_arrow.names]
@@ -83,11 +83,11 @@ def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
         sheet = book.worksheets[0]
         if len(book.worksheets) > 1:
             warnings.warn(f"{path.name} is read from {sheet.title!r}, the first of its sheets", stacklevel=6)
-        # Some programs state a sheet smaller than it is, and the rest would be lost.
+        # Some programs record too small a size of a sheet, with which rows would be lost: ignore it.
         sheet.reset_dimensions()
         rows, cells, width = [], 0, 0
         for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
-            # Rows and cells without a value are not in the file, but are counted: it may say that there are many.
+            # Rows and cells without a value are not stored but count: row numbers in the file may be huge.
             cells += 1 + len(values)
             check_unpacked(WORD * cells, path)
             row = _cells(values)
@@ -101,5 +101,5 @@ def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
 
 
 def _cells(values: Any) -> list[str]:
-    """Values as a CSV file has them, with 0 and 1 for false and true."""
+    """Convert values to the text they have in CSV files, with 0 and 1 for false and true."""
     return ["" if value is None else str(int(value) if isinstance(value, bool) else value).strip() for value in values]

@@ -85,7 +85,7 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
     functions = [(step, _function(step)) for step in steps]
     Z = _matrix(X)
     for step, function in functions:
-        # Overflow is not a warning here but the error below.
+        # Overflow is reported by the error below, not by a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             Z = function(Z)
         if not np.all(np.isfinite(_entries(Z))):
@@ -144,7 +144,7 @@ def _zscore(X: Matrix) -> Matrix:
     # A constant column's mean can be off by a rounding error, and its deviation then not exactly 0.
     constant = (X.min(axis=0) == X.max(axis=0)) | (deviation == 0)
     Z = (X - mean) / np.where(constant, 1.0, deviation)
-    # Dividing by an infinite deviation would give zeros, which look like a result.
+    # Division by an infinite deviation would give zeros, which look like a valid result.
     Z[:, ~np.isfinite(deviation)] = np.nan
     Z[:, constant] = 0.0
     return Z
@@ -157,7 +157,7 @@ def _centre(X: Matrix) -> Matrix:
     largest = np.abs(Z).max(initial=0.0)
     if largest == 0.0:
         return Z
-    # Squares of what is at most one neither overflow nor vanish.
+    # Scaled to entries of at most 1, so that squares do not overflow.
     Z = Z / largest
     return Z / np.sqrt(np.mean(Z**2))
 
@@ -196,7 +196,7 @@ def _unit(X: Matrix) -> Matrix:
         raise InputError(
             f"Step 'unit' needs rows that are not 0, but row {zero[0]} of X{more} is; leave such rows out."
         )
-    # Divided by the largest entry first, so that no square overflows and none that matters vanishes.
+    # Divide rows by their largest entry first, so that squares neither overflow nor underflow where they matter.
     Z = _divide_rows(X, largest)
     return _divide_rows(Z, np.sqrt(_by_row(np.add, Z * Z)))
 

@@ -12,8 +12,8 @@ from convexmetric.datasets.bundled import BUNDLED, beside
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, NotInstalledError
 
-#: Readers of the data folder, which stand in rooms beside the core, by name; what they take after the folder are
-#: options.
+#: Readers of sets in the data folder, ``module:function`` in optional subpackages, by name of the set. They take the
+#: folder, then options.
 FOLDER = {
     "balance-scale": "bench.readers.uci:read_balance_scale",
     "ionosphere": "bench.readers.uci:read_ionosphere",
@@ -31,7 +31,7 @@ FOLDER = {
     "cranfield": "retrieval.cranfield:read_cranfield",
 }
 
-#: Options of the sets that have any.
+#: Options of the readers that take any, by name of the set.
 OPTIONS = {"webkb-cmu": ("words", "min_pages")}
 
 #: Sets that scikit-learn downloads from OpenML where the folder does not have them.
@@ -67,7 +67,7 @@ def load(
         Whether balance-scale, ionosphere and isolet may come from OpenML when the folder does not have
         them.
     **options
-        Of webkb-cmu: ``words="page"`` for the words of whole pages instead of those of the text, ``"html"`` or
+        Options of webkb-cmu: ``words="page"`` for the words of whole pages instead of those of the text, ``"html"`` or
         ``"header"`` for a part of them, and then ``min_pages`` (10), the number of pages that must have a word.
 
     Returns
@@ -111,7 +111,7 @@ def load(
     except ConvexMetricError as error:
         raise InputError(f"Data set {name!r}: {error}") from error
     except Exception as error:
-        # A damaged file makes a reader fail anywhere.
+        # On a damaged file a reader may raise any exception.
         raise InputError(
             f"Data set {name!r}: a file of it in {folder} is damaged ({type(error).__name__}: {error}); "
             "replace it by a fresh copy."

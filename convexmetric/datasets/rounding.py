@@ -1,4 +1,4 @@
-r"""Directions of a table that are known only to the rounding of its numbers, and what is left without them.
+r"""Remove directions of a table in which only the rounding of its numbers varies.
 
 Column :math:`j` is printed with a last digit worth :math:`u_j` and has the deviation :math:`\sigma_j`. In columns
 divided by their deviations rounding is noise of deviation :math:`r_j = u_j / (\sqrt{12}\, \sigma_j)`, and at least
@@ -22,17 +22,17 @@ from scipy.sparse.csgraph import connected_components
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import InputError
 
-#: Least rounding that is assumed, in deviations of the column.
+#: Smallest rounding error that is assumed, in standard deviations of the column.
 FLOOR = 1e-6
-#: Columns with fewer steps to a deviation than this are counts or codes, not measurements that were rounded.
+#: Columns with fewer units of the last digit per standard deviation are counts or codes, not rounded measurements.
 STEPS = 30
-#: Spread of a direction that may be rounding, in deviations of what rounding makes of it.
+#: Largest spread of a direction that may be rounding, in standard deviations of the rounding error along it.
 SLACK = 2.0
-#: Digits after the point beyond which a column is taken as exact to the floor.
+#: Digits after the point beyond which a column is taken as exact, with the rounding FLOOR.
 DIGITS = 12
-#: Least part of a column in a direction that is worth its name, where directions have length 1.
+#: Entries of the projection on the flat directions above this link two columns into a group.
 PART = 0.01
-#: Columns of a group that are named, and groups.
+#: Largest number of columns of a group, and of groups, that the warning names.
 NAMED, GROUPS = 6, 3
 
 
@@ -91,7 +91,7 @@ def on_raw_rows(data: Dataset, components: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _rounding(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deviation of the rounding of each column: of an even spread over a unit of its last digit, 0 where exact."""
+    """Standard deviation of each column's rounding error, uniform over a unit of its last digit; 0 where exact."""
     unit, unknown = np.zeros(X.shape[1]), np.arange(X.shape[1])
     for digits in range(DIGITS + 1):
         with np.errstate(over="ignore"):
@@ -112,7 +112,7 @@ def _flat_directions(Z: NDArray[np.float64], rounding: NDArray[np.float64]) -> N
 
 
 def _groups(flat: NDArray[np.float64]) -> list[NDArray[np.intp]]:
-    """Columns that are combinations of each other, group by group."""
+    """Group the columns that are linear combinations of each other."""
     shared = np.abs(flat @ flat.T) > PART
     group = connected_components(csr_array(shared), directed=False)[1]
     return [found for found in (np.flatnonzero(group == g) for g in range(group.max() + 1)) if found.size > 1]

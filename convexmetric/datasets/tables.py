@@ -1,4 +1,4 @@
-"""Labelled tables of one's own: files of columns, as spreadsheets, pandas and R write them."""
+"""Read labelled tables from files of columns, as spreadsheets, pandas and R write them."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from convexmetric.datasets.delimited import (
 )
 from convexmetric.errors import InputError
 
-#: What pandas calls a column without a name.
+#: Prefix of the name that pandas gives a column without one.
 UNNAMED = "Unnamed: "
-#: Names of columns that tell rows apart, in small letters.
+#: Names of columns that identify rows, in lower case.
 ROW_NAMES = frozenset(["id", "index"])
-#: More classes than this are looked at: are they classes at all, or values of a measurement?
+#: Number of classes above which labels are checked for being values of a measurement.
 FEW_CLASSES = 10
-#: Rows that a class of a measurement would need on average: of whole numbers, which may be codes, and of others.
+#: Rows per class below which numeric labels are refused as measurements: of whole numbers, which may be codes; others.
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
-#: Rows from which on a different whole number in each looks like an identifier.
+#: Number of rows from which on a column of distinct whole numbers looks like an identifier.
 MANY_ROWS = 20
-#: Integers beyond this are not all floats.
+#: Integers beyond this are not all representable as floats.
 LARGEST_INTEGER = 2**53
 
 
@@ -75,7 +75,7 @@ def read_csv(
     drop_missing : bool
         Leave out rows with a missing value instead of refusing the table.
     encoding : str
-        Of the text, such as ``"latin-1"`` or ``"utf-16"``.
+        Encoding of the text, such as ``"latin-1"`` or ``"utf-16"``.
 
     Returns
     -------
@@ -164,14 +164,14 @@ def read_table(
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells by column, without blanks around them, and the line on which each row ends."""
+    """A table as text: cells by column, stripped, and the line on which each row ends."""
 
     path: Path
     names: list[str]
     cells: list[tuple[str, ...]]
     lines: list[int]
     delimiter: str
-    #: Whether the first line was taken for data, though nobody said so.
+    #: Whether the first line was taken for data by a guess and not by ``header=False``.
     assumed: bool
 
     def number(self, column: str | int) -> int:
@@ -199,11 +199,11 @@ class _Table:
         return f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, self.names))}"
 
     def shown(self, c: int) -> str:
-        """How messages call a column."""
+        """Name of a column for messages."""
         return repr(self.names[c]) if self.names[c] else f"{c} (without a name)"
 
     def kept(self, drop: Sequence[str | int], *others: int) -> list[int]:
-        """Columns that are not to be left out, have values, and do not number the rows."""
+        """Columns to keep: not to be dropped, not empty, and not a numbering of the rows."""
         if isinstance(drop, str):
             raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
         dropped = {*others, *map(self.number, drop), *self.empty()}
@@ -212,11 +212,11 @@ class _Table:
         return [c for c in range(len(self.names)) if c not in dropped]
 
     def extras(self, columns: list[int]) -> dict[str, Any]:
-        """Names of columns, and lines of rows."""
+        """Extras of the data set: names of the columns, and the lines of the rows."""
         return {"columns": tuple(self.names[c] for c in columns), "lines": np.array(self.lines)}
 
     def check_names(self, dropped: set[int]) -> None:
-        """Refuse two columns of one name, of which one would be taken for the other."""
+        """Refuse two columns of the same name."""
         kept = [name for c, name in enumerate(self.names) if c not in dropped]
         for name in kept:
             if kept.count(name) > 1:
@@ -226,11 +226,11 @@ class _Table:
                 )
 
     def empty(self) -> set[int]:
-        """Columns without name and values, such as delimiters at the ends of lines make."""
+        """Columns without a name and without values, as delimiters at the ends of lines make them."""
         return {c for c, name in enumerate(self.names) if not name and not any(self.cells[c])}
 
     def row_numbers(self, dropped: set[int]) -> set[int]:
-        """Columns without a name that number the rows; says so."""
+        """Columns without a name that number the rows; warns of them."""
         unnamed = (
             c for c, name in enumerate(self.names) if c not in dropped and (not name or name.startswith(UNNAMED))
         )
@@ -240,7 +240,7 @@ class _Table:
         return found
 
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
-        """The rows that have all values; without ``drop_missing`` it must be all."""
+        """Rows without a missing value; an error names a missing one unless ``drop_missing``."""
         lacking = np.array([[cell.lower() in MISSING for cell in self.cells[c]] for c in columns])
         rows: NDArray[np.bool_] = np.asarray(lacking.any(axis=0))
         if not rows.any():
@@ -261,7 +261,7 @@ class _Table:
         return _Table(self.path, self.names, cells, [self.lines[row] for row in kept], self.delimiter, self.assumed)
 
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
-        """Columns as numbers, all written in the same way."""
+        """Convert columns to numbers, all in the same notation."""
         for marks in ways_to_write(self.delimiter):
             found = []
             for c in columns:
@@ -281,7 +281,7 @@ class _Table:
         raise self._no_numbers(columns)
 
     def _no_numbers(self, columns: list[int]) -> InputError:
-        """What is wrong with columns that cannot be read as numbers."""
+        """Make the error for columns that cannot be read as numbers."""
         for c in columns:
             row = next((row for row, cell in enumerate(self.cells[c]) if not is_number(cell)), None)
             if row is not None:
@@ -324,7 +324,7 @@ class _Table:
                     )
 
     def warn_of_counts(self, columns: list[int], X: NDArray[np.float64]) -> None:
-        """A column that numbers the rows says nothing of what is in them."""
+        """Warn of columns that seem to number or identify the rows."""
         for c, column in zip(columns, X.T, strict=True):
             named = self.names[c].lower() in ROW_NAMES and _tell_rows_apart(column)
             if named or (len(column) > 2 and bool(np.all(np.diff(np.sort(column)) == 1.0))):
@@ -342,7 +342,7 @@ class _Table:
 def _named(
     path: Path, read: tuple[list[tuple[int, list[str]]], str, bool | None], header: bool | None, label: str | int
 ) -> _Table:
-    """The table, with names from its first line or with numbers for names."""
+    """Make the table, with names of columns from its first line, or numbers for names."""
     rows, delimiter, known = read
     header = header if known is None else known
     first, n = rows[0][1], len(rows[0][1])
@@ -363,7 +363,7 @@ def _named(
 
 
 def _stem(path: Path) -> str:
-    """Name of a file without what it is packed by, and without its format."""
+    """Name of a file without the suffixes of compression and format."""
     return Path(path.stem).stem if path.suffix.lower() in (".gz", ".bz2") else path.stem
 
 
@@ -399,5 +399,5 @@ def _amount(rows: NDArray[np.bool_]) -> str:
 
 
 def _warn(message: str, level: int = 4) -> None:
-    # The line that called read_csv or read_table, from a method of the table that they call.
+    # The stack level is that of the caller of read_csv or read_table.
     warnings.warn(message, stacklevel=level)

@@ -1,4 +1,4 @@
-"""What all estimators share: how they solve and what they learned, in the words of scikit-learn."""
+"""Base classes of the estimators: solving, fitted attributes and validation, by the conventions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "has_class_mate
 
 
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Solves a problem and keeps the proof.
+    """Base of all estimators: solves a convex problem and keeps the certificate of its optimum.
 
     Ctrl-C ends ``fit`` with a ``KeyboardInterrupt``, so that it ends a cross-validation or a grid search as well. The
     estimator itself is fitted all the same, with the best certified metric so far, if there was one.
@@ -54,11 +54,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         more than 10,000 features.
     """
 
-    #: What makes the metric grow.
+    #: Advice for a metric that is zero: the parameter that makes it grow.
     _stronger: ClassVar[str] = "raise C"
     #: Absolute gap at which to stop as well, in units of the objective.
     _atol: ClassVar[float] = 0.0
-    #: What an input without labels may have been meant for.
+    #: Added to the error for points without labels: the shape of the tuples that may have been meant.
     _otherwise: ClassVar[str] = ""
 
     solver: Any
@@ -66,33 +66,33 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     max_iter: int | None
     max_seconds: float | None
     progress: bool | int
-    #: Estimators that can be evaluated elsewhere have it as a parameter.
+    #: Engine that evaluates the risk; a parameter of the estimators that support one.
     backend: Any = None
-    #: Rows of ``components_``: None, a number, or "rank". Not of estimators in which it means something else.
+    #: Rows of ``components_``: None, a number, or "rank"; :attr:`_asked_components` says where it means something else.
     n_components: Any = None
 
     def __getstate__(self) -> Any:
-        """Drop what cannot go to a file: of a live backend the address of a cluster stays, of an executor nothing."""
+        """State for pickling: a Dask client becomes the address of its scheduler, and an executor is dropped."""
         state = dict(super().__getstate__())
         if state.get("backend") is not None:
             state["backend"] = room("shards.backends").picklable(self.backend)
         return state
 
     def __sklearn_clone__(self) -> Any:
-        """A clone on the same backend, which is live and cannot be copied."""
+        """Clone the estimator, sharing its backend: a live client or executor cannot be copied."""
         other = super(CertifiedEstimator, copy(self)).__sklearn_clone__()
         if "backend" in vars(self):
             other.backend = self.backend
         return other
 
     def _begin(self) -> np.random.Generator:
-        """At the start of every ``fit``: its clock, and what its draws come from."""
+        """Begin a ``fit``: start its clock, and make the random generator of its draws."""
         check_seconds(self.max_seconds, "max_seconds")
         self._clock = Clock(self.max_seconds)
         return generator(self.random_state)
 
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
-        """Solve, and set everything that is learned."""
+        """Solve the problem, and set the attributes of the fitted estimator."""
         rows = self._rows(problem)
         self.solution_ = solve(
             problem,
@@ -118,7 +118,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         warnings.warn("the solve ended before it found a metric: distances are Euclidean", stacklevel=4)
 
     def _rows(self, problem: MetricProblem) -> int | None:
-        """Rows of ``components_``, known before the solve; None for the numerical rank."""
+        """Number of rows of ``components_``, known before the solve; None for the numerical rank of the metric."""
         asked, most = self._asked_components, self._full_width(problem)
         if isinstance(asked, str) and asked == "rank":
             return None
@@ -131,7 +131,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     def _asked_components(self) -> Any:
-        """``n_components``, where it is the number of rows."""
+        """Number of rows of ``components_`` asked for: ``n_components``, unless a subclass uses it otherwise."""
         return self.n_components
 
     def _full_width(self, problem: MetricProblem) -> int:
@@ -139,11 +139,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return problem.cone.d
 
     def _part_weights(self, sample_weight: Any, count: int, part: str) -> Array | None:
-        """Checked weights, one a part; None for none."""
+        """Check ``sample_weight``, one weight for each part of the risk; None where no weights are given."""
         return checked_part_weights(sample_weight, count, "sample_weight", part)
 
     def _with_class_mates(self, points: Any, y: Any, sample_weight: Any) -> tuple[Any, np.ndarray, Array | None]:
-        """Points, labels and weights of those that share their label with another one; the others are warned of."""
+        """Select points whose label another point has, with labels and weights; warn of the points left out."""
         labels = self._labels(points, y)
         weights = self._part_weights(sample_weight, len(labels), "point")
         kept = has_class_mate(labels, warn=True)
@@ -152,7 +152,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return points[np.flatnonzero(kept)], labels[kept], None if weights is None else weights[kept]
 
     def _finished(self) -> Self:
-        """The estimator, at the end of every ``fit``: a Ctrl-C that ended its solve goes on, to end other fits too."""
+        """End a ``fit``: return the estimator, or raise ``KeyboardInterrupt`` if Ctrl-C ended the solve."""
         self.solution_.pass_on_interrupt()
         return self
 
@@ -174,7 +174,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
     def _labels(self, X: Any, y: Any) -> np.ndarray:
-        """Labels, one a point."""
+        """Check labels, one a point."""
         if y is None:
             raise InputError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: "
@@ -189,7 +189,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return labels
 
     def _scored_labels(self, X: Any, y: Any) -> np.ndarray:
-        """Labels, one a point, with something to tell apart."""
+        """Check labels, one a point, of at least two classes."""
         labels = self._labels(X, y)
         if np.unique(labels).size < 2:
             raise InputError(
@@ -205,14 +205,14 @@ class MetricEstimator(CertifiedEstimator):
     Attributes
     ----------
     embedding_ : Embedding or None
-        What gives points the coordinates on which ``components_`` act, under a kernel; None where these are features.
+        Map from points to the coordinates on which ``components_`` act, under a kernel; None where these are features.
     n_features_in_ : int
         Number of features, d.
     feature_names_in_ : (d,) array of str
         Names of the features, if ``fit`` was given a frame with names.
     """
 
-    #: The parameter that weighs the data against the regularizer, where there is one to choose.
+    #: Name of the parameter that weighs the data against the regularizer; empty where there is none to choose.
     weight: ClassVar[str | None] = None
 
     preprocessor: Any
@@ -237,12 +237,12 @@ class MetricEstimator(CertifiedEstimator):
         return self.stated(X, y)[0]
 
     def stated(self, X: Any, y: Any = None) -> tuple[MetricProblem, Embedding | None]:
-        """:meth:`problem`, and what gives points the coordinates on which its metric acts."""
+        """Return :meth:`problem` and the map from points to coordinates on which its metric acts, None for features."""
         other = clone(self)
         return other._stated(X, y, generator(other.random_state))
 
     def weights(self, problem: MetricProblem) -> Sequence[float]:
-        """Values of the parameter :attr:`weight` to try on a problem, from the simplest metric on."""
+        """Values of the parameter :attr:`weight` to try on a problem, from the strongest regularization on."""
         raise NotImplementedError
 
     def _stated(
@@ -281,9 +281,9 @@ class MetricEstimator(CertifiedEstimator):
         return LearnedDistance(self.components_.copy(), self.embedding_)
 
     def get_operator(self) -> SimilarityOperator:
-        """What was learned as an operator, which can be saved and loaded without pickle.
+        """Return the learned map as a :class:`~convexmetric.SimilarityOperator`, saved and loaded without pickle.
 
-        Of sparse ``components_`` it has the rows that are not zero, as an array.
+        Sparse ``components_`` become a dense array of the rows that are not zero.
         """
         check_is_fitted(self)
         L = self.components_
@@ -294,14 +294,14 @@ class MetricEstimator(CertifiedEstimator):
         self.embedding_ = embedding
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """What the metric makes of the points that share their label with another one, and their labels."""
+        """Transform the points whose label another point has; returns images and labels."""
         images = self._transformed(X)
         labels = self._scored_labels(images, y)
         kept = np.flatnonzero(has_class_mate(labels))
         return images[kept], labels[kept]
 
     def _transformed(self, X: Any) -> Array:
-        """What :meth:`transform` gives before ``set_output`` makes a frame of it."""
+        """Images of points as an array, before ``set_output`` turns them into a frame."""
         check_is_fitted(self)
         return self._images(self._points(X))
 
@@ -311,7 +311,7 @@ class MetricEstimator(CertifiedEstimator):
         return SimilarityOperator(self.components_, self.embedding_).transform(points)
 
     def _points(self, X: Any, *, reset: bool = False) -> Any:
-        """Points in rows, by value or by index."""
+        """Resolve points, given by value or by index, to points in rows."""
         if self.preprocessor is not None and dimensions(X) == 1:
             X = look_up(np.asarray(X), self.preprocessor)
         sparse = ["csr"] if self.__sklearn_tags__().input_tags.sparse else False
@@ -320,13 +320,13 @@ class MetricEstimator(CertifiedEstimator):
         )
 
     def _tuples(self, tuples: Any, size: int, *, reset: bool = False) -> tuple[Any, np.ndarray]:
-        """Different points of tuples, and their rows."""
+        """Resolve tuples to their distinct points, and to the row numbers of these."""
         if not reset:
             check_is_fitted(self)
         points, rows = points_and_rows(tuples, size, self.preprocessor)
         if reset:
             return self._points(points, reset=True), rows
-        # Points of tuples have no names of features that could be compared.
+        # Tuples of points carry no feature names to compare.
         points = check_array(points, accept_sparse="csr", dtype=np.float64)
         if points.shape[1] != self.n_features_in_:
             raise InputError(
@@ -340,7 +340,7 @@ class MetricEstimator(CertifiedEstimator):
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """A generator from what scikit-learn calls a random state, or from a generator.
+    """Make a NumPy generator from a ``random_state`` as scikit-learn has it, or pass a generator on.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
-    """Which points share their label with another one; those that do not have no relevant point.
+    """Boolean mask of the points whose label another point has; the others have no relevant point.
 
     Raises
     ------
@@ -374,12 +374,12 @@ def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
 
 
 def dense(points: Any) -> Any:
-    """Points as an array."""
+    """Convert points to a dense array."""
     return points.toarray() if sp.issparse(points) else points
 
 
 def components_of(solution: Solution, rows: int | None) -> Any:
-    """L of ``rows`` leading directions, or of as many as the metric has rank and at least one; see ``components_``."""
+    """L, ``(rows, d)``: leading eigenvectors times roots of eigenvalues; ``rows=None`` for the rank, at least 1."""
     problem = solution.problem
     if problem.weighs_features:
         w = np.maximum(solution.w, 0.0)
@@ -391,7 +391,7 @@ def components_of(solution: Solution, rows: int | None) -> Any:
         return L if problem.sparse_metrics else L.toarray()
     factor = solution.components
     _, sizes, directions = np.linalg.svd(factor, full_matrices=False)
-    # An eigenvector has two signs: its largest entry is to be positive.
+    # The sign of an eigenvector is arbitrary: make its largest entry positive.
     largest = directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)]
     L = np.copysign(sizes, largest)[:, None] * directions
     missing = max(1, len(L)) if rows is None else rows
@@ -399,7 +399,7 @@ def components_of(solution: Solution, rows: int | None) -> Any:
 
 
 def _seeded(solver: Any, rng: np.random.Generator) -> Any:
-    """A stochastic solver without a random state of its own draws from that of the estimator."""
+    """Give a stochastic solver without a random state the generator of the estimator."""
     if isinstance(solver, str) and solver in SOLVERS:
         solver = SOLVERS[solver]()
     if isinstance(solver, Solver) and is_dataclass(solver) and getattr(solver, "random_state", rng) is None:

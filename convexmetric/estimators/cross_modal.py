@@ -39,7 +39,7 @@ class CrossModalMetric(CertifiedEstimator):
     beta : float
         Weight of the graphs; 0 leaves them out.
     n_clusters : int, "mean-shift" or None
-        Clusters of relevant objects that stand for them, as many as mean shift finds; None for all objects.
+        Number of clusters of relevant objects, whose centroids are ranked; ``"mean-shift"`` finds it, None ranks all.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     n_far_clusters : int, optional
@@ -50,7 +50,7 @@ class CrossModalMetric(CertifiedEstimator):
     solver, tol, max_iter, max_seconds, progress
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
-        Of k-means, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for k-means and stochastic solvers. A fixed seed by default, so fits repeat; None draws anew.
 
     Attributes
     ----------
@@ -161,11 +161,11 @@ class CrossModalMetric(CertifiedEstimator):
         return np.hstack(self._both(X))
 
     def transform_x(self, X: ArrayLike) -> Array:
-        """``(m, c)`` images ``U^T x``."""
+        """Transform objects of the first modality: ``U^T x``, ``(m, c)``."""
         return self._image(X, "X")
 
     def transform_y(self, Y: ArrayLike) -> Array:
-        """``(n, c)`` images ``V^T y``."""
+        """Transform objects of the second modality: ``V^T y``, ``(n, c)``."""
         return self._image(Y, "Y")
 
     def distances(self, X: ArrayLike, Y: ArrayLike) -> Array:
@@ -175,7 +175,7 @@ class CrossModalMetric(CertifiedEstimator):
     def rank(self, X: ArrayLike, Y: ArrayLike, *, k: int | None = None) -> NDArray[np.int64]:
         """Rows of Y, nearest first, for every row of X: ``(m, n)``, or the first k of them.
 
-        Of rows at the same distance the smaller number comes first.
+        Ties in distance go to the smaller row number.
 
         Raises
         ------

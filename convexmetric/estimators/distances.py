@@ -14,7 +14,7 @@ from convexmetric.features import Embedding
 
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:
-    """``||L u - L v||``, for whatever takes a metric as a callable, such as ``KNeighborsClassifier(metric=...)``.
+    """Distance ``||L u - L v||`` as a callable, as ``KNeighborsClassifier(metric=...)`` takes it.
 
     It keeps its numbers when the estimator it came from is fitted again, and can be pickled.
 
@@ -23,7 +23,7 @@ class LearnedDistance:
     components : (rank, d) array
         L.
     embedding : Embedding or None
-        What gives points the coordinates on which L acts; None where these are their features.
+        Map from points to the coordinates on which L acts; None where these are the features.
     """
 
     components: Array = field(repr=False)

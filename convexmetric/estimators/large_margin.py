@@ -15,14 +15,14 @@ from convexmetric.problem import MetricProblem
 
 
 class NeighborEstimator(MetricEstimator):
-    """A metric that is learned for the classification of a point by its nearest neighbours."""
+    """Base of metrics learned for k-nearest-neighbour classification, which is what :meth:`score` measures."""
 
     n_neighbors: int
 
     def score(self, X: Any, y: Any = None) -> float:
         """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
 
-        Under the learned metric; points whose label no other has are left out.
+        Distances are learned ones; points whose label no other has are left out.
 
         Parameters
         ----------
@@ -70,9 +70,9 @@ class LargeMargin(NeighborEstimator):
     progress : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     preprocessor : (n, d) array or callable, optional
-        What indices point into.
+        Points that indices refer to.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all features, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
@@ -168,7 +168,7 @@ class LargeMargin(NeighborEstimator):
         return problem, None
 
     def _full_width(self, problem: MetricProblem) -> int:
-        """Also those features that never vary, and are left out of the problem."""
+        """Number of features, those included that never vary and are left out of the problem."""
         return int(self.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:
@@ -177,5 +177,5 @@ class LargeMargin(NeighborEstimator):
         return tags
 
 
-#: The same by the name that the field has for it.
+#: Another name of ``LargeMargin``, the usual one in the literature.
 LMNN = LargeMargin

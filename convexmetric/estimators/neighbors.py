@@ -39,19 +39,19 @@ from convexmetric.selection.folds import NestedFolds, Rows, dealt, distinct_rows
 from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.selection.rows import discriminant_scores, factor_of, row_scores
 
-#: What is tried, from the strongest prior on.
+#: Scales, and strengths from the strongest prior on, that are tried by default.
 SCALES, STRENGTHS = (0.3, 1.0, 3.0), (10.0, 1.0, 0.1)
-#: Euclidean distance as a scale and a strength: the optimum is the prior to the last digits.
+#: Scale and strength that stand for Euclidean distance: the prior is so strong that it is the optimum to rounding.
 EUCLIDEAN = 1.0, 1e12
-#: Certified relative gaps of the solves that choose, and of those that score what was chosen.
+#: Certified relative gaps of the solves that choose a candidate, and of those that score the choice.
 CHOICE_TOL, SCORE_TOL = 0.2, 1e-2
-#: Objectives below this are zero.
+#: Absolute gap at which a solve stops as well: an objective below this counts as zero.
 ZERO = 1e-9
-#: Features beyond which a metric is learned on so many principal components.
+#: Largest number of features; beyond it the metric is learned on as many principal components.
 MOST_FEATURES = 100
 #: Share of a limit on time for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.7
-#: Pairs of points of which the median distance is taken.
+#: Number of random pairs of points from which the median distance is estimated.
 SAMPLED_PAIRS = 10_000
 SCORINGS = ("accuracy", "map")
 
@@ -65,10 +65,11 @@ class NeighborMetric(NeighborEstimator):
         Nearest points of the same label, and of other labels, that make the triplets of a point; also the k of the
         accuracy that chooses, and of :meth:`score`.
     scoring : str
-        What chooses: ``"accuracy"`` of nearest neighbours, or ``"map"``, mean average precision of retrieval by label.
+        Score that chooses: ``"accuracy"`` of nearest neighbours, or ``"map"``, mean average precision of retrieval by
+        label.
     scale, strength : float or sequence of float
-        What to try (the module has the units). A single scale and a single strength are taken as they are, and their
-        metric is kept.
+        Values to try, in the units of the module's formula. A single scale and a single strength are taken as they
+        are, and their metric is kept.
     cv : int
         Folds of the rows, stratified by label; 3 at least where there is a choice.
     max_rows : int
@@ -83,9 +84,9 @@ class NeighborMetric(NeighborEstimator):
     progress : bool
         Show progress on standard error.
     random_state : int, RandomState, Generator or None
-        Of folds and samples; None draws anew.
+        Seed or generator for folds and samples; None draws anew.
     preprocessor : (n, d) array or callable, optional
-        What indices point into.
+        Points that indices refer to.
     n_components : int, "rank" or None
         Rows of ``components_``, as for :class:`LargeMargin`.
 
@@ -94,8 +95,8 @@ class NeighborMetric(NeighborEstimator):
     kept_ : bool
         Whether the metric is a learned one; otherwise it is Euclidean distance times a constant.
     path_ : Validation or None
-        What was tried; None where nothing was to choose, or there was no time. Gaps are those of solves that a limit
-        ended, else 0; a candidate with one above 0.5 is not chosen.
+        Scores of the candidates; None where there was nothing to choose, or no time. Gaps are those of solves that a
+        limit ended, else 0; a candidate with one above 0.5 is not chosen.
     held_out_ : HeldOut or None
         Scores of every row before and after, by metrics that have not seen it.
     reason_ : str
@@ -111,7 +112,7 @@ class NeighborMetric(NeighborEstimator):
     (True, True)
     """
 
-    #: Margins are 1: where the prior keeps them all the optimum is zero, which has no relative gap.
+    #: Where the prior satisfies all margins of 1 the optimum is zero, for which a relative gap is not defined.
     _atol = ZERO
 
     def __init__(
@@ -177,7 +178,7 @@ class NeighborMetric(NeighborEstimator):
         self.held_out_: HeldOut | None = None
         self.reason_ = ""
         best, interrupted = candidates[0], False
-        # First, so that the choice has no time that the last solve needs to begin.
+        # First of all, so that the choice cannot use up the time in which to state the last problem.
         base = _base(points, labels, self.n_neighbors)
         if len(candidates) > 1:
             try:
@@ -203,7 +204,7 @@ class NeighborMetric(NeighborEstimator):
         return _with(_base(points, labels, self.n_neighbors), *candidates[0]), None
 
     def _stay_euclidean(self, points: Array) -> None:
-        """Set the components to the prior, in the features' own directions; of more than are learned on, all."""
+        """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""
         prior = self.solution_.problem.regularizer.base.prior
         assert prior is not None
         if self.n_components is None or len(self.components_) == points.shape[1]:
@@ -216,7 +217,7 @@ class NeighborMetric(NeighborEstimator):
         return points, np.unique(labels, return_inverse=True)[1]
 
     def _candidates(self) -> list[tuple[float, float]]:
-        """Scales and strengths to try, from the simplest metric on for every scale."""
+        """Pairs (scale, strength) to try; strengths of each scale go from the strongest prior on."""
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_rows, "max_rows")
         check_share(self.tol, "tol")
@@ -233,7 +234,7 @@ class NeighborMetric(NeighborEstimator):
     def _chosen(
         self, points: Array, labels: np.ndarray, rng: np.random.Generator, candidates: list[tuple[float, float]]
     ) -> tuple[float, float]:
-        """The best candidate; sets what is known of it."""
+        """Choose the best candidate by held-out rows; sets ``path_``, ``held_out_`` and ``reason_``."""
         clock, begun, seed = self._clock, self._clock.spent, int(rng.integers(2**31))
         kept = stratified_sample(labels, self.max_rows, seed)
         A, y = points[kept], labels[kept]
@@ -282,13 +283,13 @@ class _Folds(NestedFolds):
         self.points, self.labels, self.clock = points, labels, estimator._clock
         self.k, self.by_map = estimator.n_neighbors, estimator.scoring == "map"
         super().__init__(fold, np.zeros((2, len(labels))), candidates)
-        # Without one fold only what was chosen for it is learned.
+        # Learning without a single fold solves only for the candidate chosen for it.
         self.solves -= self.folds * (len(candidates) - 2)
-        #: Scores of discriminant analysis, learned without the rows' fold.
+        #: Scores of rows by linear discriminant analysis, learned without their fold.
         self.discriminant = np.zeros((2, len(labels)))
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
-        """For every scale along the strengths."""
+        """Solve a path over strengths for each scale, without the folds ``out``; yields as the base class says."""
         learn, wanted, tol = self.without(out), list(range(1, len(self.candidates))), CHOICE_TOL
         A, y = self.points[learn], self.labels[learn]
         self.score(0, out, self._scores(self.points, learn, out))
@@ -311,7 +312,7 @@ class _Folds(NestedFolds):
                 yield at, gap, self._scores(self.points @ factor_of(solution).T, learn, out)
 
     def _scores(self, Z: Array, learn: Rows, out: tuple[int, ...]) -> Callable[[Rows], Array]:
-        # Average precision of all candidates only where it decides: sorting takes more than a solve.
+        # Average precision is computed for all candidates only where it chooses: sorting takes longer than a solve.
         retrieval = self.by_map or len(out) == 1
 
         def scores(rows: Rows) -> Array:
@@ -321,12 +322,12 @@ class _Folds(NestedFolds):
         return scores
 
     def best_of_pairs(self) -> tuple[int, Array]:
-        """The candidate for all rows, and the mean scores of all candidates by metrics learned without two folds."""
+        """Choose the candidate for all rows; also returns the mean scores of all, learned without two folds each."""
         scores = self.inner.sum(axis=0) / (self.folds - 1)
         return self.first_best(scores), np.asarray(scores.mean(axis=1))
 
     def first_best(self, scores: Array) -> int:
-        """The best mean; Euclidean distance where that is better by less than a standard error over rows."""
+        """Choose the best mean score, or Euclidean distance if the gain is within one standard error over rows."""
         best = super().first_best(scores)
         gains = scores[best] - scores[0]
         return best if gains.mean() > gains.std() / np.sqrt(gains.size) else 0
@@ -334,7 +335,7 @@ class _Folds(NestedFolds):
     def held_out(self, seconds: float) -> HeldOut:
         """Scores of every row by Euclidean distance, and by the choice for its fold."""
         before, after = (scores[::-1] if self.by_map else scores for scores in self.chosen())
-        # Precision is zero only of rows without another of their label to find.
+        # Average precision is zero only for rows whose label no other row has.
         known = before[1] > 0.0
         accuracy, retrieval = (
             PairedScores(before[at, rows], after[at, rows], 0.0, float(self.discriminant[at, rows].mean()))
@@ -345,7 +346,7 @@ class _Folds(NestedFolds):
 
 
 def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
-    """The problem without a prior, with the lambda of strength 1."""
+    """State the triplet problem without a prior, with the lambda of strength 1."""
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
     projection = (
@@ -356,12 +357,12 @@ def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
 
 
 def _with(base: TripletProblem, scale: float, strength: float) -> TripletProblem:
-    """The problem of a candidate."""
+    """State the problem of a candidate: the base problem with prior ``s I`` and its lambda."""
     return base.with_reg(strength * base.reg).with_prior(_prior(base, scale))
 
 
 def _prior(problem: TripletProblem, scale: float) -> Array:
-    """``s I``, without the features that do not vary: nothing is known of them."""
+    """Prior ``s I``, with zeros for features that do not vary, as nothing is known of them."""
     points = problem.rankings.X
     i, j = np.random.default_rng(0).integers(len(points), size=(2, SAMPLED_PAIRS))
     squared = ((points[i] - points[j]) ** 2).sum(axis=1)

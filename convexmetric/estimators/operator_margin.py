@@ -12,7 +12,7 @@ from convexmetric.features import Embedding
 from convexmetric.papers import PairMarginProblem
 from convexmetric.problem import MetricProblem
 
-#: Points up to which all pairs are taken by default, and pairs that are drawn of more points.
+#: Number of points up to which all pairs are taken by default, and number of pairs drawn beyond it.
 ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 
 
@@ -28,7 +28,7 @@ class OperatorMarginMetric(PairEstimator):
         Pairs drawn from labels; by default all, which are never listed, while there are at most 32 million of them
         (8,000 points), and 200,000 of more: ``print(solution_.problem)`` says which.
     balanced : bool
-        Of labels: similar and dissimilar pairs weigh the same in sum, or are equally likely to be drawn.
+        Whether similar and dissimilar pairs from labels weigh the same in sum, or are equally likely to be drawn.
     reg : float
         lambda; the norm has the weight lambda / sqrt(m).
     margin : float or (float, float)
@@ -46,7 +46,7 @@ class OperatorMarginMetric(PairEstimator):
     solver, tol, max_iter, max_seconds, progress, preprocessor
         As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
-        Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for draws and stochastic solvers. A fixed seed by default, so fits repeat; None draws anew.
     """
 
     _stronger = "lower reg"
@@ -132,11 +132,11 @@ class OperatorMarginMetric(PairEstimator):
         return problem, problem.embedding
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
-        """0.5 to 0.0005, around the 0.005 of all experiments of the paper."""
+        """Values of reg to try: 0.5 to 0.0005, around the paper's 0.005."""
         return (0.5, 0.05, 0.005, 0.0005)
 
     def _count(self, points: int) -> int | None:
-        """Pairs to draw; None for all."""
+        """Number of pairs to draw from labelled points; None for all pairs."""
         return MANY_PAIRS if self.n_pairs is None and points > ALL_PAIRS_UP_TO else self.n_pairs
 
     def __sklearn_tags__(self) -> Any:

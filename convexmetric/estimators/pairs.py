@@ -1,4 +1,4 @@
-"""What estimators of pairs predict: similar or not, by a threshold on the distance."""
+"""Base of estimators learned from pairs: they predict similar or not, by a threshold on the distance."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from convexmetric.evaluation import roc_area
 
 __all__ = ["STRATEGIES", "PairEstimator", "best_threshold"]
 
-#: Of :meth:`PairEstimator.calibrate_threshold`.
+#: Strategies of :meth:`PairEstimator.calibrate_threshold`.
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
 
 class PairEstimator(MetricEstimator):
-    """A metric that is learned from similar and dissimilar pairs.
+    """Base of metrics that are learned from similar and dissimilar pairs.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class PairEstimator(MetricEstimator):
 def best_threshold(
     distances: Array, r: Array, strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
 ) -> float:
-    """See :meth:`PairEstimator.calibrate_threshold`; ``r`` is +1 for similar and -1 for dissimilar pairs."""
+    """Choose a threshold as :meth:`PairEstimator.calibrate_threshold` does; r is +1 for similar, -1 for other pairs."""
     if strategy not in STRATEGIES:
         raise InputError(not_one_of("strategy", STRATEGIES, strategy))
     bounded = strategy in ("max_tpr", "max_tnr")
@@ -129,7 +129,7 @@ def best_threshold(
     if not (_is_number(beta) and beta > 0.0):
         raise InputError(f"beta must be a positive number, got {beta!r}")
     values, place = np.unique(distances, return_inverse=True)
-    # Similar and dissimilar pairs accepted by each threshold, from the one that accepts none.
+    # Counts of similar and of dissimilar pairs that each threshold accepts; the first one accepts none.
     accepted = [np.r_[0, np.cumsum(np.bincount(place.ravel(), r == kind, values.size))] for kind in (1.0, -1.0)]
     similar, dissimilar = (count[-1] for count in accepted)
     tp, fp = accepted
@@ -141,7 +141,7 @@ def best_threshold(
         tpr, tnr = tp / similar, (dissimilar - fp) / dissimilar
         merit, bound = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
         assert min_rate is not None
-        # Of equally good thresholds the one with more room; the other rate is below one.
+        # Ties go to the larger bounded rate, whose weight is below any difference of the rates to maximise.
         merit = np.where(bound >= min_rate, merit + 1e-9 * bound, -1.0)
     middle = values[:-1] + 0.5 * np.diff(values)
     between = np.where(middle < values[1:], middle, values[:-1])

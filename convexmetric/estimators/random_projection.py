@@ -34,7 +34,7 @@ class RandomProjectionMetric(TripletEstimator):
         lambda, the weight of half the squared norm. ``"auto"`` is a hundredth of the lambda from which on all triplets
         violate their margin (:attr:`TripletProblem.reg_max`).
     margin : float
-        By how much farther the negative must be.
+        xi: difference of the squared distances to the negative and to the positive.
     intra, inter : float
         Weights of the mean distance of pairs with positives, and of (minus) that of pairs with negatives.
     diagonal : bool
@@ -47,7 +47,7 @@ class RandomProjectionMetric(TripletEstimator):
     solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
-        Of the projection, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for projection and stochastic solvers. A fixed seed by default: fits repeat; None draws anew.
 
     Attributes
     ----------
@@ -162,9 +162,9 @@ class RandomProjectionMetric(TripletEstimator):
         return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options, weights=weights)), rng)
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
-        """Shares of the lambda from which on all triplets violate their margin (:attr:`TripletProblem.reg_max`).
+        """Values of reg to try: multiples of :attr:`TripletProblem.reg_max`, from which on all margins are violated.
 
-        With the trace, for which that is not known, 10 to 0.001.
+        With the trace, for which ``reg_max`` is not known, 10 to 0.001.
         """
         if not isinstance(problem, TripletProblem) or self.penalty == "trace":
             return (10.0, 1.0, 0.1, 0.01, 0.001)
@@ -172,11 +172,11 @@ class RandomProjectionMetric(TripletEstimator):
 
     @property
     def _asked_components(self) -> Any:
-        """All: ``n_components`` is the number of projected features, which is the most that the metric can have."""
+        """None, for all rows: ``n_components`` is the number of projected features, the largest rank of the metric."""
         return None
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
-        """Points as the problem takes them, and its options."""
+        """Make the projection, sparse points dense where needed, and the options of the problem."""
         n, d = points.shape
         count = self.n_components
         check_count(count, "n_components")
@@ -195,10 +195,10 @@ class RandomProjectionMetric(TripletEstimator):
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
     def _weighed(self, problem: TripletProblem) -> TripletProblem:
-        """With the lambda asked for."""
+        """Copy the problem with the lambda that was asked for; ``"auto"`` is a share of ``reg_max``."""
         if not isinstance(self.reg, str):
             return problem
-        # Zero where no metric gains anything, whatever lambda.
+        # reg_max is zero where the zero metric is optimal for every lambda.
         largest = problem.reg_max
         return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
 

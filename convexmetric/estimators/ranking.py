@@ -46,9 +46,9 @@ class MLR(MetricEstimator):
     progress : bool or int
         Show the bounds as they close.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
     preprocessor : (n, d) array or callable, optional
-        What indices point into.
+        Points that indices refer to.
     kernel : str, callable, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"`` or a function of two point matrices. ``components_`` then act on the
         coordinates that ``embedding_`` gives.
@@ -163,9 +163,9 @@ class MLR(MetricEstimator):
         relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
             For every query the rows of X that are relevant.
         irrelevant : same, optional
-            By default all that are not relevant.
+            For every query the rows that are irrelevant; by default all that are not relevant.
         queries : (n_q, d) array, optional
-            By default the corpus itself.
+            Query points; by default the corpus itself.
         sample_weight : (n_q,) array, optional
             Weights of the queries.
 
@@ -233,7 +233,7 @@ class MLR(MetricEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of the measure over points that rank all the others given, under the learned metric.
 
-        Of points at the same distance the one given first is nearer; points whose label no other has are left out.
+        Ties in distance go to the point given first; points whose label no other has are left out.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class MLR(MetricEstimator):
         return mean_scores(rankings, np.ones(rank), [measure_named(self.measure, self.k)])[0]
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
-        """1 to 1,000: the loss is a mean over queries, so that one scale serves tables of any length."""
+        """Values of C to try, 1 to 1,000: the loss is a mean over queries, so that they suit tables of any length."""
         return (1.0, 10.0, 100.0, 1e3)
 
     def __sklearn_tags__(self) -> Any:

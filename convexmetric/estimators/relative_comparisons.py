@@ -12,7 +12,7 @@ from convexmetric.features import Embedding, KernelValues
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 
-#: Triplets drawn from labels by default: so many a point, and no more than so many in all.
+#: Triplets drawn from labels by default: the number for each point, and the largest number in all.
 TRIPLETS_A_POINT, MOST_TRIPLETS = 20, 200_000
 
 
@@ -38,7 +38,7 @@ class RelativeComparisonMetric(TripletEstimator):
     solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`.
     random_state : int, RandomState, Generator or None
-        Of the draws, and of stochastic solvers. A fixed seed by default, so that fits repeat; None draws anew.
+        Seed or generator for draws and stochastic solvers. A fixed seed by default, so fits repeat; None draws anew.
     """
 
     weight = "C"
@@ -115,11 +115,11 @@ class RelativeComparisonMetric(TripletEstimator):
         return problem, None if self.kernel is None else KernelValues(self.kernel, points)
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
-        """0.1 to 1,000 over the number of triplets: the loss is a sum over them."""
+        """Values of C to try: 0.1 to 1,000, divided by the number of triplets, over which the loss is a sum."""
         return tuple(C / problem.risk.parts for C in (0.1, 1.0, 10.0, 100.0, 1e3))
 
     def _full_width(self, problem: MetricProblem) -> int:
-        """With A no more than it has rows or columns."""
+        """Largest rank of the metric; with ``A``, ``(d, m)``, the smaller one of d and m."""
         width = super()._full_width(problem)
         return width if self.A is None else min(width, int(self.n_features_in_))
 

@@ -1,4 +1,4 @@
-"""What estimators of triplets predict: which of two points is nearer to a third."""
+"""Base of estimators learned from triplets: they predict which of two points is nearer to a third."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from convexmetric.evaluation import listed_squared_distances, squared_distances
 
 __all__ = ["TripletEstimator", "triplet_accuracy"]
 
-#: Points whose distances to all others are held at a time.
+#: Number of points whose distances to all others are held in memory at a time.
 BLOCK = 256
 
 
 class TripletEstimator(MetricEstimator):
-    """A metric that is learned from triplets (i, j, k): i is closer to j than to k."""
+    """Base of metrics that are learned from triplets (i, j, k): i is closer to j than to k."""
 
     _otherwise = "; triplets have shape (n, 3, d), or (n, 3) with a preprocessor"
 
@@ -57,13 +57,13 @@ class TripletEstimator(MetricEstimator):
         return triplet_accuracy(images, self._scored_labels(images, y))
 
     def _listed(self, triplets: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Points and rows of the triplets to learn from."""
+        """Resolve triplets to points and ``(T, 3)`` row numbers; refuses a ``y``."""
         refuse_y(y)
         return self._tuples(triplets, 3, reset=True)
 
 
 def refuse_y(y: Any) -> None:
-    """A triplet says by its order what is near."""
+    """Refuse labels of triplets: the order (i, j, k) already says that j is nearer to i than k."""
     if y is not None:
         raise InputError(
             "y is for labels of points; triplets (i, j, k) say by their order that i is closer to j "

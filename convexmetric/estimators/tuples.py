@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 
-#: What tuples of a size are called.
+#: Names of tuples by their size.
 NAMES = {2: "pairs", 3: "triplets"}
 
 
@@ -27,7 +27,7 @@ def dimensions(X: Any) -> int:
 
 
 def are_tuples(X: Any, preprocessor: Any) -> bool:
-    """Whether an input is tuples: 3-D, or 2-D with a preprocessor."""
+    """Whether X holds tuples of points: a 3-D array, or a 2-D one with a preprocessor."""
     return dimensions(X) == 3 or (dimensions(X) == 2 and preprocessor is not None)
 
 
@@ -43,7 +43,7 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
     size : int
         2 for pairs, 3 for triplets.
     preprocessor : array, sparse matrix, callable or None
-        What indices point into.
+        Points that indices refer to.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def look_up(indices: Any, preprocessor: Any) -> Any:
 
 
 def _apart(points: Any, rows: np.ndarray) -> tuple[Any, np.ndarray]:
-    """A copy of the point for every place of a tuple that repeats an earlier one of that tuple."""
+    """Duplicate points that occur twice within a tuple, so that its places refer to different rows."""
     extra: list[np.ndarray] = []
     rows = rows.copy()
     count = points.shape[0]

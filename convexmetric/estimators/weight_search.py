@@ -38,7 +38,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         :class:`MLR` or :class:`RelativeComparisonMetric`, whose C is chosen, or :class:`RandomProjectionMetric` or
         :class:`OperatorMarginMetric`, whose reg is. :class:`LargeMargin` has no such weight.
     values : sequence of float, optional
-        What to try. By default four or five values, each about ten times the one before or a tenth, as the estimator's
+        Values to try. By default four or five, each about ten times the one before or a tenth, as the estimator's
         ``weights(problem)`` says; a weight that depends on the number of comparisons is scaled with it.
     cv : int
         Folds, stratified by label.
@@ -138,7 +138,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """What the fitted estimator makes of points."""
+        """Transform points with the fitted estimator."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.transform(X))
 
@@ -164,7 +164,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 yield [({score: right}, gap) for right, gap in self._path(name, points, labels, learn, rest, limit)]
 
         with warnings.catch_warnings():
-            # What a fold leaves out the fit does not, or says itself; gaps are in the path.
+            # Warnings of folds are dropped: the fit warns of its own rows, and ``path_`` has the gaps.
             warnings.simplefilter("ignore", UserWarning)
             scores, gaps = validated(found(), len(folds), self.progress, f"choice of {name}")
         index = first_best(scores[score], (gaps <= LARGEST_GAP).all(axis=1))
@@ -185,7 +185,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             yield float(right.mean()), solution.gap
 
     def _values(self, points: Array, labels: np.ndarray, problem: Any = None) -> list[float]:
-        """What to try on these points."""
+        """Values of the weight to try: those given, or those that the estimator proposes for its problem."""
         if self.values is not None:
             if not len(self.values):
                 raise InputError("values is empty; give at least one to try")

@@ -1,4 +1,4 @@
-"""Squared distances between images of points, summed so that ties are ties, and what an operator says of them."""
+"""Squared distances between images of points, summed so that ties are exact, and verdicts at the threshold 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
-#: Rows that stay in the cache while the others pass by.
+#: Rows of one matrix that stay in the processor's cache while the rows of the other one pass by.
 TILE = 16
 
 
@@ -66,7 +66,7 @@ def _fill_listed(begin, end, Z, pairs, found):
 
 
 def _sorted_rows(Z: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, columns in ascending order and numbers of a sparse matrix, compressed by rows."""
+    """CSR arrays ``indptr``, ``indices`` (ascending) and ``data`` of a sparse matrix."""
     rows = sp.csr_array(Z)
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -76,7 +76,7 @@ def _sorted_rows(Z: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @compiled
 def _between(one, i, other, j):
-    """The squared distance of two sparse rows, column by column."""
+    """Squared distance of two sparse rows, summed column by column."""
     start, columns, numbers = one
     begin, places, values = other
     a, a_end, b, b_end = start[i], start[i + 1], begin[j], begin[j + 1]

@@ -28,7 +28,7 @@ from convexmetric.features import Embedding, StorableEmbedding, embedding_from_a
 from convexmetric.files import check_solution_path, read_arrays, write_arrays
 from convexmetric.solution import Solution
 
-#: What the arrays of an embedding are called in a file.
+#: Prefix of the names of an embedding's arrays in a file.
 PREFIX = "embedding."
 
 
@@ -41,7 +41,7 @@ class SimilarityOperator:
         T on coordinates; the metric is ``components.T @ components``. It may have no rows: the operator zero, under
         which everything is similar.
     embedding : Embedding, optional
-        What gives points their coordinates, by ``transform(X) -> (n, d')``; None where these are the features.
+        Map from points to coordinates, by ``transform(X) -> (n, d')``; None where these are the features.
 
     Raises
     ------
@@ -68,7 +68,7 @@ class SimilarityOperator:
 
     @classmethod
     def of(cls, solution: Solution) -> SimilarityOperator:
-        """The operator that a solve found.
+        """Make the operator of a solution: T with ``T* T = M``, the solution's metric.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class SimilarityOperator:
         return cls(solution.components, getattr(solution.problem, "embedding", None))
 
     def coordinates(self, X: Any) -> Any:
-        """``(n, d')`` points as T takes them.
+        """Coordinates of points on which T acts, ``(n, d')``.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class SimilarityOperator:
 
     @property
     def spectral_norm(self) -> float:
-        """``||T||_inf``, by which T stretches at most."""
+        """Spectral norm ``||T||_inf``, the largest factor by which T stretches."""
         return float(np.sqrt(self.singular_values[0])) if self.singular_values.size else 0.0
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -1,4 +1,4 @@
-r"""How well an operator tells similar pairs from others, and what a single example of a class is worth.
+r"""Risks of operators on pairs: errors and hinges, ROC curves, and errors with a single example of each class.
 
 .. math:: \hat R(T, S) = \frac1m \sum_{i=1}^m 1\{ r_i (1 - \|T x_i - T x'_i\|^2) \le 0 \}, \qquad
    \hat R_\psi(T, S) = \frac1m \sum_{i=1}^m \psi\big( r_i (1 - \|T x_i - T x'_i\|^2) \big)
@@ -35,7 +35,7 @@ from convexmetric.evaluation.distances import listed_squared_distances, squared_
 from convexmetric.features import Embedding
 from convexmetric.numerics.compiling import compiled
 
-#: Bytes of distances held at a time.
+#: Bytes of distances that are held in memory at a time.
 BLOCK_BYTES = 32 * 2**20
 
 Margin = float | tuple[float, float]
@@ -63,7 +63,7 @@ def empirical_risk(
     y : (m,) array
         +1 for a similar, -1 for a dissimilar pair.
     margin : float or (similar, dissimilar), optional
-        Of the hinge. By default the share of errors: an undecided pair is one.
+        Margin of the hinge. By default the loss is 0 or 1: an undecided pair is an error.
     balanced : bool
         Whether the mean over similar and the mean over dissimilar pairs weigh one half each, instead of all pairs the
         same.
@@ -108,7 +108,7 @@ def empirical_risk_from_labels(
         Take the mean over so many pairs drawn from the (balanced) oracle instead of all: half of them of each kind if
         balanced.
     random_state : int, numpy.random.Generator or None
-        Of the draws.
+        Seed or generator for the draws.
 
     Returns
     -------
@@ -345,7 +345,7 @@ def single_prototype_error(
         Number of draws. None for the mean over all choices of prototypes, which is computed exactly and without listing
         them: given a point and the prototype of its own class, the prototypes of other classes are independent.
     random_state : int, numpy.random.Generator or None
-        Of the draws.
+        Seed or generator for the draws.
 
     Returns
     -------
@@ -379,8 +379,8 @@ def single_prototype_error(
 
 
 def _expected_prototype_error(Z: Array, starts: np.ndarray, stops: np.ndarray) -> float:
-    """The mean over all choices of one prototype a class; points sorted by class."""
-    # The chance to be right with j other prototypes equally near, 1 / (1 + j), is the integral of t^j over (0, 1):
+    """Mean error over all choices of one prototype for each class; points are sorted by class."""
+    # With j other prototypes equally near the chance to be right, 1 / (1 + j), is the integral of t^j over (0, 1):
     # Gauss-Legendre nodes integrate the product over classes exactly.
     nodes, weights = np.polynomial.legendre.leggauss(stops.size // 2 + 1)
     nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
@@ -427,7 +427,7 @@ def _right(D, first, own, starts, stops, nodes, weights):
                 ties = ties or upto[c] > below[c]
                 product *= (stops[c] - below[c]) / (stops[c] - starts[c])
             if not possible:
-                # All of one class are nearer, and nearer than all that follow.
+                # All points of one other class are nearer: the probability to be right is zero from here on.
                 break
             if ties:
                 product = 0.0
@@ -445,7 +445,7 @@ def _right(D, first, own, starts, stops, nodes, weights):
 
 
 def images(T: Embedding | None, X: Any) -> Array:
-    """``T x`` of all points, or the points themselves.
+    """Transform points by T, or check them and return them as they are where T is None.
 
     Raises
     ------
@@ -461,7 +461,7 @@ def images(T: Embedding | None, X: Any) -> Array:
 
 
 def loss_of(squared: Array, r: Any, gammas: tuple[float, float] | None) -> Array:
-    """0/1 loss, or hinge, of squared distances and signs."""
+    """Loss of pairs by their squared distances and signs: 0/1 without ``gammas``, else the hinge of these margins."""
     t = r * (1.0 - squared)
     if gammas is None:
         return (t <= 0.0).astype(np.float64)
@@ -477,12 +477,12 @@ def _kinds(r: Array) -> list[NDArray[np.bool_]]:
 
 
 def _by_class(Z: Array, codes: np.ndarray) -> tuple[Array, np.ndarray]:
-    """Points sorted by class, and where each class ends."""
+    """Sort points by class; also returns the end of each class."""
     return np.ascontiguousarray(Z[np.argsort(codes, kind="stable")]), np.cumsum(np.bincount(codes))
 
 
 def _blocks(Z: Array, stops: np.ndarray, same: bool) -> Iterator[Array]:
-    """Squared distances of all pairs of one class, or of two classes, each pair once; points sorted by class."""
+    """Yield squared distances of all pairs of one class (``same``) or of two classes, each pair once, in blocks."""
     n = len(Z)
     for start, stop in zip(np.r_[0, stops[:-1]], stops, strict=True):
         end = stop if same else n

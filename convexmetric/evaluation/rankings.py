@@ -1,4 +1,4 @@
-r"""How well a metric retrieves and classifies points it was not trained on.
+r"""Scores of retrieval and classification by a metric, on points it was not trained on.
 
 Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
 query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to
@@ -28,7 +28,7 @@ from convexmetric.errors import InputError
 from convexmetric.measures import Measure, irrelevant_above, measure_named
 from convexmetric.numerics.threads import blas_threads_for
 
-#: Bytes of distances held at a time by the classifier.
+#: Bytes of distances that the classifier holds in memory at a time.
 BLOCK_BYTES = 64 * 2**20
 
 
@@ -39,9 +39,9 @@ class RetrievalScores:
     Attributes
     ----------
     queries : tuple of str
-        Names of the queries; of rows their numbers.
+        Names of the queries, or the numbers of their rows.
     scores : dict of (n_q,) arrays
-        By name of the measure, in the order of the queries.
+        Scores by name of the measure, in the order of the queries.
     """
 
     queries: tuple[str, ...] = field(repr=False)
@@ -91,12 +91,12 @@ def retrieval_scores(
         As for :class:`~convexmetric.RankingProblem`: lists of corpus rows, 0/1 matrices, or a ``Relevance`` (see
         ``Relevance.between`` for labels of queries and corpus).
     k : int or sequence of int
-        For precision and NDCG.
+        Number of places that count for precision and NDCG.
 
     Returns
     -------
     RetrievalScores
-        By name of the measure: ``auc``, ``map``, ``mrr``, ``precision@k``, ``ndcg-paper@k``.
+        Scores by name of the measure: ``auc``, ``map``, ``mrr``, ``precision@k``, ``ndcg-paper@k``.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list
 
 
 def query_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> Array:
-    """``(measures, queries)`` scores, as :func:`mean_scores` averages them."""
+    """Score every query by every measure, ``(measures, queries)``."""
     measures = list(measures)
     scores = np.zeros((len(measures), len(rankings)))
     relevance = rankings.relevance
@@ -223,9 +223,9 @@ def knn_right(
 def nearest_points(
     cone: Cone, metric: Any, corpus: Any, points: Any, k: int
 ) -> Iterator[tuple[slice, NDArray[np.int64], Array]]:
-    """Rows of the k points of a corpus nearest to some points, block by block, with their squared distances.
+    """Find the k points of a corpus nearest to each of some points; yields rows and squared distances in blocks.
 
-    These are without what does not depend on the corpus, a point's own quadratic form.
+    Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus.
     """
     norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * len(corpus)))
     with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
@@ -242,7 +242,7 @@ def _each(k: int | Iterable[int]) -> list[int]:
 
 
 def nearest_columns(D: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k smallest entries of every row by (value, column)."""
+    """Find the columns of the k smallest entries of every row; ties go to the smaller column."""
     if k < D.shape[1]:
         bound = np.partition(D, k - 1, axis=1)[:, k - 1 : k]
         # Everything up to the k-th value is a candidate, equal values included.

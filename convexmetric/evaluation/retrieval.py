@@ -42,7 +42,7 @@ class RetrievalCurve:
     queries : int
         Number of queries with a relevant item.
     standard_error : float
-        Of the mean average precision, over queries; NaN for one query.
+        Standard error of the mean average precision, over queries; NaN for one query.
     """
 
     mean_average_precision: float
@@ -61,7 +61,7 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[flo
     Parameters
     ----------
     distances : (q, n) array
-        From every query to every item, such as those of a cross-modal problem; any numbers that grow with distance.
+        Distances from every query to every item, such as those of a cross-modal problem, or numbers that grow so.
     relevant : (q, n) 0/1 array or sparse matrix
         Which items are relevant to which query.
     levels : sequence of float

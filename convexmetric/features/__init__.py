@@ -1,4 +1,4 @@
-"""What points are described by: coordinates under a kernel, fewer features, a few items that stand for many."""
+"""Features of points: coordinates under a kernel, projections to fewer features, representatives of many items."""
 
 from convexmetric.features.clusters import MEAN_SHIFT, Representatives, all_items, representatives
 from convexmetric.features.embeddings import Embedding, StorableEmbedding, embedding_from_arrays, storable

@@ -1,4 +1,4 @@
-r"""Few items that stand for many: centroids of clusters of a query's relevant items, and of its irrelevant classes.
+r"""Representatives: centroids of clusters of a query's relevant items, and of its irrelevant classes.
 
 Queries that have the same labels share their representatives. Relevant to a query are items that share a label with
 it. They are divided into clusters by k-means or by mean shift, which finds how many there are; the others by their
@@ -20,16 +20,16 @@ from convexmetric.comparisons.label_graphs import sharing
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import openmp_threads_for
 
-#: In place of a number of clusters.
+#: Value of ``n_clusters`` for which mean shift finds the number of clusters.
 MEAN_SHIFT = "mean-shift"
 
-#: Starts of k-means, of which the best is taken.
+#: Number of random starts of k-means, of which the best is taken.
 STARTS = 10
 
 
 @dataclass(frozen=True)
 class Representatives:
-    """Items that queries rank, and which are relevant to whom.
+    """Representatives that queries rank, with their relevance.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Representatives:
     queries : (m',) int array
         Queries that have a relevant and an irrelevant item; the others rank nothing.
     relevance : Relevance
-        Of these queries.
+        Which representatives are relevant and irrelevant to each of these queries.
     """
 
     items: Array
@@ -46,7 +46,7 @@ class Representatives:
 
 
 def all_items(Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_array) -> Representatives:
-    """Every item stands for itself."""
+    """Take every item as its own representative."""
     sets, of = _distinct(labels_x)
     relevant = sharing(sets, labels_y)
     positives = [np.flatnonzero(row) for row in relevant]
@@ -63,7 +63,7 @@ def representatives(
     n_far_clusters: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Representatives:
-    """Centroids (equations 9 to 12 of paper 5).
+    """Cluster relevant items and irrelevant classes; centroids are ranked (equations 9 to 12 of paper 5).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def representatives(
     n_far_clusters : int, optional
         Divide the centroids of irrelevant classes by k-means once more, into so many clusters.
     random_state : int, numpy.random.Generator or None
-        Of k-means.
+        Seed or generator for k-means.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def representatives(
 
 
 def _distinct(labels: sp.csr_array) -> tuple[sp.csr_array, np.ndarray]:
-    """The different sets of labels, and which one every query has."""
+    """Find the distinct sets of labels (rows), and the number of each query's set."""
     rows, of = np.unique(labels.toarray().astype(bool), axis=0, return_inverse=True)
     return sp.csr_array(rows.astype(np.float64)), of.ravel()
 
 
 @dataclass
 class _Items:
-    """Representatives so far; of the same items there is one centroid."""
+    """Representatives collected so far; a set of items that occurs again is not added again."""
 
     Y: Array
     vectors: list[Array] = field(default_factory=list)
@@ -139,7 +139,7 @@ class _Items:
 
 
 def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
-    """Centroids, fewer where points repeat."""
+    """Centroids of k-means, ``(k, d)``; fewer than ``n_clusters`` where there are fewer distinct points."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -151,7 +151,7 @@ def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
 
 
 def _mean_shift(points: Array) -> list[np.ndarray]:
-    """Rows of every cluster."""
+    """Cluster by mean shift; returns the rows of every cluster."""
     from sklearn.cluster import MeanShift, estimate_bandwidth
 
     bandwidth = float(estimate_bandwidth(points)) if len(points) > 1 else 0.0
@@ -167,7 +167,7 @@ def _mean_shift(points: Array) -> list[np.ndarray]:
 def _gathered(
     items: Array, positives: list[np.ndarray], negatives: list[np.ndarray], of: np.ndarray
 ) -> Representatives:
-    """Lists of the sets of labels as lists of the queries that have them."""
+    """Turn the lists of each set of labels into relevance of the queries that have these labels."""
     ranked = np.array([n.size > 0 and f.size > 0 for n, f in zip(positives, negatives, strict=True)])
     queries = np.flatnonzero(ranked[of])
     if not queries.size:
@@ -179,7 +179,7 @@ def _gathered(
 
 
 def _lists(of_sets: list[np.ndarray], of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Storage, start and stop."""
+    """Concatenate lists of sets; returns the storage, and start and stop of each query's list in it."""
     sizes = np.array([rows.size for rows in of_sets])
     stop = np.cumsum(sizes)
     return np.concatenate(of_sets).astype(np.int32), (stop - sizes)[of], stop[of]

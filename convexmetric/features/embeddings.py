@@ -1,4 +1,4 @@
-"""Embeddings: what gives points the coordinates on which an operator acts, and how they are stored.
+"""Embeddings: maps from points to the coordinates on which an operator acts, and how they are stored.
 
 An embedding is any object with ``transform(X)``. One that can be stored also names itself (``stored_as``), says what
 it is made of as arrays of numbers and text (``arrays``), and is made again from these (``from_arrays``). Files name
@@ -19,21 +19,21 @@ from convexmetric.errors import InputError
 
 @runtime_checkable
 class Embedding(Protocol):
-    """Anything that gives points coordinates in a Euclidean space."""
+    """Protocol of maps from points to coordinates in a Euclidean space."""
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """``(n, d')`` coordinates of points in rows."""
+        """Coordinates of points in rows, ``(n, d')``."""
         ...
 
 
 @runtime_checkable
 class StorableEmbedding(Embedding, Protocol):
-    """An embedding that arrays of numbers and text can carry."""
+    """Protocol of embeddings that can be stored as arrays of numbers and text."""
 
     stored_as: ClassVar[str]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What it is made of, none of it a Python object.
+        """Return the state of the embedding as arrays of numbers and text, without Python objects.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class StorableEmbedding(Embedding, Protocol):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> StorableEmbedding:
-        """Undo :meth:`arrays`; the arrays come from a file that anybody may have written.
+        """Make the embedding again from :meth:`arrays`, which come from an untrusted file.
 
         Raises
         ------
@@ -66,7 +66,7 @@ def storable(kind: Kind) -> Kind:
 
 
 def embedding_from_arrays(stored_as: str, arrays: Mapping[str, NDArray[Any]]) -> StorableEmbedding:
-    """The embedding of a registered name.
+    """Make an embedding of a registered name from its arrays.
 
     Raises
     ------

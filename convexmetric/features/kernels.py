@@ -37,13 +37,13 @@ ROUNDING = 2.0 * np.finfo(float).eps
 
 
 def linear(X: Any, Y: Any) -> Array:
-    """``<x, y>``."""
+    """Linear kernel ``<x, y>``."""
     product = X @ Y.T
     return np.asarray(product.toarray() if sp.issparse(product) else product)
 
 
 def rbf(X: Any, Y: Any) -> Array:
-    """``exp(-||x - y||^2 / d)``."""
+    """Gaussian kernel ``exp(-||x - y||^2 / d)``, d the number of features."""
     return np.asarray(np.exp(-scipy.spatial.distance.cdist(_dense(X), _dense(Y), "sqeuclidean") / X.shape[1]))
 
 
@@ -105,11 +105,11 @@ class KernelSpan:
     kernel : str, callable or None
         None where only the kernel matrix of the points is known.
     points : (n, d) array or sparse matrix
-        Whose images span it.
+        Points whose images span it.
     coefficients : (n, r) array
-        Of the basis in these images.
+        Coefficients of the basis vectors in the images of ``points``, a column each.
     coordinates : (n, r) array
-        Of the points; differences within a component are those of :meth:`transform`.
+        Coordinates of ``points``; differences within a component agree with those of :meth:`transform`.
     """
 
     stored_as: ClassVar[str] = "kernel-span"
@@ -144,7 +144,7 @@ class KernelSpan:
                 "all points are the same under the kernel, so that no metric tells them apart; "
                 "change the kernel's parameters, or rescale X"
             )
-        # Eigenvectors have no means but by rounding, which small eigenvalues would blow up beyond all distances.
+        # Means of eigenvectors are rounding errors, which division by small eigenvalues would amplify: remove them.
         roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])
         named = kernel if isinstance(kernel, str) or callable(kernel) else None
         return cls(named, points, np.ascontiguousarray(basis / roots), np.ascontiguousarray(basis * roots))
@@ -172,7 +172,7 @@ class KernelSpan:
         return np.ascontiguousarray(values @ self.coefficients)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Name, points and coefficients, for files.
+        """Return kernel name, points and coefficients as arrays, for files.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class KernelSpan:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> KernelSpan:
-        """The span that :meth:`arrays` named, without the coordinates of its points.
+        """Make the span again from :meth:`arrays`, without the coordinates of its points.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class KernelSpan:
 @storable
 @dataclass(frozen=True)
 class KernelValues:
-    """Points by their kernel values with given ones.
+    """Embedding of points by their kernel values with given points.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ class KernelValues:
         return values
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Name and points, for files.
+        """Return kernel name and points as arrays, for files.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class KernelValues:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> KernelValues:
-        """The kernel values that :meth:`arrays` named.
+        """Make the embedding again from :meth:`arrays`.
 
         Raises
         ------
@@ -276,7 +276,7 @@ def _stored_points(kernel: str, arrays: Mapping[str, np.ndarray]) -> Array:
 
 
 class _Centring:
-    """J: takes the mean off the entries of every connected component of the graph of pairs; of all without pairs."""
+    """Projection J: subtracts the mean over each connected component of the graph of pairs; over all without pairs."""
 
     def __init__(self, n: int, pairs: np.ndarray | None) -> None:
         self.label = np.zeros(n, dtype=np.int64)
@@ -286,5 +286,5 @@ class _Centring:
         self.mean = sp.csr_array((1.0 / np.bincount(self.label)[self.label], (self.label, np.arange(n))))
 
     def columns(self, A: Array) -> Array:
-        """``J A``."""
+        """Apply J to the columns of A: ``J A``."""
         return np.asarray(A - (self.mean @ A)[self.label])

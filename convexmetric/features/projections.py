@@ -33,13 +33,13 @@ DENSE_SVD = 2_000
 @storable
 @dataclass(frozen=True)
 class Projection:
-    """``v = L x``.
+    """Linear map ``v = L x`` to fewer features.
 
     Attributes
     ----------
     L : (r, d) array or sparse matrix
     kind : str
-        How it was made.
+        Kind of projection, as :func:`make_projection` takes it.
     """
 
     stored_as: ClassVar[str] = "projection"
@@ -48,7 +48,7 @@ class Projection:
     kind: str
 
     def transform(self, X: Any) -> Array:
-        """``(n, r)`` points ``L x``, dense.
+        """Project points: ``L x``, ``(n, r)``, dense.
 
         Raises
         ------
@@ -65,11 +65,11 @@ class Projection:
         return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
 
     def components(self, R: Array) -> Array:
-        """``R^(1/2) L``, ``(rank, d)``: distances under R of projected points are ``||R^(1/2) L (x - x')||^2``."""
+        """Factor ``R^(1/2) L``, ``(rank, d)``: distances of projected points are ``||R^(1/2) L (x - x')||^2``."""
         return np.asarray(PSDCone(R.shape[0]).factor(R) @ self.L)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """``L`` and ``kind``, for files; a sparse L in the three arrays of CSR."""
+        """Return ``L`` and ``kind`` as arrays, for files; a sparse L as its three CSR arrays."""
         if not sp.issparse(self.L):
             return {"kind": np.array(self.kind), "L": self.L}
         rows = sp.csr_array(self.L)
@@ -84,7 +84,7 @@ class Projection:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Projection:
-        """The projection that :meth:`arrays` named.
+        """Make the projection again from :meth:`arrays`.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Projection:
         if "L" in arrays:
             return cls(as_points(arrays["L"], "L"), str(arrays["kind"]))
         try:
-            # Nothing is allocated by a number in the file: there are as many rows as indptr has places.
+            # The number of rows comes from the length of indptr: no number in the file sets how much is allocated.
             shape = (arrays["indptr"].size - 1, int(arrays["features"]))
             L = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape, dtype=np.float64)
             L.check_format(full_check=True)
@@ -104,7 +104,7 @@ class Projection:
 
 
 def make_projection(kind: str, X: Any, r: int, *, random_state: int | np.random.Generator | None = None) -> Projection:
-    """A projection of the points of ``X`` to ``r`` features.
+    """Make a projection of the points of ``X`` to ``r`` features.
 
     Parameters
     ----------

@@ -75,9 +75,9 @@ class Factors:
     U : (d_x, c) array
     V : (d_y, c) array
     objective : float
-        Of the paper's problem, at these.
+        The paper's objective at U and V.
     lower_bound : float
-        Certified, on its optimum for every c.
+        Certified bound on the optimum of the paper's problem, for every c.
     tol : float
         Relative gap up to which an objective counts as optimal.
     """
@@ -116,7 +116,7 @@ class CrossModalProblem(MetricProblem):
     X : (m, d_x) array
         Objects of the one modality, in rows: the queries.
     Y : (n, d_y) array
-        Objects of the other: what is retrieved. They need not be coupled to those of X.
+        Objects of the other modality, in rows: what is retrieved. They need not be coupled to those of X.
     labels_x, labels_y : (m,) and (n,) arrays, or (m, L) and (n, L) 0/1 matrices
         A label for every object, or which of L labels each has. Objects that share a label are relevant to each other.
     alpha : float
@@ -130,7 +130,7 @@ class CrossModalProblem(MetricProblem):
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
-        Of k-means.
+        Seed or generator for k-means.
     n_far_clusters : int, optional
         Divide the centroids of irrelevant classes into so many clusters once more.
 
@@ -207,14 +207,14 @@ class CrossModalProblem(MetricProblem):
             "random_state": random_state,
             "n_far_clusters": n_far_clusters,
         }
-        #: What stands for Y, and the queries that rank it.
+        #: Representatives of the rows of Y, and the queries that rank them.
         self.representatives: Representatives = chosen
         dx, dy = self.X.shape[1], self.Y.shape[1]
         queries = np.hstack([self.X, np.zeros((len(self.X), dy))])
         items = np.hstack([np.zeros((len(chosen.items), dx)), chosen.items])
         rankings = Rankings(items, queries, chosen.relevance, PSDCone(dx + dy), chosen.queries)
         self._risk = LogisticRankingRisk(rankings, 0.5)
-        #: B of the graphs.
+        #: B of equation 20, ``(d_x + d_y, d_x + d_y)``; ``<B, W>`` is the graph term g(U, V).
         self.B = graph_matrix(self.X, self.Y, self.labels_x, self.labels_y, n_neighbors)
         self._weigh(alpha, beta)
 
@@ -222,7 +222,7 @@ class CrossModalProblem(MetricProblem):
     def from_relevance(
         cls, X: ArrayLike, Y: ArrayLike, relevance: Any, alpha: float, beta: float, **options: Any
     ) -> CrossModalProblem:
-        """From a 0/1 matrix, dense or sparse, that says which rows of Y are relevant to which of X.
+        """State the problem from a 0/1 matrix, dense or sparse, of which rows of Y are relevant to which of X.
 
         Every object of Y has a label of its own then: it represents itself where it is irrelevant, and has no
         neighbours in the graph inside Y; objects of X are neighbours where something is relevant to both.
@@ -252,13 +252,13 @@ class CrossModalProblem(MetricProblem):
         super().__init__(self._risk, Trace(0.5 * self.alpha), self.beta * self.B if self.beta else None)
 
     def with_weights(self, alpha: float, beta: float) -> CrossModalProblem:
-        """The same problem with other alpha and beta, sharing data, representatives and graphs."""
+        """Copy the problem with another alpha and beta, sharing data, representatives and graphs."""
         other = copy(self)
         other._weigh(alpha, beta)
         return other
 
     def other_direction(self) -> CrossModalProblem:
-        """The problem of queries of Y that retrieve X, with the same arguments."""
+        """Swap the modalities: rows of Y query the rows of X, all else as given."""
         return CrossModalProblem(self.Y, self.X, self.labels_y, self.labels_x, self.alpha, self.beta, **self._options)
 
     @property
@@ -283,7 +283,7 @@ class CrossModalProblem(MetricProblem):
         return np.ascontiguousarray(np.vstack([u, v]).T)
 
     def split(self, factor: Array) -> tuple[Array, Array]:
-        """U and V of a factor ``(c, d_x + d_y)``."""
+        """Split a factor ``(c, d_x + d_y)`` into U and V."""
         dx = self.X.shape[1]
         return factor[:, :dx].T.copy(), factor[:, dx:].T.copy()
 
@@ -296,11 +296,11 @@ class CrossModalProblem(MetricProblem):
         Parameters
         ----------
         solved : Solution or Certificate
-            Of this problem.
+            Solution of this problem.
         c : int, optional
             Columns; by default as many as W has eigenvalues above rounding.
         tol : float
-            For the verdict.
+            Relative gap up to which U and V count as optimal.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class CrossModalProblem(MetricProblem):
         return self.judged(*self.split(factor), certificate.lower_bound, tol=tol)
 
     def judged(self, U: ArrayLike, V: ArrayLike, lower_bound: float, *, tol: float = 1e-5) -> Factors:
-        """Anybody's U and V beside a certified lower bound.
+        """Evaluate the paper's objective at given U and V, beside a certified lower bound.
 
         Raises
         ------

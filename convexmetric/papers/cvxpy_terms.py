@@ -1,4 +1,4 @@
-"""The words in which papers write their programs; all else in them is CVXPY.
+"""Helpers with which papers write their programs in CVXPY.
 
 :func:`given` names a number of the data, and :func:`inner` is the inner product of two metrics.
 """

@@ -104,7 +104,7 @@ class InformationTheoreticProblem(MetricProblem):
         self.u, self.l, self.gamma = checked_weight(u, "u"), checked_weight(l, "l"), checked_weight(gamma, "gamma")
         if kinds.shape != (len(np.asarray(pairs)),) or not np.isin(kinds, (1, -1)).all():
             raise InputError("r must have 1 or -1 for each pair: similar or dissimilar")
-        # A margin is minus the distance of a similar pair, and the distance of a dissimilar one.
+        # Margins: minus the squared distance of a similar pair, plus the squared distance of a dissimilar one.
         signs = np.where(kinds == 1, -1.0, 1.0)
         compared = PairDistances(Checked(points), pairs, signs, cone)
         same = (np.abs(compared.differences(slice(None))).sum(axis=1) == 0.0) & (signs > 0.0)
@@ -127,7 +127,7 @@ class InformationTheoreticProblem(MetricProblem):
         diagonal: bool = False,
         random_state: Any = None,
     ) -> InformationTheoreticProblem:
-        """Random pairs, half of them of one label; u and l are percentiles 5 and 95 of their distances.
+        """Draw pairs at random, half of them of one label; u and l are percentiles 5 and 95 of their distances.
 
         Pairs of the same point, and dissimilar ones at distance zero, are left out.
 

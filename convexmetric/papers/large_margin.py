@@ -23,9 +23,9 @@ problem in other coordinates: triplets with a trace, for all solvers that know t
 differ are left out of K; so is a feature of one value, for diagonal metrics.
 
 Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
-that differ there are pushed away for free, and a certificate would have to say what happens at infinity. Such data are
-refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper takes
-principal components.
+that differ there are pushed away for free, and a certificate would have to bound the objective at infinity. Such data
+are refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper
+takes principal components.
 
 With a prior :math:`M_0`, which the paper does not have, the objective has
 
@@ -193,7 +193,7 @@ class LargeMarginProblem(MetricProblem):
         return towards(SquaredFrobenius(self.reg * self.weight_of_targets), self.prior, cone)
 
     def with_reg(self, reg: float) -> MetricProblem:
-        """The same problem with another weight of its prior, sharing all data.
+        """Copy the problem with another weight of its prior, sharing all data.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class LargeMarginProblem(MetricProblem):
         return other
 
     def _pull(self, cone: Cone) -> Array:
-        """G on the features."""
+        """Evaluate G, the linear term of the objective, on the features: ``(d, d)``, or ``(d,)`` where diagonal."""
         n = self.X.shape[0]
         own = None if self.point_weights is None else self.point_weights[self.targets[:, 0]]
         every = LabelledPairs(np.zeros(n, dtype=np.int64), same=True).total(self.X, cone)
@@ -219,7 +219,7 @@ class LargeMarginProblem(MetricProblem):
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether the variable is M': it is without a prior."""
+        """Whether the variable is ``M' = K^T M K`` instead of M; true unless there is a prior."""
         return self.reg is None
 
     @property
@@ -244,7 +244,7 @@ class LargeMarginProblem(MetricProblem):
         return 0.5 * (metric + metric.T)
 
     def plain_metrics(self) -> list[Array]:
-        """The identity, and the Euclidean metric of the features, at traces of d."""
+        """The identity, and the Euclidean metric of the features as a variable, both scaled to trace d."""
         d = self.unwhitening.shape[0]
         euclidean = self.from_features(np.ones(d) if self.cone.diagonal else np.eye(d))
         return [*super().plain_metrics(), euclidean * (self.cone.d / self.cone.trace(euclidean))]
@@ -255,11 +255,11 @@ class LargeMarginProblem(MetricProblem):
         return L.power(2).T @ M if self.cone.diagonal else L.T @ M @ L
 
     def weights(self, M: Array) -> Array:
-        """Weights of the features of X, for a diagonal metric."""
+        """Convert the diagonal variable to weights of the features of X."""
         return np.asarray(self.whitening.power(2).T @ M)
 
     def components(self, M: Array) -> Any:
-        """A factor of the metric on the features of X."""
+        """Factor the metric on the features of X: L, ``(rank, d)``, with ``M = L^T L``."""
         factor = super().components(M) @ self.whitening
         return factor if sp.issparse(factor) else np.asarray(factor)
 
@@ -273,7 +273,7 @@ class LargeMarginProblem(MetricProblem):
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, on the metric M of the features, a constraint for every triplet.
 
-        The paper's own form, with a slack instead of every hinge.
+        Slacks stand in place of the hinges, as in the paper.
 
         Raises
         ------
@@ -356,17 +356,17 @@ class LargeMarginProblem(MetricProblem):
 
 
 def _ridge(weights: Array, n: int, ridge: float) -> float:
-    """What multiplies the scatter of n points in G: their mean of (x - x')(x - x')^T over pairs is 2 / n of it."""
+    """Factor of the scatter of n points in G; the mean of (x - x')(x - x')^T over pairs is 2 / n times the scatter."""
     return 2.0 * ridge * float(weights.sum()) / n
 
 
 def _axes(X: Array, pull: ListedPairs, weights: Array, ridge: float) -> tuple[Array, Array]:
     """``K^+`` and K with ``K K^T = (1 - mu) G`` on the span of the points, from ``1 - mu`` times the weights."""
     U, s, Vt = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    # What centring leaves of a direction in which the points do not vary is rounding of their entries.
+    # In a direction in which the points do not vary, centring leaves rounding errors of their entries.
     kept = s > max(s[0], np.sqrt(len(X)) * np.abs(X).max()) * max(X.shape) * np.finfo(float).eps
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
-    # In these coordinates the scatter of all points is the identity: eigenvalues are shares of it.
+    # In coordinates that whiten all points, eigenvalues of the pull are shares of the scatter of all points.
     shares, Q = np.linalg.eigh(pull.total(U, PSDCone(U.shape[1]), weights) if s.size else np.empty((0, 0)))
     shares = shares + _ridge(weights, len(X), ridge)
     _check(shares, X.shape[1], "direction")
@@ -374,7 +374,7 @@ def _axes(X: Array, pull: ListedPairs, weights: Array, ridge: float) -> tuple[Ar
 
 
 def _scales(X: Any, pull: ListedPairs, weights: Array, ridge: float) -> tuple[sp.csr_array, sp.csr_array]:
-    """The same for diagonal metrics: a root a feature. Sparse points are not centred, and have no need to be."""
+    """``K^+`` and K for diagonal metrics, diagonal matrices. Sparse points are not centred, and have no need to be."""
     d = X.shape[1]
     low, high = (as_rows(end).ravel() for end in (X.min(axis=0), X.max(axis=0)))
     varies = np.flatnonzero(high > low)

@@ -73,7 +73,7 @@ LOSSES = ("squared", "absolute", "weighted")
 
 
 class _PairProblem(SpannedProblem):
-    """What margins and regression share: a span and a norm."""
+    """Base of the problems on pairs: the span of the differences, and the regularizer ``lambda / sqrt(m) ||A||``."""
 
     letter: ClassVar[str] = "A"
     reg: float
@@ -88,14 +88,14 @@ class _PairProblem(SpannedProblem):
     def _spanned(self, points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
         """Coordinates of the points, and their span where a kernel, or more features than points, ask for one."""
         n, d = points.shape
-        # New points see what a prior is outside of the span, too.
+        # A prior acts outside of the span of the training points as well, where new points may lie.
         if kernel is None and (d <= n or self.prior is not None):
             return (points.toarray() if sp.issparse(points) else points), None
         span = KernelSpan.of(points, "linear" if kernel is None else kernel, pairs)
         return as_points(span.coordinates), span
 
     def _kept(self, weights: Any, pairs: np.ndarray, values: Array) -> tuple[np.ndarray, Array, Array]:
-        """Pairs of positive weight with their values, and of each its weight over m, the sum of all."""
+        """Select the pairs of positive weight, with their values and their weights over the sum m of all."""
         own = checked_part_weights(weights, len(pairs), "weights", "pair")
         if own is None:
             self.m = len(pairs)
@@ -120,14 +120,14 @@ class _PairProblem(SpannedProblem):
         return towards(SquaredFrobenius.over_root(self.reg, self.m), self.prior, cone)
 
     def with_reg(self, reg: float) -> _PairProblem:
-        """The same problem with another lambda, sharing all data."""
+        """Copy the problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
         MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)))
         return other
 
     def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
-        """The norm, and the loss of every pair's number and ``<Q, A>``."""
+        """Write the program in CVXPY; ``losses`` maps a pair's number and ``<Q, A>`` to its loss."""
         check_size(len(pairs), "pairs")
         (X,) = self.risk.points
         A, in_cone, users = self._stated_variable()
@@ -147,7 +147,7 @@ class _PairProblem(SpannedProblem):
 
     @property
     def _size(self) -> str:
-        """M in words."""
+        """m, the sum of the weights of the pairs, as text."""
         return str(self.m) if isinstance(self.m, int) else f"{self.m:.6g}"
 
     def _norm_text(self) -> str:
@@ -204,7 +204,7 @@ class PairMarginProblem(_PairProblem):
     0.20958, gap at most 1e-6: True
     """
 
-    #: Of how many pairs of labelled points those here are drawn; None where they were given, or are all.
+    #: Number of all pairs of labelled points from which the pairs were drawn; None where nothing was drawn.
     drawn_of: int | None = None
 
     def __init__(
@@ -249,7 +249,7 @@ class PairMarginProblem(_PairProblem):
         kernel: Kernel | ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> PairMarginProblem:
-        """Pairs of equal labels are similar, others are not (section 5.1).
+        """State the problem on labelled points: pairs of equal labels are similar, others are not (section 5.1).
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class PairMarginProblem(_PairProblem):
         balanced : bool
             Similar and dissimilar pairs are equally likely, or weigh the same in sum.
         random_state : int, numpy.random.Generator or None
-            Of the draws.
-        reg, margin, norm, kernel, prior
+            Seed or generator for the draws.
+        reg, margin, penalty, kernel, prior
             As for the class. Of all pairs m is the number n of points: no more of them are independent (section 6.4).
 
         Raises
@@ -314,7 +314,7 @@ class PairMarginProblem(_PairProblem):
         return self._written(pairs, h)
 
     def _listed(self) -> tuple[np.ndarray, Array, Array]:
-        """Pairs, whether similar or not, and of how many each is one in the mean."""
+        """List the pairs, their r (+1 or -1), and the reciprocal of each pair's weight in the mean."""
         if self.pairs is not None:
             own = np.ones(len(self.pairs)) if self.pair_weights is None else self.pair_weights
             return self.pairs, self.r, self.m / own
@@ -326,7 +326,7 @@ class PairMarginProblem(_PairProblem):
 
     @property
     def _weighing(self) -> str:
-        """What a mean over all pairs is."""
+        """Remark on balanced weights, for the description of the problem; empty where all pairs weigh the same."""
         if not isinstance(self.risk, LabelledPairRisk):
             return ""
         same, other = self.risk.same.weight * self.margin[0], self.risk.other.weight * self.margin[1]
@@ -386,10 +386,10 @@ class SimilarityRegressionProblem(_PairProblem):
     loss : str
         ``"squared"``, (y - t)^2; ``"absolute"``, abs(y - t); ``"weighted"``, (y - t)^2 / (y + y0)^2.
     y0 : float
-        Of the weighted loss.
+        y_0 of the weighted loss.
     as_printed : bool
         Take (y - t)^2 / (y - y0)^2 for the weighted loss.
-    norm, kernel, weights
+    penalty, kernel, weights
         As for :class:`PairMarginProblem`.
 
     Raises

@@ -132,7 +132,7 @@ class RankingProblem(SpannedProblem):
 
     letter: ClassVar[str] = "W"
     C: float
-    #: What was made of judgements, where the problem comes from some.
+    #: How judgements became relevance, in words; empty where the problem was not made by :meth:`from_qrels`.
     judged: str | None = None
 
     def __init__(
@@ -194,13 +194,13 @@ class RankingProblem(SpannedProblem):
         super().__init__(self.ranking_risk, regularizer)
 
     def with_C(self, C: float) -> RankingProblem:
-        """The same problem with another C, sharing all data."""
+        """Copy the problem with another C, sharing all data."""
         other = copy(self)
         other._state(self.rankings, self.measure, checked_weight(C, "C"), self.regularizer, self.query_weights)
         return other
 
     def with_queries(self, queries: ArrayLike) -> RankingProblem:
-        """The same problem with some of its queries only, given by their numbers; the corpus stays whole.
+        """Restrict the problem to some of its queries, given by their numbers; the corpus stays whole.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class RankingProblem(SpannedProblem):
         query_weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> RankingProblem:
-        """Every point queries the others; relevant are those with the same label, the query itself excluded.
+        """State the problem on labelled points: each point queries the others, and those of its label are relevant.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class RankingProblem(SpannedProblem):
         mined: int = 100,
         **settings: Any,
     ) -> RankingProblem:
-        """Queries beside the corpus, with judgements of documents by identifier.
+        """State the problem from queries, a corpus, and judgements of documents by identifier.
 
         Parameters
         ----------
@@ -371,13 +371,13 @@ class RankingProblem(SpannedProblem):
             dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch, own / len(batch))))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
         Omega = self.regularizer.base.change_coordinates(self.as_stated).expression(W, self.cone)
-        # In batches the weights are those of the queries' rankings, else of their slacks.
+        # In a batch the weights multiply the rankings of the queries; otherwise their slacks.
         weighted = self.query_weights is not None and n == len(w)
         slacks = cp.Constant(w, name="w") @ xi if weighted else cp.sum(xi)
         return self._program(Omega + C / n * slacks, constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
-        """A ranking of what a query ranks, with its loss.
+        """Make the ranking of a query for a given order of its items, with its loss.
 
         Parameters
         ----------
@@ -425,7 +425,7 @@ class RankingProblem(SpannedProblem):
         return self.ranking_risk.worst(self.metric(W), rows)
 
     def working_set(self, dual: Any) -> list[Ranking]:
-        """The rankings that carry a dual point: the most violated ones at its witnesses, each once.
+        """Extract the rankings that support a dual point: the most violated ones at its witnesses, each once.
 
         Raises
         ------
@@ -503,14 +503,14 @@ class RankingProblem(SpannedProblem):
 
 
 def _points(X: Any, name: str, diagonal: bool) -> Any:
-    """Points, which may be sparse under a diagonal metric."""
+    """Check the points, which may be sparse only under a diagonal metric."""
     if sp.issparse(X) and diagonal is not True:
         raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
     return as_points(X, name, sparse=True)
 
 
 def _weights_by_row(weights: Any, n_queries: int) -> Array:
-    """Weights of the rows of queries, before some rows are taken several times."""
+    """Check the weights of queries, one a row, before rows are repeated for several degrees of relevance."""
     found = np.asarray(weights)
     if found.shape != (n_queries,):
         raise InputError(f"query_weights must have one weight a query: shape ({n_queries},), got {found.shape}")

@@ -141,7 +141,7 @@ class RelativeComparisonProblem(MetricProblem):
         self._weigh(C, regularizer)
 
     def with_C(self, C: float) -> RelativeComparisonProblem:
-        """The same problem with another C, sharing all data."""
+        """Copy the problem with another C, sharing all data."""
         other = copy(self)
         other._weigh(C, self.regularizer)
         return other
@@ -176,18 +176,18 @@ class RelativeComparisonProblem(MetricProblem):
         )
 
     def metric(self, M: ArrayLike) -> Array:
-        """The weights ``w``. With ``A`` a matrix is refused: it could be ``diag(w)`` or ``A diag(w) A^T``."""
+        """Check the weights ``w``. With ``A`` a matrix is refused: it could be ``diag(w)`` or ``A diag(w) A^T``."""
         if self.A is not None and real_array(M, self.letter).ndim == 2:
             raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
         return super().metric(M)
 
     @property
     def weighs_features(self) -> bool:
-        """Always, but with A."""
+        """Whether weights are of the features themselves: true unless there is a map ``A``."""
         return self.A is None
 
     def components(self, M: Array) -> Any:
-        """A factor of ``A diag(w) A^T``; for a kernel, of ``diag(w)``."""
+        """Factor ``A diag(w) A^T``, the metric on the features; for a kernel, ``diag(w)``."""
         if self.A is None:
             return super().components(M)
         return PSDCone(self.A.shape[0]).factor(self.full_matrix(M))

@@ -24,7 +24,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 #: Features up to which a metric is written out on the original ones.
 FULL_LIMIT = 10_000
-#: Share of a metric on the features that may lie off its coordinates as rounding.
+#: Relative norm up to which the part of a metric outside of the span counts as rounding.
 OFF_ROWS = 1e-9
 
 
@@ -34,7 +34,7 @@ def on_rows(B: Array, M: Array, refusal: str) -> Array:
     Raises
     ------
     InputError
-        With the words ``refusal``, if there is none.
+        With the message ``refusal``, if there is no such R.
     """
     back = np.linalg.pinv(B)
     R = back.T @ M @ back
@@ -44,19 +44,19 @@ def on_rows(B: Array, M: Array, refusal: str) -> Array:
 
 
 class SpannedProblem(MetricProblem):
-    """A problem that hands out its metric on the features of the data, or on coordinates of :attr:`embedding`."""
+    """Problem stated on coordinates of a span, whose metric is returned on the features or on :attr:`embedding`."""
 
     #: The span on whose coordinates the problem is stated; None where these are the features.
     span: KernelSpan | None = None
 
     @property
     def embedding(self) -> KernelSpan | None:
-        """What gives points the coordinates on which :meth:`components` act; None where these are their features."""
+        """Map from points to the coordinates on which :meth:`components` act; None where these are the features."""
         return None if self.span is None or self.span.kernel == "linear" else self.span
 
     @cached_property
     def _basis(self) -> Array | None:
-        """Basis of a linear span, ``(r, d)``."""
+        """Orthonormal basis of the span under the linear kernel, ``(r, d)``; None where there is none."""
         if self.span is None or self.embedding is not None:
             return None
         return np.asarray(self.span.coefficients.T @ self.span.points)
@@ -86,16 +86,16 @@ class SpannedProblem(MetricProblem):
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether the span has as many coordinates as there are features; fewer are told apart by their number."""
+        """Whether the span has d coordinates; with fewer, the shape of a matrix tells the variable from a metric."""
         return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
 
     @property
     def coordinates(self) -> str:
-        """Coordinates of the span, where there is one."""
+        """Description of the span's coordinates; empty where the problem is on the features."""
         return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
 
     def from_features(self, M: ArrayLike) -> Array:
-        """The variable of a metric on the features, on the span; a variable, ``(r, r)`` with r below d, as it is.
+        """Convert a metric on the features to the variable on the span; pass on a variable, ``(r, r)`` with r < d.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class SpannedProblem(MetricProblem):
         )
 
     def nearest(self, M: ArrayLike) -> Array:
-        """The part on the span of a metric on the features."""
+        """Project a metric on the features to the span: ``B M B^T`` with the basis B, ``(r, d)``."""
         basis = self._basis
         if basis is None:
             return super().nearest(M)
@@ -121,7 +121,7 @@ class SpannedProblem(MetricProblem):
         return 0.5 * (metric + metric.T)
 
     def metric_from(self, other: MetricProblem, M: Array) -> Array:
-        """The variable ``M`` of another problem as this one's: its part on this problem's span.
+        """Convert the variable ``M`` of another problem to this one's: its projection on this problem's span.
 
         Raises
         ------
@@ -136,7 +136,7 @@ class SpannedProblem(MetricProblem):
             raise InputError("it acts under another kernel, or under a matrix of kernel values of other points")
         if span is None or before is None:
             return self.nearest(other.full_matrix(M))
-        # <e_k, e'_l>: coefficients add up to zero, so that the offset of coordinates drops out.
+        # Inner products <e_k, e'_l>: columns of coefficients sum to zero, so the offset of the coordinates drops out.
         along = before.coefficients.T @ span.transform(before.points)
         return self.metric(along.T @ M @ along)
 

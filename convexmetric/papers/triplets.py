@@ -142,7 +142,7 @@ class TripletProblem(MetricProblem):
         relevance, anchors, order = grouped_triplets(listed, own)
         listed = listed[order]
         if own is not None:
-            # Of each query the weight of its first triplet, which all of its triplets have.
+            # All triplets of a query have the same weight: take that of its first one.
             own = own[order][relevance.irrelevant_start]
         #: The triplets, in the order of their multipliers; None where they are not listed.
         self.triplets: np.ndarray | None = listed
@@ -169,7 +169,7 @@ class TripletProblem(MetricProblem):
     def from_labels(
         cls, X: Any, y: ArrayLike, *, n_same: int | None = 10, n_other: int | None = 10, **options: Any
     ) -> TripletProblem:
-        """Every point, its nearest points of the same label, its nearest points of other labels, freely combined.
+        """State the problem on triplets of a point, a near point of its label and a near point of another label.
 
         Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs
         of a point with its neighbours of the one and of the other kind.
@@ -202,7 +202,9 @@ class TripletProblem(MetricProblem):
 
     @classmethod
     def from_graph(cls, X: Any, adjacency: Any, **options: Any) -> TripletProblem:
-        """All triplets (i, j, k) with A_ij = 1 and A_ik = 0; all linked and all other pairs as S_1 and S_2.
+        """State the problem on all triplets (i, j, k) of a graph with A_ij = 1 and A_ik = 0.
+
+        S_1 holds the linked pairs, and S_2 all others.
 
         Parameters
         ----------
@@ -319,11 +321,11 @@ class TripletProblem(MetricProblem):
         return G
 
     def with_reg(self, reg: float) -> TripletProblem:
-        """The same problem with another lambda, sharing all data."""
+        """Copy the problem with another lambda, sharing all data."""
         return self._regularized(reg, self.regularizer.base.prior)
 
     def with_prior(self, prior: ArrayLike | str | None) -> TripletProblem:
-        """The same problem with another prior, or none, sharing all data."""
+        """Copy the problem with another prior, or without one, sharing all data."""
         return self._regularized(self.reg, prior)
 
     def _regularized(self, reg: float, prior: Any) -> TripletProblem:
@@ -356,7 +358,7 @@ class TripletProblem(MetricProblem):
         return risk.largest_margin(M) / self.margin
 
     def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
-        """The linear term over pairs drawn from S_1 and from S_2: estimate and sum."""
+        """Estimate the linear term G from pairs drawn from S_1 and S_2, as means; also returns their sums."""
         V, cone = self.rankings.X, self.cone
         estimate, total = cone.zeros(), cone.zeros()
         sizes = similar, similar if dissimilar is None else dissimilar
@@ -369,16 +371,16 @@ class TripletProblem(MetricProblem):
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether a projection keeps the number of features; fewer coordinates are told apart by their number."""
+        """Whether a projection has r = d; with r < d, the shape of a matrix tells the variable from a metric."""
         return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
 
     @property
     def coordinates(self) -> str:
-        """Coordinates of the projected points, where there is a projection."""
+        """Description of the projected coordinates; empty without a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
 
     def from_features(self, M: ArrayLike) -> Array:
-        """``R`` of a metric ``L^T R L`` on the features; R, ``(r, r)`` with r below d, or its weights, as they are.
+        """Recover ``R`` from a metric ``L^T R L`` on the features; pass on R, ``(r, r)`` with r < d, or its weights.
 
         Raises
         ------
@@ -401,11 +403,11 @@ class TripletProblem(MetricProblem):
 
     @property
     def weighs_features(self) -> bool:
-        """Whether it is diagonal, and not on projected points."""
+        """Whether the metric is a weight for each feature: diagonal, and not on projected points."""
         return self.cone.diagonal and self.projection is None
 
     def components(self, M: Array) -> Array:
-        """A factor of the metric on the original features, ``R^(1/2) L`` for a projection."""
+        """Factor the metric on the original features; ``R^(1/2) L`` for a projection."""
         if self.projection is None:
             return super().components(M)
         return self.projection.components(np.diag(M) if M.ndim == 1 else M)
@@ -512,7 +514,7 @@ class Variant:
         As the paper writes it.
     diagonal : bool
     intra, inter : bool
-        Whether the pair terms are there.
+        Whether the objective has the pair terms.
     projection : str or None
         Kind of projection.
     low_rank : bool
@@ -590,7 +592,7 @@ VARIANTS: dict[str, Variant] = {
 
 
 def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
-    """Queries with their positives or negatives."""
+    """List all pairs of a query with its positives, or with its negatives."""
     rows, start, stop = (
         (relevance.relevant, relevance.relevant_start, relevance.relevant_stop)
         if positives
@@ -602,7 +604,7 @@ def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
 
 
 def _checked_share(value: float, name: str) -> float:
-    """A weight that may be zero."""
+    """Check a weight, finite and at least zero."""
     if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
         if value == 0:
             return 0.0

@@ -29,23 +29,23 @@ from convexmetric.plotting.axes import (
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
-#: Multiples of a metric in the picture of its scale lie between this share of 1 and of the best, and its inverse.
+#: The picture of the scale shows multiples t from min(1, best) / SCALE_REACH to max(1, best) * SCALE_REACH.
 SCALE_REACH, SCALE_POINTS = 8.0, 61
 
-#: Share of the largest eigenvalue up to which others are rounding.
+#: Share of the largest eigenvalue up to which others count as rounding and are not drawn.
 DRAWN_ABOVE = 1e-12
 
 
 def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
-    """One audit in a picture: its scale, its spectrum beside that of the reference, and what costs most.
+    """Draw an audit: its scale, its spectrum beside that of the reference, and what costs most.
 
     Parameters
     ----------
     problem : MetricProblem
     audit : Audit
-        Of a metric on this problem.
+        Audit of a metric on this problem.
     reference : Solution, optional
-        Of this problem, for its spectrum.
+        Solution of this problem, for its spectrum.
     """
     figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
     grid = figure.add_gridspec(1, 3)
@@ -57,13 +57,13 @@ def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | No
 
 
 def plot_scale(problem: MetricProblem, audit: Audit, *, ax: Axes | None = None) -> Axes:
-    """The objective of all multiples of an audited metric, the one as given, the best one, and the certified bound.
+    """Draw the objective along multiples of an audited metric, the one given, the best one, and the certified bound.
 
     Parameters
     ----------
     problem : MetricProblem
     audit : Audit
-        Of a metric on this problem.
+        Audit of a metric on this problem.
     ax : Axes, optional
     """
     ax = axes_of(ax)

@@ -18,19 +18,19 @@ from convexmetric.notebooks import printable
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 UPPER, LOWER, BAND = "#D55E00", "#0072B2", "#DDE6EE"
-#: A legend of more classes than this would hide the data.
+#: Largest number of classes with a legend; more would hide the data.
 LEGEND_LIMIT = 12
 #: Bounds that span more than this factor are drawn on a logarithmic axis.
 LOG_FACTOR = 10.0
 
 
 def axes_of(ax: Axes | None) -> Axes:
-    """The axes to draw on, or those of a new figure."""
+    """Return the axes given, or those of a new figure."""
     return Figure(layout="constrained").add_subplot() if ax is None else ax
 
 
 def plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
-    """No frame, and grid lines behind the data."""
+    """Style axes: no frame at the top and on the right, and grid lines behind the data."""
     ax.grid(axis=lines, color="#E5E5E5", lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -38,24 +38,24 @@ def plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
 
 
 def curve_axes(ax: Axes) -> None:
-    """Axes of a curve, with a legend if lines have names."""
+    """Style the axes of a curve, with a legend if lines have names."""
     plain(ax, "both")
     if any(label for label in ax.get_legend_handles_labels()[1]):
         ax.legend(frameon=False, fontsize="small")
 
 
 def named(things: Any) -> list[tuple[str, Any]]:
-    """One thing, or several with their names."""
+    """List (name, thing): those of a mapping, or a single thing with an empty name."""
     return [(text_of(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
 
 
 def text_of(name: object) -> str:
-    """A name from data or a user as Matplotlib shows it: not as a formula, and without control characters."""
+    """Escape a name from data or a user for Matplotlib: no formulas, and no control characters."""
     return printable(str(name)).replace("$", r"\$")
 
 
 def shortened(names: Sequence[str], length: int = 24) -> list[str]:
-    """Long names without their middle; where that makes them alike, without what they all begin and end with."""
+    """Shorten long names by their middle; where that makes them equal, by their common beginning and end."""
 
     def cut(name: str) -> str:
         half = length // 2

@@ -36,7 +36,7 @@ class Plane:
     directions : (d, 2) array
         Unit vectors of the axes in feature space; their largest entry is positive.
     weights : tuple of float
-        The eigenvalue of each axis; zero for an axis that is not of the metric.
+        The eigenvalue of each axis; zero for a principal axis of what the metric ignores.
     shares : tuple of float
         Of an axis of the metric: its share of the trace. Of a principal axis: its share of the variance (of what the
         metric ignores, for an axis that is not of the metric).
@@ -94,7 +94,7 @@ def distance_plane(distances: ArrayLike) -> tuple[Array, tuple[float, float]]:
     .. math:: -\tfrac12 J D^2 J = \sum_k \mu_k u_k u_k^\top, \quad J = I - \tfrac1n 1 1^\top, \qquad
        z_i = \big( \sqrt{\mu_1} \, u_{1i}, \sqrt{\mu_2} \, u_{2i} \big)
 
-    Of Euclidean distances in the plane it finds the points again, up to a rotation or a reflection.
+    From Euclidean distances in the plane it recovers the points, up to a rotation or a reflection.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def distance_plane(distances: ArrayLike) -> tuple[Array, tuple[float, float]]:
     points : (n, 2) array
         Centred. A column is zero where its eigenvalue is not positive.
     shares : tuple of float
-        Of each axis, in the sum of the positive eigenvalues.
+        Share of each axis in the sum of the positive eigenvalues.
 
     Raises
     ------

@@ -34,7 +34,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
     Parameters
     ----------
     validation : Validation
-        Of one weight: from ``cross_validate`` or ``cross_validate_queries``, or ``path_`` of a
+        Scores of several values of one weight: from ``cross_validate`` or ``cross_validate_queries``, or ``path_`` of a
         :class:`~convexmetric.WeightSearch`.
     score : str, optional
         One of its scores; by default the one that chooses.
@@ -49,7 +49,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
     mean, std = validation.mean(name), validation.std(name)
     ax = axes_of(ax)
     ax.set_xscale("log")
-    # A band would hide in it where there are few values.
+    # Error bars, as a band between few values would be hard to see.
     ax.errorbar(validation.values, mean, std, color=LOWER, lw=1.5, marker="o", ms=4, capsize=3)
     ax.axvline(validation.values[validation.index], color=UPPER, lw=1.2, ls="--")
     by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
@@ -60,7 +60,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
 
 
 def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes:
-    """After minus before of every held-out query, the largest first, and their mean.
+    """Draw the difference after - before of every held-out query, the largest first, and their mean.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
 def plot_violated_ranking(
     problem: RankingProblem, M: ArrayLike, *, query: int = 0, ax: Axes | None = None, places: int = 20
 ) -> Axes:
-    """One query's ranking by distance, and beside it the most violated one, which the query's slack pays for.
+    """Draw one query's ranking by distance beside the most violated one, whose violation is the query's slack.
 
     Blue circles are relevant items, orange squares irrelevant ones; grey lines lead from an item's place in the one
     ranking to its place in the other.
@@ -185,9 +185,9 @@ def plot_violated_ranking(
 def _two_rankings(
     problem: RankingProblem, M: NDArray[Any], query: int
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], float, float]:
-    """Items by distance and in the most violated order, who is relevant, and loss and violation of the latter.
+    """Rank a query's items by distance and by the separation oracle, with relevance, loss and violation of the latter.
 
-    Items are numbered from the relevant ones on.
+    Items are numbered with the relevant ones first.
     """
     rankings = problem.rankings
     positives, negatives = rankings.relevance.of(query)

@@ -1,4 +1,4 @@
-"""Pictures of a script: in windows where there is a screen, in files where there is none."""
+"""Show the pictures of a script in windows; without a screen, write them to files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import matplotlib
 
 from convexmetric.plotting.axes import save_picture
 
-#: Pictures of a process are counted through, over all calls.
+#: Counter of the pictures of this process, over all calls.
 _COUNT = count(1)
 #: Backends of Matplotlib that only write files.
 WITHOUT_SCREEN = frozenset({"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"})
@@ -33,7 +33,7 @@ def show_pictures() -> list[Path]:
     """
     import matplotlib.pyplot as plt
 
-    # Building the site, sphinx-gallery takes the figures from pyplot itself.
+    # While the documentation is built, sphinx-gallery collects the figures from pyplot itself.
     if matplotlib.get_backend().lower() not in WITHOUT_SCREEN or "sphinx_gallery.gen_rst" in sys.modules:
         plt.show()
         return []

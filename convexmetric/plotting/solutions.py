@@ -27,7 +27,7 @@ from convexmetric.plotting.axes import (
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
-#: First bounds that are off by more than this factor are cut off.
+#: First bounds that are off by more than this factor are outside of the axis.
 LOG_REACH = 1e3
 
 
@@ -173,7 +173,7 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
     M : (d, d) or (d,) array
         The metric, or the weights of a diagonal one; of features of one scale.
     names : sequence of str
-        Of the features.
+        Names of the features.
     ax : Axes, optional
     most : int
         Bars to draw.
@@ -210,7 +210,7 @@ def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
 
 
 def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
-    """Cut off first bounds that are so far out that the closing would not be seen."""
+    """Limit the axis so that first bounds far off do not hide how the gap closes."""
     reach = 2.0 * max(abs(solution.upper_bound), abs(solution.lower_bound)) or 1.0
     low = max(lowest, solution.lower_bound - reach)
     high = min(highest, solution.upper_bound + reach)

@@ -25,6 +25,6 @@ __all__ = [
     "score_run",
 ]
 
-# scikit-learn takes longer to import than all else.
+# Imported on demand, as scikit-learn takes longer to import than all else.
 if not TYPE_CHECKING:
     __getattr__ = late(__name__, {"RetrievalAdapter": "adapter"})

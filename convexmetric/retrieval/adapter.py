@@ -56,11 +56,11 @@ from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
-#: C where none is given: from metrics that hardly leave the prior to such as hardly know it.
+#: Values of C tried by default, from metrics close to the prior to metrics almost independent of it.
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
-#: What is reported beside the measure that decides.
+#: Measures that are reported beside the one that decides.
 REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
-#: Documents of every query in the scores; measures without a cut get it in their name where there are more.
+#: Documents of every query that are scored; in a larger corpus, measures without a cut have this number in their name.
 DEPTH = 1000
 #: Share of a limit on time for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.8
@@ -75,7 +75,7 @@ class RetrievalAdapter(BaseEstimator):
     Parameters
     ----------
     measure : str
-        What is to become better and decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
+        The measure to improve, which decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
         which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are scored, and AP
         is reported as AP@1000; a larger cut is taken as named, as in ``"AP@5000"``.
     learn : str or sequence of str, optional
@@ -111,7 +111,7 @@ class RetrievalAdapter(BaseEstimator):
     held_out_ : HeldOutQueries
         Scores of every query before and after, and their test.
     path_ : Validation
-        What was tried, and what was chosen for all queries, each scored by a metric learned without its fold; the
+        Candidates and the one chosen for all queries, each scored by a metric learned without its fold; the
         first candidate is the prior, ``("", 0.0)``.
     result_ : str
         What ``components_`` is: ``"the learned map"``, ``"the identity"``, or ``"the prior"``.
@@ -204,14 +204,14 @@ class RetrievalAdapter(BaseEstimator):
         least = 2 if len(candidates) == 1 else 3
         if n < self.cv or self.cv < least:
             raise InputError(f"cv must be from {least} to {n}, the number of queries with judgements, got {self.cv}")
-        # Queries have no classes.
+        # Folds of queries are not stratified.
         fold = dealt_evenly(np.zeros(n), self.cv, self.random_state)
         folds = _Folds(task, candidates, fold, self.tol, clock).scored(self.progress, "held-out queries")
         self.scale_, self.n_features_in_ = task.scale, d
         scores = {task.measures[0]: folds.alone[:, 0].mean(axis=1, keepdims=True)}
         tried = ("learn", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
         self.path_ = Validation(*tried, clock.spent, "queries", "the prior")
-        # Queries are different ones: there are no shared rows to correct for.
+        # Every query is scored once, so that no correction for shared rows is needed: the ratio is 0.
         found = zip(task.measures, *folds.chosen(), strict=True)
         paired = {name: PairedScores(before, after, 0.0) for name, before, after in found}
         choices = tuple(folds.candidates[at] for at in folds.choices())
@@ -246,7 +246,7 @@ class RetrievalAdapter(BaseEstimator):
 
     @property
     def verdict(self) -> str:
-        """What became of the map, and why, in a sentence."""
+        """State in a sentence whether the map was kept, and why."""
         check_is_fitted(self)
         held, scores = self.held_out_, self.held_out_.deciding
         tested = (
@@ -280,7 +280,7 @@ class RetrievalAdapter(BaseEstimator):
             raise InputError(f"relevant_from must be one degree, got {self.relevant_from!r}")
 
     def _candidates(self) -> list[tuple[str, float]]:
-        """Losses and weights to try, from the simplest metric on for every loss."""
+        """Pairs (loss, C) to try, with C ascending for each loss."""
         usual = "AUC" if exact_measure(self.measure)[0] == "auc" else "AP"
         learn = usual if self.learn is None else self.learn
         losses = [learn] if isinstance(learn, str) else list(learn)
@@ -293,7 +293,7 @@ class RetrievalAdapter(BaseEstimator):
         return [(loss, C) for loss in dict.fromkeys(losses) for C in weights]
 
     def _task(self, corpus: Any, queries: Any, qrels: Any, corpus_ids: Any, query_ids: Any, losses: list[str]) -> _Task:
-        """Everything that is the same for all folds."""
+        """Prepare what all folds share: checked vectors and judgements, the scale, and a problem for each loss."""
         wanted = dict.fromkeys([reported_measure(self.measure), *REPORTED])
         points, asked, table = as_points(corpus, "corpus"), as_points(queries, "queries"), Qrels.of(qrels)
         if points.shape[1] != asked.shape[1]:
@@ -310,7 +310,7 @@ class RetrievalAdapter(BaseEstimator):
         cone = PSDCone(points.shape[1])
         prior = cone.identity() if isinstance(self.prior, str) else cone.element(self.prior, "prior")
         scale = _scale(cone, prior, points, asked)
-        # One copy, in double precision.
+        # A copy of the vectors in double precision.
         points, asked = points / scale, asked / scale
         judged = judged_relevance(points, asked, table, documents, names, self.unjudged, self.relevant_from, self.mined)
         problems: dict[str, RankingProblem] = {}
@@ -341,7 +341,7 @@ class _Task:
     problems: dict[str, RankingProblem]
 
     def scores(self, M: Array, rows: Rows) -> Array:
-        """``(measures, rows)`` scores of some queries under a metric."""
+        """Score some queries under a metric: ``(measures, rows)``."""
         names = [self.queries[row] for row in rows]
         run = rank_corpus(M, self.corpus, self.asked[rows], k=self.depth, corpus_ids=self.documents, query_ids=names)
         found = score_run(run, self.qrels.subset(names), measures=self.measures)
@@ -355,13 +355,13 @@ class _Folds(NestedFolds):
 
     def __init__(self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock) -> None:
         before = task.scores(task.prior, np.arange(len(fold)))
-        # The prior is among what can be chosen unless a single loss and weight were given.
+        # The prior can be chosen as well, unless a single loss and weight were given.
         super().__init__(fold, before, [("", 0.0), *candidates], len(candidates) > 1)
         self.task, self.tol, self.clock = task, tol, clock
         self.solutions: dict[int, Solution] = {}
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
-        """For every loss along the weights, each solve from where the one before ended."""
+        """Solve for each loss along ascending C, starting from the last solution; yields as the base class says."""
         kept, last = self.without(out), dict[str, Solution]()
         for at, (loss, C) in list(enumerate(self.candidates))[1:]:
             problem = self.task.problems[loss].with_queries(kept).with_C(C)
@@ -373,12 +373,12 @@ class _Folds(NestedFolds):
 
 
 def exact_measure(name: str) -> tuple[str, int | None]:
-    """The exact loss of a measure as it is reported, and its k; losses may go by their own names as well.
+    """Parse the name of a reported measure: name of its exact loss, and its k; names of losses are taken as well.
 
     Raises
     ------
     InputError
-        If it has none.
+        If the measure has no exact loss.
 
     Examples
     --------
@@ -395,7 +395,7 @@ def exact_measure(name: str) -> tuple[str, int | None]:
 
 
 def reported_measure(name: str) -> str:
-    """The name of a measure in reports, with its k; AP for the area under the curve, which is not reported.
+    """Name under which a measure is reported, with its k; AP for the area under the curve, which is not reported.
 
     Raises
     ------
@@ -415,7 +415,7 @@ def reported_measure(name: str) -> str:
 
 
 def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
-    """Rows of queries with a relevant document; the others are warned of."""
+    """Select the rows of queries with a relevant document; warn of the others."""
     relevant = set(np.unique(table.query[table.degree >= least]).tolist())
     able = {query for at, query in enumerate(table.queries) if at in relevant}
     rows = np.array([row for row, name in enumerate(names) if name in able], dtype=np.int64)
@@ -438,6 +438,6 @@ def _scale(cone: PSDCone, prior: Array, points: Array, asked: Array) -> float:
 
 
 def _symmetric_root(M: Array) -> Array:
-    """The symmetric L with L L = M: near the identity where M is."""
+    """Symmetric square root L with L L = M, which is near the identity where M is."""
     values, vectors = np.linalg.eigh(M)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -1,4 +1,4 @@
-"""What ``adapt`` does with vectors and judgements: read them, adapt, and say what came of it."""
+"""The steps of the command ``adapt``: read vectors and judgements, fit an adapter, save and report it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Collection:
 
 
 def read_vectors(path: Path) -> Any:
-    """A matrix from a ``.npy`` file, mapped into memory.
+    """Read a matrix from a ``.npy`` file, mapped into memory.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def read_collection(
 
 
 def adapt(collection: Collection, **settings: Any) -> tuple[RetrievalAdapter, bool]:
-    """A fitted adapter, and whether Ctrl-C ended its last solve.
+    """Fit an adapter; also returns whether Ctrl-C ended its last solve.
 
     Raises
     ------
@@ -89,9 +89,9 @@ def adapt(collection: Collection, **settings: Any) -> tuple[RetrievalAdapter, bo
 
 
 def save_adapter(path: Path, adapter: RetrievalAdapter) -> None:
-    """The map, for ``export`` and ``apply``, with bounds, choice, and the scores of every query.
+    """Save the map, for ``export`` and ``apply``, with bounds, choice, and the scores of every query.
 
-    Bounds and choice are those of what was kept: of the prior there are none.
+    Bounds and choice are saved only where the learned map was kept.
     """
     solution, held = adapter.solution_ if adapter.kept_ else None, adapter.held_out_
     loss, C = adapter.path_.best if adapter.kept_ else ("", 0.0)
@@ -116,7 +116,7 @@ def save_adapter(path: Path, adapter: RetrievalAdapter) -> None:
 
 
 def adapt_record(adapter: RetrievalAdapter) -> dict[str, Any]:
-    """What ``adapt --json`` prints; bounds are null where no map was kept, and what was refused stands by itself."""
+    """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
     solution, held = adapter.solution_, adapter.held_out_
     loss, C = adapter.path_.best
     bounds = None if solution is None else solution_record("", solution)
@@ -153,7 +153,7 @@ def _held_out_record(held: HeldOutQueries) -> dict[str, Any]:
 
 
 def _identifiers(path: Path, rows: int) -> list[str]:
-    """Identifiers of so many rows, one a line."""
+    """Read a file of identifiers, one a line, of ``rows`` lines."""
     existing(path)
     lines = guarded(path, lambda: path.read_text(encoding="utf-8-sig")).split("\n")
     names = [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]

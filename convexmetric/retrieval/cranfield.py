@@ -16,7 +16,7 @@ from convexmetric.retrieval.reading import read_qrels
 
 
 def bundled_part() -> Dataset:
-    """The first hundred questions, and all that is relevant to them.
+    """Load the bundled part: the first hundred questions, and all documents relevant to them.
 
     Extras: ``queries`` (100, 32), ``qrels`` (by rows of both), ``documents`` and ``questions`` (their numbers in the
     collection, from 1).
@@ -51,7 +51,7 @@ def read_cranfield(folder: Path | None) -> Dataset:
 
     texts, questions = (_smart(locate(folder, f"cranfield/{name}")) for name in ("cran.all.1400", "cran.qry"))
     words = CountVectorizer(stop_words="english", dtype=np.float64).fit(texts)
-    # Questions are judged by their place, whatever number the file gives them.
+    # Judgements refer to questions by their position in the file, not by the number there.
     judged = read_qrels(locate(folder, "cranfield/cranqrel"))
     pairs = ((judged.queries, judged.query), (judged.documents, judged.document))
     rows = [np.array(names, dtype=np.int64)[code] - 1 for names, code in pairs]
@@ -74,6 +74,6 @@ def read_cranfield(folder: Path | None) -> Dataset:
 
 
 def _smart(path: Path) -> list[str]:
-    """The texts of a file of the SMART system, without the names of their fields."""
+    """Read the texts of a file of the SMART system, without the names of their fields."""
     entries = re.split(r"^\.I ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.MULTILINE) for entry in entries]

@@ -1,4 +1,4 @@
-r"""A learned metric as what search engines take: a linear map, for NumPy, safetensors, ONNX, FAISS and SQL.
+r"""Export of a learned metric to search engines, as a linear map for NumPy, safetensors, ONNX, FAISS and SQL.
 
 A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Three forms say what is
 done with vectors; queries always go through an affine map :math:`A q + b`:
@@ -89,7 +89,7 @@ class Adapter:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the map leaves vectors as they are, as that of an adapter that was not kept."""
+        """Whether L is the identity, as for an adapter that was not kept."""
         return np.array_equal(self.components, np.eye(self.components.shape[1]))
 
     @property
@@ -103,16 +103,16 @@ class Adapter:
 
     @property
     def bias(self) -> Array | None:
-        """b, what the queries' map adds; None for nothing."""
+        """b, the offset of the queries' map; None for no offset."""
         return np.append(np.zeros(self.components.shape[1]), 1.0) if self.form == "augmented" else None
 
     def queries(self, Q: Any) -> Array:
-        """``A q + b`` of every row."""
+        """Map queries in rows: ``A q + b``."""
         images = np.asarray(self._points(Q, "queries") @ self.weight.T)
         return images if self.bias is None else images + self.bias
 
     def documents(self, X: Any) -> Array:
-        """What an index stores of every row."""
+        """Map documents in rows to the vectors that an index stores."""
         points = self._points(X, "corpus")
         if self.form == "inner-product":
             return np.asarray(points)
@@ -129,7 +129,7 @@ class Adapter:
 
 
 def read_adapter(source: Any, form: str = "distance") -> Adapter:
-    """The linear map of a file, an estimator, a solution, an operator, or a matrix L.
+    """Read the linear map of a file, an estimator, a solution, an operator, or a matrix L.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str = "dista
 
 
 def _components_in(path: Path) -> Array:
-    """L from a file of components, or the factor of a metric."""
+    """Read L from a file of components, or factor a metric in a file."""
     arrays = read_arrays(path) if path.suffix.lower() == ".npz" else {}
     if "embedding" in arrays:
         raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
@@ -247,7 +247,7 @@ def _write_onnx(adapter: Adapter, path: Path, documents: Array | None) -> None:
         [helper.make_tensor_value_info("images", single, ["n", rows])],
         constants,
     )
-    # Old enough for the runtimes in use.
+    # Versions old enough for the runtimes in use.
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.checker.check_model(model)
     onnx.save(model, str(path))
@@ -262,7 +262,7 @@ def _write_faiss(adapter: Adapter, path: Path, documents: Array | None) -> None:
         faiss.copy_array_to_vector(adapter.bias.astype(np.float32), transform.b)
     transform.is_trained = True
     if documents is None and adapter.form != "distance":
-        # Documents that were added through it would be transformed like queries.
+        # An index that transforms would map documents added later like queries, so write the queries' transform alone.
         faiss.write_VectorTransform(transform, str(path))
         return
     flat = faiss.IndexFlatL2(rows) if adapter.form == "distance" else faiss.IndexFlatIP(rows)
@@ -277,7 +277,7 @@ def _write_sql(adapter: Adapter, path: Path, documents: Array | None) -> None:
 
 
 def _statements(adapter: Adapter, documents: Array | None) -> Iterator[str]:
-    """Tables of entries, and views of images and of the ranking."""
+    """Yield the SQL statements: tables of entries, and views of images and of the ranking."""
     number = "component INTEGER NOT NULL, value DOUBLE PRECISION NOT NULL"
     yield f"CREATE TABLE adapter_weight (row INTEGER NOT NULL, {number})"
     yield f"CREATE TABLE adapter_bias ({number})"
@@ -301,7 +301,7 @@ def _statements(adapter: Adapter, documents: Array | None) -> Iterator[str]:
     )
     yield f"CREATE VIEW inner_products AS {product}"
     if adapter.form == "distance":
-        # The query's own norm is the same for all documents.
+        # The query's squared norm is left out, as it is the same for all documents.
         yield (
             "CREATE VIEW ranking AS SELECT p.query, p.document, 2 * p.value - n.value AS score FROM inner_products p "
             "JOIN (SELECT document, SUM(value * value) AS value FROM stored_documents GROUP BY document) n "
@@ -312,14 +312,14 @@ def _statements(adapter: Adapter, documents: Array | None) -> Iterator[str]:
 
 
 def _inserts(table: str, matrix: Array, key: Callable[[int, int], str] = "{}, {}".format) -> Iterator[str]:
-    """Statements that insert the entries of a matrix, with their row and column numbers."""
+    """Yield SQL statements that insert the entries of a matrix, with their row and column numbers."""
     for first in range(0, matrix.size, ROWS):
         places = zip(*np.unravel_index(np.arange(first, min(first + ROWS, matrix.size)), matrix.shape), strict=True)
         values = ", ".join(f"({key(int(i), int(j))}, {float(matrix[i, j])!r})" for i, j in places)
         yield f"INSERT INTO {table} VALUES {values}"
 
 
-#: What files of each format end in, and how each is written.
+#: Suffix of the files of each format, and the function that writes it.
 SUFFIXES = {"numpy": ".map.npz", "safetensors": ".safetensors", "onnx": ".onnx", "faiss": ".faiss", "sql": ".sql"}
 FORMATS: dict[str, Callable[[Adapter, Path, Array | None], None]] = {
     "numpy": _write_numpy,

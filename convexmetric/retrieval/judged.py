@@ -1,4 +1,4 @@
-"""From judgements by identifier to lists of relevant and irrelevant rows."""
+"""Convert judgements by identifier to lists of relevant and irrelevant rows."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows
 
 Rows = NDArray[np.int64]
 
-#: What becomes of documents that nobody judged for a query.
+#: Treatments of documents that are not judged for a query.
 UNJUDGED = ("irrelevant", "ignore", "mined")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Judgements as a problem takes them.
+    """Judgements as relevance by row numbers, for a problem.
 
     Attributes
     ----------
     relevance : Relevance
-        Of every query of the problem.
+        Relevant and irrelevant rows of every query of the problem.
     rows : (n_q,) int array
         The row of the query points that each is; a row comes once for every degree from which documents are relevant.
     words : str
-        What was relevant, and what became of unjudged documents, for statements.
+        Degrees that count as relevant, and the treatment of unjudged documents, in words.
     """
 
     relevance: Relevance
@@ -53,7 +53,7 @@ def judged_relevance(
     relevant_from: int | Iterable[int],
     mined: int,
 ) -> Judged:
-    """Lists of rows from judgements; the arguments are those of :meth:`RankingProblem.from_qrels`.
+    """Make the relevance of rows from judgements; the arguments are those of :meth:`RankingProblem.from_qrels`.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def judged_relevance(
     for q, ((judged, degrees), others) in enumerate(zip(lists, unlisted, strict=True)):
         halves = [(judged[degrees >= least], judged[degrees < least]) for least in thresholds]
         parts = [(positives, np.concatenate([negatives, others])) for positives, negatives in halves]
-        # Where unjudged documents are irrelevant they are not listed.
+        # Where all unjudged documents are irrelevant, irrelevant rows are not listed: they are the complement.
         kept = [
             (positives, negatives)
             for positives, negatives in parts
@@ -95,7 +95,7 @@ def judged_relevance(
 def _by_query(
     table: Qrels, names: list[str], documents: list[str], by_row: bool, documents_by_row: bool
 ) -> list[tuple[Rows, Rows]]:
-    """Rows of judged documents, in order, and their degrees, of every query."""
+    """Group judgements by query: ascending rows of judged documents, and their degrees."""
     places = (
         "the rows of queries" if by_row else "query_ids",
         "the rows of corpus" if documents_by_row else "corpus_ids",
@@ -109,7 +109,7 @@ def _by_query(
 
 
 def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
-    """The degrees from which documents are relevant, in order."""
+    """Check the degrees from which documents are relevant; returns them in ascending order."""
     given = [relevant_from] if isinstance(relevant_from, Integral) else relevant_from
     found = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else []
     if not found or not all(isinstance(least, Integral) and not isinstance(least, bool) for least in found):
@@ -132,7 +132,7 @@ def _have(names: list[str]) -> str:
 
 
 def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) -> str:
-    """What the first of some queries lacks."""
+    """Message for queries without documents of one kind: what the first of them lacks."""
     if not (degrees >= least).any():
         what, fix = f"relevant document (of degree {least} or more)", "leave them out, or lower relevant_from"
     elif unjudged == "ignore":
@@ -143,7 +143,7 @@ def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) ->
 
 
 def _nearest_unjudged(corpus: Any, queries: Any, judged: list[Rows], mined: int) -> Iterator[Rows]:
-    """Rows of the documents nearest to each query, those judged left out, by (Euclidean distance, row)."""
+    """Find the unjudged documents nearest to each query, by (Euclidean distance, row)."""
     n = corpus.shape[0]
     norms = np.asarray(corpus.multiply(corpus).sum(axis=1)).ravel() if sp.issparse(corpus) else _norms(corpus)
     step = max(1, BLOCK_BYTES // (8 * n))

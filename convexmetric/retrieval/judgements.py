@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.arguments import not_one_of
 from convexmetric.errors import InputError
 
-#: What the columns of a frame are called, by Pyserini, ir_datasets, PyTerrier, BEIR and trec_eval.
+#: Names of columns in frames of Pyserini, ir_datasets, PyTerrier, BEIR and trec_eval.
 QUERY_COLUMNS = ("query_id", "qid", "query-id", "query", "topic")
 DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "corpus_id", "document")
-#: How many names an error shows, and among how many it looks for the one that was meant.
+#: Number of names that an error shows, and largest number of known names that are searched for a similar one.
 SHOWN, FEW = 5, 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairTable:
-    """Pairs of a query and a document, each at most once, with a number each.
+    """Table of pairs (query, document), each at most once, with a number each.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class PairTable:
     query: NDArray[np.int64]
     document: NDArray[np.int64]
 
-    #: Names that a frame may have for the column of numbers, the first of which is the field.
+    #: Names of the column of numbers in a frame; the first is also the name of the attribute.
     column_names: ClassVar[tuple[str, ...]]
-    #: What a number is, and what it has to be.
+    #: Type of a number, its name in messages, and its requirement in words.
     number: ClassVar[type]
     what: ClassVar[str]
     kind: ClassVar[str]
@@ -54,12 +54,12 @@ class PairTable:
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """The number of every pair: its degree, or its score."""
+        """Numbers of the pairs, ``(m,)``: degrees or scores."""
         return np.asarray(getattr(self, self.column_names[0]))
 
     @classmethod
     def from_lists(cls, queries: Iterable[Any], documents: Iterable[Any], numbers: ArrayLike) -> Self:
-        """From three lists of the same length.
+        """Make a table from three lists of the same length.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class PairTable:
 
     @classmethod
     def from_dict(cls, numbers: Mapping[Any, Mapping[Any, Any]]) -> Self:
-        """From a dictionary of dictionaries, query to document to number, as pytrec_eval and BEIR have it.
+        """Make a table from a dictionary of dictionaries, query to document to number, as of pytrec_eval and BEIR.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class PairTable:
     def from_frame(
         cls, frame: Any, query: str | None = None, document: str | None = None, number: str | None = None
     ) -> Self:
-        """From three columns of a pandas or polars frame, or of anything else with ``columns`` and ``frame[name]``.
+        """Make a table from three columns of a pandas or polars frame, or any object with ``columns`` and ``[name]``.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class PairTable:
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """A table from whatever has the judgements: a table, a dictionary of dictionaries, a frame, or triples.
+        """Make a table from a table, a dictionary of dictionaries, a frame, or triples.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class PairTable:
         return cls.from_lists([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Query to document to number, as pytrec_eval, ir_measures and BEIR take it."""
+        """Convert to a dictionary, query to document to number, as pytrec_eval, ir_measures and BEIR take it."""
         table: dict[str, dict[str, Any]] = {query: {} for query in self.queries}
         for query, document, number in zip(
             self.query.tolist(), self.document.tolist(), self.numbers.tolist(), strict=True
@@ -157,7 +157,7 @@ class PairTable:
         return table
 
     def subset(self, queries: Iterable[Any] | None = None, documents: Iterable[Any] | None = None) -> Self:
-        """The pairs of some queries, of some documents, or of both; identifiers that are not there are passed over.
+        """Select the pairs of some queries, some documents, or both; unknown identifiers are ignored.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class PairTable:
 
     @classmethod
     def _checked(cls, numbers: ArrayLike) -> NDArray[Any]:
-        """The numbers as an array of their kind."""
+        """Check the numbers; returns them as an array of the table's type."""
         try:
             values = np.asarray(numbers)
             real = values.size == 0 or values.dtype.kind in "iuf"
@@ -204,7 +204,7 @@ class Qrels(PairTable):
     Attributes
     ----------
     degree : (m,) int array
-        Of every pair; by custom 0 or less is irrelevant, and 1 or more relevant to that degree.
+        Degree of every pair; by custom 0 or less is irrelevant, and 1 or more relevant to that degree.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class Qrels(PairTable):
     def from_matrix(
         cls, degrees: Any, query_ids: Iterable[Any] | None = None, *, corpus_ids: Iterable[Any] | None = None
     ) -> Qrels:
-        """From a (queries, corpus) matrix of degrees; what is not stored in a sparse one is not judged.
+        """Make judgements from a (queries, corpus) matrix of degrees; entries not stored in a sparse one are unjudged.
 
         Parameters
         ----------
@@ -256,12 +256,12 @@ class Qrels(PairTable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RetrievalRun(PairTable):
-    """What a system found: scores of documents for queries, the higher the better.
+    """Run of a retrieval system: scores of documents for queries, the higher the better.
 
     Attributes
     ----------
     score : (m,) array
-        Of every pair.
+        Score of every pair.
     """
 
     score: NDArray[np.float64]
@@ -273,7 +273,7 @@ class RetrievalRun(PairTable):
 
 
 def as_identifiers(given: Iterable[Any], name: str) -> list[str]:
-    """Identifiers as text.
+    """Check identifiers and convert them to text.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def as_identifiers(given: Iterable[Any], name: str) -> list[str]:
 
 
 def identifiers_of(given: Iterable[Any] | None, size: int, name: str) -> list[str]:
-    """Identifiers of ``size`` rows, each once; by default the numbers of the rows.
+    """Check the identifiers of ``size`` rows, each once; by default the numbers of the rows.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def identifiers_of(given: Iterable[Any] | None, size: int, name: str) -> list[st
 
 
 def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: str) -> NDArray[np.int64]:
-    """The row of each identifier among the known ones.
+    """Look up the row of each identifier among the known ones.
 
     Raises
     ------
@@ -334,12 +334,12 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
 
 
 def named(names: Sequence[str]) -> str:
-    """The first few of some names, quoted."""
+    """Format the first few of some names, quoted."""
     return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_documents: int) -> int | None:
-    """The place of the first pair that was there before."""
+    """Find the position of the first pair that occurs for the second time; None where all differ."""
     pair = query * max(1, n_documents) + document
     _, first = np.unique(pair, return_index=True)
     if first.size == pair.size:
@@ -348,20 +348,20 @@ def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_d
 
 
 def _coded(identifiers: list[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The different identifiers in the order of their first place, and each as its number among them."""
+    """Encode identifiers: the distinct ones in order of first occurrence, and the number of each among these."""
     number: dict[str, int] = {}
     codes = [number.setdefault(identifier, len(number)) for identifier in identifiers]
     return tuple(number), np.array(codes, dtype=np.int64)
 
 
 def _renumbered(names: tuple[str, ...], codes: NDArray[np.int64]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The names that are still used, and their numbers among these."""
+    """Drop unused names; returns the names in use, and the codes renumbered."""
     used, numbers = np.unique(codes, return_inverse=True)
     return tuple(names[at] for at in used), numbers.reshape(-1).astype(np.int64)
 
 
 def _column(names: list[str], asked: str | None, usual: tuple[str, ...]) -> str:
-    """The column that was asked for, or the one of a usual name."""
+    """Find a column by the name asked for, or by the usual names."""
     if asked is not None:
         if asked not in names:
             raise InputError(not_one_of("the column", names, asked))

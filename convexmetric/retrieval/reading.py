@@ -29,7 +29,7 @@ from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_gz
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun
 
-#: How a line of LETOR begins.
+#: Pattern of the beginning of a LETOR line, ``degree qid:query``.
 _LETOR = re.compile(r"[-+]?\d+(\.0*)?\s+qid:\d+(\s+\d+:\S+)*\s*$")
 
 
@@ -54,7 +54,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     path = Path(path)
     rows = _columns(path, (4, 3), "judgements have 'query 0 document degree' or 'query document degree'")
     if rows[0][1][-1].lower() in Qrels.column_names:
-        # Names of columns.
+        # The first line may hold names of columns.
         rows = rows[1:]
     degrees = []
     for line, row in rows:
@@ -196,7 +196,7 @@ def read_letor(path: str | os.PathLike[str]) -> Dataset:
 
 
 def _first_malformed(raw: bytes) -> str:
-    """Where a file of LETOR is none."""
+    """Find the first malformed line of a LETOR file."""
     for line, text in enumerate(raw.decode("utf-8", errors="replace").split("\n"), 1):
         content = text.partition("#")[0].strip()
         if content and not _LETOR.match(content):
@@ -205,7 +205,7 @@ def _first_malformed(raw: bytes) -> str:
 
 
 def _texts(folder: Path, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Identifiers and texts of a file of JSON, an object a line."""
+    """Read identifiers and texts of a JSON Lines file."""
     path = folder / name if (folder / name).exists() else folder / f"{name}.gz"
     found: dict[str, str] = {}
     for line, text in _lines(path):
@@ -227,7 +227,7 @@ def _texts(folder: Path, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[int, list[str]]]:
-    """Rows of as many columns as the first line has, which must be one of ``widths``, with numbers of lines."""
+    """Read rows with their line numbers; all have as many columns as the first, which is one of ``widths``."""
     rows = [(line, text.split()) for line, text in _lines(path)]
     if not rows:
         raise InputError(f"{path} is empty")
@@ -241,7 +241,7 @@ def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[in
 def _table(
     kind: type[Qrels] | type[RetrievalRun], path: Path, pairs: list[tuple[int, str, str]], numbers: np.ndarray
 ) -> Qrels | RetrievalRun:
-    """A table of pairs; one that comes twice is told by its line."""
+    """Make a table of pairs; the error for a pair that occurs twice names its line."""
     seen: set[tuple[str, str]] = set()
     for line, query, document in pairs:
         if (query, document) in seen:
@@ -253,14 +253,14 @@ def _table(
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Lines that are not blank, with their numbers."""
+    """Read the lines that are not blank, with their numbers."""
     raw = _content(path)
     text = guarded(path, lambda: raw.decode("utf-8-sig"))
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file, unpacked if it is compressed."""
+    """Read a file, decompressed if it is compressed."""
     existing(path)
     content = guarded(path, lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
     assert isinstance(content, bytes)

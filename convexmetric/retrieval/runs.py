@@ -41,9 +41,9 @@ from convexmetric.imports import optional
 from convexmetric.measures import NDCGLog2, measure_named
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
 
-#: What is scored unless something else is asked for.
+#: Measures that are scored by default.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
-#: Measures of this module, those of learning that they are for two degrees, and what they are called as well.
+#: Measures of this module; the exact losses they equal for degrees 0 and 1; and their other names.
 OWN = ("nDCG", "AP", "RR", "P", "R")
 MEASURE = {"AP": "map", "RR": "mrr", "P": "precision"}
 OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
@@ -53,7 +53,7 @@ _OPTION = re.compile(r"\s*(?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\s*
 
 @dataclass(frozen=True)
 class _Own:
-    """One of the measures of this module."""
+    """A measure of this module, with its options and its cut k."""
 
     name: str
     k: int | None
@@ -178,7 +178,7 @@ def rank_corpus(
 
 
 def _own(name: str) -> _Own | None:
-    """A measure of this module by its name."""
+    """Parse the name of a measure of this module; None for any other name."""
     match = _NAME.fullmatch(name.strip())
     if match is None:
         return None
@@ -196,7 +196,7 @@ def _own(name: str) -> _Own | None:
 
 
 def _by_ir_measures(names: Sequence[str], run: RetrievalRun, qrels: Qrels) -> dict[str, Array]:
-    """Scores by query of measures that ir_measures knows."""
+    """Compute scores by query with ir_measures."""
     close = difflib.get_close_matches(names[0].partition("@")[0], [*OWN, *OTHER_NAMES], n=1, cutoff=0.5)
     hint = f" (did you mean {close[0]}@k?)" if close else ""
     package = optional("ir_measures", "retrieval", f"a measure other than {', '.join(OWN)}, here {names[0]!r}{hint},")
@@ -213,13 +213,13 @@ def _by_ir_measures(names: Sequence[str], run: RetrievalRun, qrels: Qrels) -> di
 
 
 def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Degrees from the top of the list, and all judged degrees, of every judged query."""
+    """For every judged query: degrees of its documents from the top of the list, and all its judged degrees."""
     order = _ranked(run)
     at_query = {query: at for at, query in enumerate(qrels.queries)}
     at_document = {document: at for at, document in enumerate(qrels.documents)}
     query = np.array([at_query.get(name, -1) for name in run.queries], dtype=np.int64)[run.query[order]]
     document = np.array([at_document.get(name, -1) for name in run.documents], dtype=np.int64)[run.document[order]]
-    # Lists of all judged queries, one after the other.
+    # Concatenated lists of all judged queries.
     kept = np.flatnonzero(query >= 0)
     kept = kept[np.argsort(query[kept], kind="stable")]
     query, document = query[kept], document[kept]
@@ -231,13 +231,13 @@ def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.
     degrees = np.where(pairs[by_pair][place] == asked, qrels.degree[by_pair][place], 0)
     every = range(len(qrels.queries))
     bounds = np.searchsorted(query, [*every, len(every)])
-    # Pairs are sorted by query first.
+    # Codes of pairs are sorted by query first.
     own = np.searchsorted(qrels.query[by_pair], [*every, len(every)])
     return [(degrees[bounds[q] : bounds[q + 1]], qrels.degree[by_pair][own[q] : own[q + 1]]) for q in every]
 
 
 def _ranked(run: RetrievalRun) -> NDArray[np.int64]:
-    """The pairs of a run, query after query, by (score in single precision, identifier), the largest first."""
+    """Sort the pairs of a run by query, then by (score in single precision, identifier), the largest first."""
     alphabetical = np.empty(len(run.documents), dtype=np.int64)
     alphabetical[sorted(range(len(run.documents)), key=run.documents.__getitem__)] = np.arange(len(run.documents))
     with np.errstate(over="ignore"):

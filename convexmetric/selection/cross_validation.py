@@ -33,9 +33,9 @@ from convexmetric.selection.path import solve_path
 from convexmetric.selection.records import Validation
 from convexmetric.solvers import solve
 
-#: What a learned metric scores on the queries left out, by the name of the score.
+#: Function from a learned metric to its scores on the queries left out, by name of the score.
 Judge = Callable[[Array], dict[str, float]]
-#: The problem without a fold, and what judges its metrics by the fold.
+#: Problem without a fold, and the function that scores its metrics on the fold.
 Split = Callable[[int], tuple[RankingProblem, Judge]]
 
 
@@ -76,7 +76,7 @@ def cross_validate(
     random_state : int, optional
         Seed of the folds.
     tol, max_seconds
-        Of each solve.
+        Certified relative gap, and time limit, of each solve.
     progress : bool
         Show a progress bar on standard error.
     share_cuts : bool
@@ -162,7 +162,7 @@ def cross_validate_queries(
     Returns
     -------
     Validation
-        As of :func:`~convexmetric.cross_validate`.
+        Scores by C and fold, and the best C.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def _retrieval(rankings: Rankings, M: Array, wanted: dict[str, Measure | int]) -
 
 
 def _scores(score: str | Sequence[str] | None, measure: Measure, *, classes: bool) -> dict[str, Measure | int]:
-    """What is scored by its name: a measure, or the number of neighbours of an accuracy."""
+    """Parse the names of scores: each is a measure, or the number k of neighbours of an accuracy."""
     if score is None:
         return {measure.label: measure}
     asked = [score] if isinstance(score, str) else list(score)

@@ -32,7 +32,7 @@ Trial = tuple[dict[str, float], float]
 
 
 def dealt(points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state: int) -> list[tuple[Rows, Rows]]:
-    """Rows to learn from and rows held out, fold by fold; identical rows are in one fold, but for a splitter's."""
+    """Split rows into (learn, held out), fold by fold; identical rows stay in one fold, unless a splitter is given."""
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     if len(labels) != len(points):
@@ -48,7 +48,7 @@ def dealt(points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state
     if not 2 <= cv <= counts.max():
         raise InputError(f"cv must be from 2 to {counts.max()}, the different rows of the largest class, got {cv}")
     with warnings.catch_warnings():
-        # A class of fewer rows than folds is in some of them only, which is all that can be done.
+        # A class of fewer rows than folds cannot be in every fold.
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         splitter = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=random_state)
         tests = [rest for _, rest in splitter.split(first, labels[first])]
@@ -57,7 +57,7 @@ def dealt(points: Array, labels: np.ndarray, cv: Any, repeats: int, random_state
 
 
 def dealt_evenly(labels: np.ndarray, folds: int, random_state: int | None) -> Rows:
-    """Fold of every item: each class is dealt out evenly, and so are the remainders of the classes."""
+    """Assign items to folds at random, each class evenly and the remainders of the classes evenly: ``(n,)`` numbers."""
     shuffled = np.random.default_rng(random_state).permutation(len(labels))
     fold = np.empty(len(labels), dtype=np.int64)
     fold[_by_class(labels, shuffled)] = np.arange(len(labels)) % folds
@@ -65,11 +65,11 @@ def dealt_evenly(labels: np.ndarray, folds: int, random_state: int | None) -> Ro
 
 
 def stratified_sample(labels: np.ndarray, rows: int, random_state: int) -> Rows:
-    """So many rows in ascending order, or all, with the share of every class kept to one row."""
+    """Draw a stratified sample of rows, in ascending order; shares of classes are kept to one row."""
     n = len(labels)
     if n <= rows:
         return np.arange(n)
-    # Every n/rows-th of them.
+    # Sorted by class, take every (n / rows)-th row.
     return np.sort(_by_class(labels, np.random.default_rng(random_state).permutation(n))[(np.arange(rows) * n) // rows])
 
 
@@ -78,24 +78,24 @@ def _by_class(labels: np.ndarray, shuffled: Rows) -> Rows:
 
 
 def distinct_rows(points: Array) -> tuple[Rows, Rows]:
-    """Numbers of the rows that differ from all before them, and for every row which of these is like it."""
+    """Find the distinct rows: the number of the first of each, and for every row its place among these."""
     places: dict[bytes, int] = {}
-    # Added to 0 the two zeros are one.
+    # Adding 0 turns -0.0 into 0.0, so that the two compare as equal bytes.
     place = np.array([places.setdefault(row.tobytes(), len(places)) for row in points + 0.0])
     return np.unique(place, return_index=True)[1], place
 
 
 def first_best(scores: Array, able: Any = True) -> int:
-    """The candidate of the highest mean of ``(c, n)`` scores, of those that are able; of several the first."""
+    """Choose the candidate of the highest mean of ``(c, n)`` scores among the eligible ones; ties go to the first."""
     means = np.where(able, scores.mean(axis=1), -np.inf)
-    # Means that should be equal differ by rounding.
+    # Equal means may differ by rounding.
     return int(np.argmax(means >= means.max() - 1e-12))
 
 
 def validated(
     found: Iterable[Sequence[Trial]], folds: int, progress: bool, what: str
 ) -> tuple[dict[str, Array], Array]:
-    """``(c, folds)`` scores by name, and gaps, of folds that come one by one as the trials of all candidates."""
+    """Collect the trials of all candidates, fold by fold: ``(c, folds)`` scores by name, and ``(c, folds)`` gaps."""
     trials = []
     with progress_bar(progress) as bar:
         task = bar.add_task(what, total=folds)
@@ -107,7 +107,7 @@ def validated(
 
 
 class NestedFolds:
-    """Scores of every candidate, learned without one fold and without two.
+    """Nested cross-validation: scores of every candidate, learned without one fold and without two.
 
     Parameters
     ----------
@@ -116,35 +116,35 @@ class NestedFolds:
     before : (m, n) array
         Scores of every item by the first candidate, which is not learned; the first of m measures decides.
     candidates : sequence
-        All candidates, with that one.
+        All candidates; the first one is not learned.
     choice : bool
         Whether there is anything to choose; otherwise there are two candidates, and the second is taken.
     """
 
     def __init__(self, fold: Rows, before: Array, candidates: Sequence[Any], choice: bool = True) -> None:
         self.fold, self.folds, self.candidates, self.choice = fold, int(fold.max()) + 1, candidates, choice
-        #: By candidate, measure and item, learned without the item's fold.
+        #: Scores ``(c, m, n)`` by candidate, measure and item, learned without the item's fold.
         self.alone = np.zeros((len(candidates), *before.shape))
-        #: By fold, candidate and item: the measure that decides, learned without either fold.
+        #: Scores ``(folds, c, n)`` by the first measure, learned without that fold and the item's.
         self.inner = np.zeros((self.folds, len(candidates), len(fold)))
         self.alone[0], self.inner[:, 0] = before, before[0]
-        #: Candidates that may be chosen, and the largest gaps of their solves.
+        #: Which candidates may be chosen, and the largest gap of each.
         self.able, self.gaps = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates))
-        #: Solves in all, and those that are done.
+        #: Number of solves in all, and number done so far.
         self.solves, self.done = len(self.left_out) * (len(candidates) - 1), 0
 
     @property
     def left_out(self) -> list[tuple[int, ...]]:
-        """The folds to learn without, those in pairs first."""
+        """Sets of folds to leave out: all pairs of folds, then single folds."""
         pairs: list[tuple[int, ...]] = [*combinations(range(self.folds), 2)] if self.choice else []
         return [*pairs, *((j,) for j in range(self.folds))]
 
     def without(self, out: tuple[int, ...]) -> Rows:
-        """The items to learn from."""
+        """Items to learn from where the folds ``out`` are left out."""
         return np.flatnonzero(~np.isin(self.fold, out))
 
     def learned(self, out: tuple[int, ...]) -> Iterable[tuple[int, float, Callable[[Rows], Array]]]:
-        """Candidates learned without some folds, one by one, with the gap and the ``(m, rows)`` scores of items."""
+        """Learn candidates without folds ``out``; yields number, gap, and function from rows to their scores."""
         raise NotImplementedError
 
     def scored(self, progress: bool, what: str) -> Self:
@@ -156,7 +156,7 @@ class NestedFolds:
             If there is no time for all; of :attr:`solves` some are :attr:`done`.
         """
         with progress_bar(progress) as bar, warnings.catch_warnings():
-            # Gaps are kept.
+            # No warnings of gaps: they are kept in ``gaps``.
             warnings.simplefilter("ignore", GapWarning)
             shown = bar.add_task(what, total=self.solves)
             for out in self.left_out:
@@ -169,7 +169,7 @@ class NestedFolds:
         return self
 
     def score(self, candidate: int, out: tuple[int, ...], scores: Callable[[Rows], Array]) -> None:
-        """Keep the ``(m, rows)`` scores of the items left out, by a candidate learned without them."""
+        """Record the ``(m, rows)`` scores of the items left out, by a candidate learned without them."""
         for one, other in zip(out, out[::-1], strict=True):
             rows = np.flatnonzero(self.fold == one)
             if len(out) == 1:
@@ -178,17 +178,17 @@ class NestedFolds:
                 self.inner[other, candidate, rows] = scores(rows)[0]
 
     def best(self) -> int:
-        """The candidate for all items."""
+        """Candidate chosen for all items, by the scores learned without each item's fold."""
         return self.first_best(self.alone[:, 0]) if self.choice else 1
 
     def choices(self) -> list[int]:
-        """The candidate for every fold, chosen without it."""
+        """Candidates chosen for each fold, by metrics that have not seen that fold."""
         if not self.choice:
             return [1] * self.folds
         return [self.first_best(self.inner[j][:, self.fold != j]) for j in range(self.folds)]
 
     def first_best(self, scores: Array) -> int:
-        """The candidate that ``(c, n)`` scores speak for."""
+        """Choose a candidate by ``(c, n)`` scores; subclasses may prefer the first, which is not learned."""
         return first_best(scores, self.able)
 
     def chosen(self) -> tuple[Array, Array]:
@@ -198,7 +198,7 @@ class NestedFolds:
 
 
 def progress_bar(shown: bool) -> Bar:
-    """A bar on standard error that goes when it is done; nothing where it is not to be shown."""
+    """Make a progress bar on standard error that vanishes at its end; a disabled one unless ``shown``."""
     from rich.console import Console
     from rich.progress import Progress as Bar
 

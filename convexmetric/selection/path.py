@@ -1,4 +1,4 @@
-"""The same problem for many weights of its risk or of its regularizer, each solve using what the others found.
+"""Solve a problem for many weights of its risk or of its regularizer, each solve starting from the earlier ones.
 
 The risk is proportional to C, so that a cut made for one C is a cut for every other after scaling, and a good metric
 for one C is a fair start for the next. Where the regularizer is a squared norm of weight reg, the optimum moves
@@ -43,7 +43,7 @@ def solve_path(
     Parameters
     ----------
     problem : MetricProblem
-        Its own C, or reg, does not matter.
+        The problem; its own C, or reg, is ignored.
     C : iterable of float, optional
         Weights of the risk.
     tol, atol, max_iter, max_seconds, callback
@@ -87,7 +87,7 @@ def solve_path(
     reusing = _reusing(weighted(ordered[0]).without_constant(), solver, name)
     solutions: dict[float, Solution] = {}
     last: Solution | None = None
-    # What a solve leaves to the next: cuts, or the faces and slopes at which Newton's method stood.
+    # State passed from solve to solve: cuts, or the face of the cone and the slopes where Newton's method ended.
     left: Any = None
     run: Any
     for before, weight in zip([ordered[0], *ordered], until_deadline(ordered), strict=False):
@@ -118,11 +118,11 @@ def solve_path(
 
 
 def _reusing(problem: MetricProblem, solver: Solver | None, name: str) -> CuttingPlanes | SemismoothNewton | None:
-    """The solver that goes on from weight to weight; None where each solve only begins from the last solution."""
+    """Solver that keeps its state from weight to weight; None where solves share only the last solution as a start."""
     kind = CuttingPlanes if name == "C" else SemismoothNewton
     found = kind() if solver is None else solver
     if not isinstance(found, kind) or found.unsupported(problem) is not None:
         return None
-    # Listed comparisons are solved faster anew.
+    # For listed comparisons the interior-point method, started afresh, is faster than reusing cuts.
     listed = solver is None and name == "C" and InteriorPoint().unsupported(problem) is None
     return None if listed else found

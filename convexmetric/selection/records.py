@@ -1,4 +1,4 @@
-r"""What was tried and how held-out data fared, in the one form in which all choices and all tests are kept and shown.
+r"""Records of choices (:class:`Validation`) and of tests on held-out data (:class:`HeldOut`), printed as tables.
 
 Scores before and after are paired, :math:`d_1, \dots, d_J` being their differences. Folds share most of the rows they
 learn from, and so differences of folds are not independent; their plain standard error is too small. That of Nadeau &
@@ -33,16 +33,16 @@ from convexmetric.arrays import Array
 from convexmetric.errors import InputError
 from convexmetric.notebooks import printable
 
-#: A difference counts where so large a one, or a larger one, would be rarer than this without any.
+#: Level of the tests: a difference counts where its p-value is below.
 LEVEL = 0.05
-#: Metrics with a larger certified gap are not solved: nothing is said of what they are good for.
+#: Largest certified relative gap at which a metric counts as solved; others are not scored or chosen.
 LARGEST_GAP = 0.5
-#: Probability with which a gain that the test is said to show is found.
+#: Power: the probability with which the test finds a gain of the size that it is said to show.
 POWER = 0.8
 
 
 class Tabled:
-    """A result that is printed as a table: a heading, rows of a name, numbers and a remark, and a last line."""
+    """Base of results printed as a table: a heading, rows of a name, numbers and a remark, and a closing line."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,15 +50,15 @@ class Tabled:
         raise NotImplementedError
 
     def heading(self) -> str:
-        """What was done, in a line."""
+        """Heading of the table: what was done, in a line."""
         raise NotImplementedError
 
     def cells(self) -> list[tuple[str, ...]]:
-        """The rows as text, a cell for each of :attr:`columns`."""
+        """Rows of the table as text, with a cell for each of :attr:`columns`."""
         raise NotImplementedError
 
     def closing(self) -> str:
-        """What the table says, in a line; empty where the heading does."""
+        """Closing line: the conclusion from the table; empty where the heading has it."""
         return ""
 
     def __repr__(self) -> str:
@@ -89,14 +89,14 @@ class Validation(Tabled):
     names : tuple of str
         Parameters that a candidate sets: ``("C",)``, ``("reg",)``, ``("scale", "strength")``, ``("learn", "C")``.
     candidates : tuple of tuples
-        Their values, from the simplest metric on.
+        Values of the parameters, from the strongest regularization on.
     scores : dict of (c, folds) arrays
-        By name of the score; more is better, and the first one chooses. A single column is the mean over all that was
-        held out.
+        Scores by name; more is better, and the first score chooses. A single column is the mean over all that was held
+        out.
     gaps : (c, folds) array
         Certified relative gaps of the solves; a single column has the largest.
     index : int
-        Place of the candidate chosen.
+        Index of the candidate chosen, in ``candidates``.
     rows, of_rows : int
         Rows or queries that were used, and how many there are: a stratified sample is used where there are many.
     seconds : float
@@ -120,7 +120,7 @@ class Validation(Tabled):
 
     @property
     def score(self) -> str:
-        """The score that chooses."""
+        """Name of the score that chooses."""
         return next(iter(self.scores))
 
     def mean(self, score: str | None = None) -> Array:
@@ -134,7 +134,7 @@ class Validation(Tabled):
 
     @property
     def values(self) -> Array:
-        """``(c,)`` values of the last parameter."""
+        """Values of the last parameter, ``(c,)``."""
         return np.array([candidate[-1] for candidate in self.candidates])
 
     @property
@@ -145,16 +145,16 @@ class Validation(Tabled):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Parameters that state what was chosen."""
+        """Parameters of the candidate chosen, by name."""
         return dict(zip(self.names, self.candidates[self.index], strict=True))
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """``(c,)`` whether no gap is above 0.5."""
+        """Boolean mask ``(c,)`` of candidates with no gap above 0.5."""
         return np.asarray((self.gaps <= LARGEST_GAP).all(axis=1))
 
     def heading(self) -> str:
-        """What was chosen, in a line."""
+        """Heading of the table: the candidate chosen, and by what."""
         folds = self.gaps.shape[1]
         of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
         best = self._called(self.index)
@@ -164,11 +164,11 @@ class Validation(Tabled):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Parameters, scores, and the largest gap where one is kept."""
+        """Headings: parameters, scores, and the largest gap where one is kept."""
         return " and ".join(self.names), *self.scores, *(["largest gap"] if self.gaps.any() else []), ""
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Candidate, its scores with their deviations, its largest gap and a remark, as text."""
+        """Rows: candidate, its scores with their deviations, its largest gap and a remark, as text."""
         means, stds = ([of(name) for name in self.scores] for of in (self.mean, self.std))
         spread, gaps, solved = self.gaps.shape[1] > 1, self.gaps.max(axis=1), self.solved
         return [
@@ -182,7 +182,7 @@ class Validation(Tabled):
         ]
 
     def _called(self, at: int) -> str:
-        """A candidate by its values; words speak for themselves, numbers have their names where there are several."""
+        """Label of a candidate: its values, numbers with the names of their parameters where there are several."""
         if self.unlearned and at == 0:
             return self.unlearned
         named = zip(self.names, self.candidates[at], strict=True)
@@ -198,16 +198,16 @@ class Validation(Tabled):
 
 @dataclass(frozen=True)
 class PairedScores:
-    """One score of every fold, or of every row or query, before and after.
+    """Paired scores of every fold, row or query, before (without a learned metric) and after (with it).
 
     Attributes
     ----------
     before, after : (J,) array
-        By the metric that is not learned, and by the learned one; between 0 and 1, more is better.
+        Scores by the metric that is not learned, and by the learned one; from 0 to 1, more is better.
     ratio : float
         Rows to score over rows to learn from, mean over folds; 0 for scores of single rows, which share nothing.
     lda : float, optional
-        Mean by linear discriminant analysis of the same rows.
+        Mean score of linear discriminant analysis on the same rows.
     """
 
     before: Array
@@ -248,20 +248,20 @@ class PairedScores:
 
 
 class _PairedTable(Tabled):
-    """Scores by name, before and after, with their tests."""
+    """Base of tables of paired scores by name, with their tests."""
 
     def named(self) -> list[tuple[str, PairedScores]]:
-        """The scores, with their names."""
+        """List the scores by name."""
         raise NotImplementedError
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is known of every score."""
+        """Headings of the columns: name, scores before and after, difference and its test."""
         lda = [] if self.named()[0][1].lda is None else ["LDA"]
         return "score", "before", *lda, "after", "difference", "std. error", "p", "verdict"
 
     def cells(self) -> list[tuple[str, ...]]:
-        """Names of scores, and numbers and verdicts as text."""
+        """Rows: names of scores, with numbers and verdicts as text."""
         return [
             (
                 name,
@@ -290,7 +290,7 @@ class HeldOut(_PairedTable):
         Mean average precision: every held-out row ranks the rows that were learned from, relevant are those of its
         label. Held-out rows whose label is not among them are left out.
     n_neighbors : int
-        Of the accuracy.
+        k of the accuracy.
     rows : int
         Rows in all.
     folds, planned : int
@@ -314,7 +314,7 @@ class HeldOut(_PairedTable):
     copies: int = 0
 
     def named(self) -> list[tuple[str, PairedScores]]:
-        """The scores, with their names."""
+        """List the scores by name."""
         return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), ("retrieval, MAP", self.retrieval)]
 
     @property
@@ -328,14 +328,14 @@ class HeldOut(_PairedTable):
         return f"On held-out rows the metric {said[0]}, and {said[1]}."
 
     def heading(self) -> str:
-        """What was scored, in a line."""
+        """Heading of the table: what was scored, and how."""
         part = "" if self.folds == self.planned else f" of {self.planned}"
         copies = f", of which {self.copies} are copies and in the fold of what they copy" if self.copies else ""
         folds = f"fold{'s' if self.planned != 1 else ''}"
         return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{copies})"
 
     def closing(self) -> str:
-        """The verdict."""
+        """Closing line: the verdict."""
         return self.verdict
 
 
@@ -347,13 +347,13 @@ class HeldOutQueries(_PairedTable):
     ----------
     queries : tuple of str
     scores : dict of PairedScores
-        By measure, in the order of the queries; the first measure decides.
+        Scores by measure, in the order of the queries; the first measure decides.
     fold : (n,) array
         Fold of every query.
     choices : tuple of (str, float)
         Loss and C by which the queries of each fold were scored, chosen without them; ``("", 0.0)`` is the prior.
     level : float
-        Below which a p-value counts.
+        Level of the test: a difference counts where its p-value is below.
     """
 
     queries: tuple[str, ...]
@@ -363,17 +363,17 @@ class HeldOutQueries(_PairedTable):
     level: float
 
     def named(self) -> list[tuple[str, PairedScores]]:
-        """The scores, with their measures."""
+        """List the scores by measure."""
         return list(self.scores.items())
 
     @property
     def measure(self) -> str:
-        """The measure that decides."""
+        """Name of the measure that decides."""
         return next(iter(self.scores))
 
     @property
     def deciding(self) -> PairedScores:
-        """Its scores."""
+        """Scores by the measure that decides."""
         return self.scores[self.measure]
 
     @property
@@ -393,20 +393,20 @@ class HeldOutQueries(_PairedTable):
 
     @property
     def power(self) -> str:
-        """The gain that so many queries can show, in a sentence; empty where there is nothing to go by."""
+        """State :attr:`detectable` in a sentence; empty where it is not a number."""
         least = self.detectable
         return f"{len(self.queries)} queries can show a gain of {least:.2g} or more." if least > 0.0 else ""
 
     @property
     def changes(self) -> Array:
-        """``(n,)`` after minus before, of the measure that decides."""
+        """Differences after - before, ``(n,)``, of the measure that decides."""
         return np.asarray(self.deciding.after - self.deciding.before)
 
     def heading(self) -> str:
-        """What was scored, in a line."""
+        """Heading of the table: what was scored, and how."""
         return f"{len(self.queries)} held-out queries in {len(self.choices)} folds, paired t-test over queries"
 
     def closing(self) -> str:
-        """How many queries rank better, worse and alike by the measure that decides."""
+        """Closing line: how many queries rank better, worse and alike by the measure that decides."""
         better, worse = int((self.changes > 0.0).sum()), int((self.changes < 0.0).sum())
         return f"{better} queries better, {worse} worse, {len(self.queries) - better - worse} alike"

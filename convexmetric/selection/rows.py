@@ -1,4 +1,4 @@
-"""What a learned metric is good for: nearest neighbours and retrieval on held-out rows, before and after.
+"""Scores of a learned metric on held-out rows, nearest neighbours and retrieval, beside Euclidean distance.
 
 Every fold is scored by Euclidean distance of the features, by Euclidean distance of what a transformer makes of them,
 and by that in the coordinates of linear discriminant analysis; the first two are paired
@@ -110,7 +110,7 @@ def held_out(
                 raise
             interrupted = isinstance(end, KeyboardInterrupt)
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
-    # Score; before, after or discriminant analysis; fold.
+    # Axes: score; before, after, discriminant analysis; fold.
     table = np.array(scored).transpose(2, 1, 0)
     accuracy, retrieval = (PairedScores(before, after, ratio, float(lda.mean())) for before, after, lda in table)
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
@@ -119,17 +119,17 @@ def held_out(
 
 
 def factor_of(solution: Solution) -> Array:
-    """L with distances ``||L x - L x'||^2``: a row of zeros for the metric zero, which puts all points in one place."""
+    """Factor L of the metric of a solution, ``(rank, d)``; one row of zeros for the zero metric."""
     return np.asarray(solution.components) if solution.rank else np.zeros((1, solution.components.shape[1]))
 
 
 def unsolved(solution: Solution) -> bool:
-    """Whether a limit ended a solve with so large a gap that nothing is said of its metric."""
+    """Whether a limit ended a solve with so large a gap that its metric is not scored."""
     return solution.gap > LARGEST_GAP and solution.status != "optimal"
 
 
 def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool) -> Array:
-    """Accuracy and mean average precision of a fold: before, after, and by discriminant analysis."""
+    """Score a fold by accuracy and mean average precision: before, after, and by discriminant analysis."""
     from sklearn.base import clone
     from sklearn.preprocessing import StandardScaler
 
@@ -174,9 +174,9 @@ def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndar
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     with warnings.catch_warnings():
-        # Collinear columns change nothing here.
+        # Collinear columns do not matter for the discriminant directions.
         warnings.simplefilter("ignore")
         analysis = LinearDiscriminantAnalysis().fit(A, y)
     Z = analysis.transform(A)
-    # Means of classes that coincide leave no direction.
+    # Where the means of all classes coincide there is no discriminant direction.
     return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((2, len(labels)))

@@ -1,4 +1,4 @@
-"""Data out of core and work on a cluster: risks in folders, evaluated shard by shard by any engine."""
+"""Out-of-core and distributed risks: data in folders, evaluated shard by shard by any engine."""
 
 from convexmetric.shards.backends import Backend, Executors, Serial, as_backend
 from convexmetric.shards.cluster import DaskBackend

@@ -1,4 +1,4 @@
-"""The seam between solvers and what evaluates shards: one operation, for any engine.
+"""The interface between solvers and engines that evaluate shards: a single operation.
 
 A :class:`Backend` maps a function over shards with one argument for all and adds up what comes back. Shards are small
 descriptions, functions are those of a module: no engine ever sees an array of data, a closure or an actor, and any task
@@ -24,14 +24,14 @@ from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, 
 Task = Callable[[Any, Any], Terms]
 """A function of a module: of a shard and the argument that all shards share."""
 
-#: Seconds that one pass over the shards may take.
+#: Default time limit of a pass over the shards, in seconds.
 PASS_SECONDS = 3600.0
-#: How often a shard is tried again within a pass after its process died.
+#: Number of retries of a shard within a pass after its process died.
 RETRIES = 2
 
 
 class Backend(ABC):
-    """What evaluates shards."""
+    """Protocol of engines that evaluate shards and add up the results."""
 
     @abstractmethod
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
@@ -48,14 +48,14 @@ class Backend(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - most have nothing to release
-        """Release what was opened here; what a user opened stays open."""
+        """Release resources that were opened here; what a user opened stays open."""
 
 
 class Serial(Backend):
-    """One shard after the other, in this process."""
+    """Backend that evaluates one shard after the other in this process."""
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
-        """In order."""
+        """Evaluate the shards in order, and sum."""
         tree = Tree(len(shards))
         for shard in until_deadline(shards):
             tree.put(shard.number, evaluate(shard, task, argument))
@@ -63,7 +63,7 @@ class Serial(Backend):
 
 
 class Executors(Backend):
-    """Any executor of ``concurrent.futures``; sums are made in this process as results come in.
+    """Backend of any executor of ``concurrent.futures``; sums are made in this process as results come in.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ class Executors(Backend):
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
-        """A task a shard; a task for some neighbours where there are far more shards than workers.
+        """Submit a task for each shard, or for runs of neighbours where there are far more shards than workers.
 
-        A shard is on its own again after its process died.
+        After a process died, its shards are submitted one by one.
         """
         tree, deadline = Tree(len(shards)), monotonic() + self._seconds
         waiting, level = shards, level_of(len(shards), getattr(self._pool, "_max_workers", 0))
@@ -125,7 +125,7 @@ class Executors(Backend):
     def _round(
         self, task: Task, shards: Sequence[Unit], level: int, argument: Any, tree: Tree, deadline: float
     ) -> list[Unit]:
-        """Evaluate shards into the tree; those whose process died come back."""
+        """Evaluate shards and put their sums into the tree; returns the shards whose process died."""
         run_of: dict[Future[Partial], list[Unit]] = {}
         died: list[Unit] = []
         try:
@@ -153,7 +153,7 @@ class Executors(Backend):
 
 
 def as_backend(engine: Any) -> Backend:
-    """A backend from what a user gives.
+    """Make a backend from an engine given by the user.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def as_backend(engine: Any) -> Backend:
 
 
 def picklable(engine: Any) -> Any:
-    """What of an engine can go to a file or to another process.
+    """Convert an engine to what can be pickled.
 
     A client of Dask becomes the address of its scheduler. An executor lives where it was made: None; and so does a
     function that no module knows by its name.

@@ -3,9 +3,9 @@
 The argument of a pass is sent once, as a task of its own; every shard is a task, or some neighbours where there are far
 more shards than workers, and so is every node of the tree of sums. One result comes back. All of them can be done again
 by any worker, the argument too: data that are scattered cannot, and are gone with the last worker that held them. When
-a worker dies the scheduler has done again what it held. What is left to do here: give up shards that kill their workers
-again and again or are not done in time, begin a pass anew when the scheduler was away, and say so when it does not come
-back.
+a worker dies the scheduler has done again what it held. This module gives up shards that kill their workers again
+and again or are not done in time, begins a pass anew when the scheduler was away, and raises an error when it does not
+come back.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from convexmetric.errors import BackendError, InputError, SolverNotInstalledErro
 from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
 from convexmetric.shards.sums import Partial, Tree, Unit, add, cut, evaluate_run, level_of, lost
 
-#: Seconds after which to look again whether the scheduler is back.
+#: Seconds between checks whether the scheduler is back.
 PAUSE = 0.2
-#: Seconds after which to look whether anybody works, and for how long nobody may.
+#: Seconds between checks for running workers, and longest time without one.
 LOOK, PATIENCE = 5.0, 300.0
-#: Seconds in which to fetch what is there when the time for a pass is over.
+#: Seconds for fetching finished results when the time of a pass is over.
 LAST_SUM = 60.0
 
 
 class DaskBackend(Backend):
-    """A cluster that runs already.
+    """Backend of a running Dask cluster.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class DaskBackend(Backend):
             self.client.close()
 
     def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
-        """A task a shard, or for some neighbours where there are far more shards than workers; a task a sum."""
+        """Submit a task for each shard, or run of neighbours where shards far outnumber workers, and for each sum."""
         return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
 
 
@@ -90,21 +90,21 @@ class _Pass:
         self.client, self.task, self.shards, self.argument = client, task, shards, argument
         self.patience, self.seen_working = patience, monotonic()
         self.seconds, self.deadline = seconds, monotonic() + seconds
-        #: Shards that are a task, and the level of the tree that these tasks are.
+        #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
         self.runs: list[list[Unit]] = []
         self.level = 0
-        #: By the first number of a run its future, or what it contributes if it is lost.
+        #: Future of each run, by the number of its first shard; a ``Partial`` where the run is lost.
         self.leaves: dict[int, Any] = {}
         self.failures = {shard.number: 0 for shard in shards}
 
     def total(self) -> Partial:
-        """Try until every shard is in or lost."""
+        """Submit and retry until every shard is done or lost; returns the sum."""
         while True:
             try:
                 self._submit()
                 return self._result(self._root())
             except Exception as error:
-                # TimeoutError is an OSError, and so is what distributed raises of its connections.
+                # OSError covers TimeoutError and the connection errors of distributed.
                 if isinstance(error, CancelledError | OSError) or self.client.status != "running":
                     self._check_scheduler(error)
                 elif not self._forgive(error):
@@ -113,7 +113,7 @@ class _Pass:
                 return self._what_is_there()
 
     def _submit(self) -> None:
-        """Submit what is neither under way nor done nor lost."""
+        """Submit the runs that are neither under way nor done nor lost."""
         if not self.runs:
             self.level = level_of(len(self.shards), sum(self._running().values()))
             self.runs = cut(self.shards, self.level)
@@ -124,21 +124,21 @@ class _Pass:
             self.leaves |= {run[0].number: future for run, future in zip(missing, futures, strict=True)}
 
     def _root(self) -> Any:
-        """The future of the sum."""
+        """Submit the tree of sums; returns the future of its root."""
         nodes = [self.leaves[run[0].number] for run in self.runs]
         while True:
-            # Before other shards: what is added up is let go.
+            # Sums have priority over shards, as they free the memory of their terms.
             nodes = self.client.map(add, cut(nodes, 1), pure=False, priority=1)
             if len(nodes) == 1:
                 return nodes[0]
 
     def _running(self) -> dict[str, int]:
-        """Threads of the workers that take tasks."""
+        """Number of threads of each worker that takes tasks."""
         found: dict[str, int] = self.client.sync(self.client.scheduler.ncores_running)
         return found
 
     def _result(self, root: Any) -> Partial:
-        """The sum, if it comes in time; now and then we look whether anybody works on it."""
+        """Wait for the sum up to the deadline, checking now and then that workers are running."""
         while True:
             left = self.deadline - monotonic()
             try:
@@ -151,7 +151,7 @@ class _Pass:
             self._check_workers()
 
     def _check_workers(self) -> None:
-        """Workers that are paused, near their memory limit, take no tasks, and may stay so for ever."""
+        """Raise an error if no worker has taken tasks for too long; workers near their memory limit are paused."""
         if self._running():
             self.seen_working = monotonic()
         elif monotonic() - self.seen_working > self.patience:
@@ -178,7 +178,7 @@ class _Pass:
                 del self.leaves[number]
 
     def _what_is_there(self) -> Partial:
-        """The sum of what is done by now, made here: a sum could be given to a worker that hangs."""
+        """Sum the results that are done by now, in this process, as a worker that adds might hang."""
         tree, end = Tree(len(self.shards)), monotonic() + LAST_SUM
         for run in self.runs or cut(self.shards, 0):
             leaf = self.leaves.get(run[0].number)
@@ -194,13 +194,13 @@ class _Pass:
         return lost(run, f"not done within {self.seconds:g} s")
 
     def _forgive(self, error: Exception) -> bool:
-        """Whether it was workers that failed and not the task; shards whose workers fail too often are lost."""
+        """Whether workers died and not the task failed; marks shards whose workers died too often as lost."""
         from distributed import KilledWorker
 
         if not isinstance(error, KilledWorker):
             return False
         if self.level:
-            # Which of the neighbours it was shows when each is a task of its own.
+            # To find the failing shard of a run, submit each shard as a task of its own.
             self.level, self.runs = 0, cut(self.shards, 0)
             self.leaves.clear()
             return True
@@ -215,5 +215,5 @@ class _Pass:
 
 
 def _same(argument: Any) -> Any:
-    """The argument of a pass, as a task."""
+    """Identity, as a task: holds the argument of a pass on the cluster."""
     return argument

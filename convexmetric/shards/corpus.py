@@ -41,9 +41,9 @@ class SharedRankings(Rankings):
     relevance : Relevance
         Relevant and irrelevant corpus rows per query.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
     once : callable
-        What keeps things that are made of the corpus.
+        Cache of arrays computed from the whole corpus at a metric.
     """
 
     def __init__(self, X: Any, Q: Array, relevance: Relevance, cone: Cone, once: Once) -> None:
@@ -64,7 +64,7 @@ class SharedRankings(Rankings):
 
 
 class StreamedRankings(SharedRankings):
-    """The same over a :class:`~convexmetric.shards.folder.StoredArray`."""
+    """Rankings over a corpus in a :class:`~convexmetric.shards.folder.StoredArray`, read in blocks."""
 
     def __init__(self, X: Any, Q: Array, relevance: Relevance, cone: Cone, once: Once) -> None:
         super().__init__(X, Q, relevance, cone, once)
@@ -80,7 +80,7 @@ class StreamedRankings(SharedRankings):
         return np.concatenate([self.cone.quadratic_forms(X, M) for _, X in self._blocks_of_rows()])
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
-        """Distances under ``M`` from the queries, in the given order, to the corpus."""
+        """Yield blocks of squared distances under ``M`` from the queries, in the given order, to the corpus."""
         norms = self.norms(M)
         for queries in self.cuts(order):
             values, points = np.empty((len(queries), len(self.X))), self.points(queries)

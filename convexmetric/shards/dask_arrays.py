@@ -95,7 +95,7 @@ def write_labels(
 
 
 def _blocks(X: Any) -> tuple[list[Any], list[int], int]:
-    """Chunks of rows as delayed arrays, their lengths, and the number of features."""
+    """Split X into chunks of rows: delayed arrays, their lengths, and the number of features."""
     if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
         raise InputError(
             "X must be a two-dimensional dask.array.Array; of points in memory write a problem's risk: "
@@ -110,7 +110,7 @@ def _blocks(X: Any) -> tuple[list[Any], list[int], int]:
 
 
 def _computed(task: Any, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """A function of a module for every row of arguments, among them a chunk."""
+    """Compute a function by Dask for every row of arguments, which include a chunk."""
     try:
         import dask
     except ImportError as error:
@@ -130,7 +130,7 @@ def _chunks(
 def _write_chunk(
     folder: Path, number: int, block: Any, labels: np.ndarray, measure: Measure, weight: float, cone: Cone
 ) -> Written:
-    """A chunk whose points rank one another, as a piece."""
+    """Write a chunk whose points rank one another, as a piece."""
     try:
         points = Checked(as_points(block))
         rankings = Rankings(points, points, Relevance.from_labels(labels), cone)
@@ -142,7 +142,7 @@ def _write_chunk(
 def _corpus(
     folder: Path, blocks: list[Any], lengths: list[int], labels: np.ndarray, measure: Measure, weight: float, cone: Cone
 ) -> Written:
-    """All points as one piece: their file is filled by the chunks, after their common offset is known."""
+    """Write all points as one piece; chunks fill its file once the common offset is known."""
     relevance = Relevance.from_labels(labels)
     n = len(labels)
     ranges = _computed(_range, enumerate(blocks))
@@ -173,7 +173,7 @@ def _range(number: int, block: Any) -> tuple[Array, Array]:
 
 
 def _fill(file: Path, start: int, block: Any, shift: Array) -> Array:
-    """Write a chunk into its rows of a file; the largest size of every column."""
+    """Write a chunk into its rows of a file; returns the largest absolute value of every column."""
     stored, points = StoredArray(file), as_points(block) - shift
     stored.fill(start, points)
     return np.asarray(np.abs(points).max(axis=0))

@@ -1,4 +1,4 @@
-"""A problem whose risk is evaluated elsewhere, shard by shard."""
+"""Problems whose risk is evaluated on another engine, shard by shard."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from convexmetric.shards.writing import write
 
 @contextmanager
 def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:
-    """The same problem with its risk on an engine; data in memory are in a temporary folder as long as this lasts.
+    """Move the risk of a problem to an engine; data in memory go to a temporary folder while the context lasts.
 
     Raises
     ------
     InputError
-        If the engine is none, or the risk cannot be cut into shards.
+        If it is no engine, or the risk cannot be cut into shards.
     """
     with ExitStack() as stack:
         backend = as_backend(engine)

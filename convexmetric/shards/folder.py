@@ -39,7 +39,7 @@ from convexmetric.fingerprint import fingerprint
 
 FORMAT = "convexmetric shards 1"
 TABLE, REACH = "shards.json", "reach.npy"
-#: Largest table that is read, and largest number of pieces.
+#: Largest size in bytes of a table, and largest number of pieces.
 MAX_TABLE, MAX_PIECES = 2**28, 10**6
 #: Bytes read at a time where rows are gathered or hashed.
 BLOCK = 2**24
@@ -52,18 +52,18 @@ CONES: dict[str, type[Cone]] = {"psd": PSDCone, "diagonal": NonnegativeDiagonal}
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the sum that has points of its own.
+    """A piece: a term of the risk that has points of its own.
 
     Attributes
     ----------
     name : str
-        Its folder.
+        Name of its folder.
     parts, points : int
         Numbers of terms, and of points.
     weight : float
-        Of a part; 1 where parts have weights of their own.
+        Weight of every part; 1 where parts have weights of their own.
     files : dict
-        By name of the array its size in bytes and its SHA-256.
+        Size in bytes and SHA-256 of every file, by name of the array.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Piece:
 
     @property
     def contents(self) -> str:
-        """One hash for all files."""
+        """Joint hash of all files."""
         return fingerprint(sorted(self.files.items()))
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Some parts of a piece: all that a task needs to make their risk, wherever the folder is mounted.
+    """A range of parts of a piece, with all that a task needs to build their risk from the folder.
 
     Attributes
     ----------
     number : int
-        Its place in the sum of shards.
+        Number of the shard in the sum.
     path : str
         Folder of the piece.
     start, stop : int
@@ -97,7 +97,7 @@ class Shard:
     risk : dict
         Kind and parameters.
     weight : float
-        Of a part.
+        Weight of every part.
     sizes : dict of int
         Bytes of every file.
     contents : str
@@ -120,7 +120,7 @@ class Shard:
 
     @property
     def parts(self) -> slice:
-        """Its parts among those of the risk."""
+        """Slice of the shard's parts among those of the risk."""
         return slice(self.first, self.first + self.stop - self.start)
 
 
@@ -162,7 +162,7 @@ class StoredArray:
         return int(self.dtype.itemsize * np.prod(self.shape[1:], dtype=np.int64))
 
     def rows(self, start: int, stop: int) -> np.ndarray:
-        """Rows from start to stop."""
+        """Read rows from start to stop."""
         if not 0 <= start <= stop <= len(self):
             raise InputError(f"{self.path} has {len(self)} rows, not rows {start} to {stop}")
         count = (stop - start) * (self.row_bytes // self.dtype.itemsize)
@@ -172,13 +172,13 @@ class StoredArray:
         return read.reshape(stop - start, *self.shape[1:])
 
     def fill(self, start: int, rows: np.ndarray) -> None:
-        """Write rows in their place."""
+        """Write rows at their place in the file."""
         with open(self.path, "r+b") as file:
             file.seek(self._offset + start * self.row_bytes)
             np.ascontiguousarray(rows, self.dtype).tofile(file)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some rows, in ascending order, read in blocks."""
+        """Read some rows, given in ascending order, in blocks."""
         if rows.size and not 0 <= rows[0] <= rows[-1] < len(self):
             raise InputError(f"{self.path} has {len(self)} rows, not row {rows[-1]}")
         found = np.empty((len(rows), *self.shape[1:]), self.dtype)
@@ -220,12 +220,12 @@ def reach_of(folder: Path, table: dict[str, Any]) -> Array:
 
 
 def cone_of(name: str, features: int) -> Cone:
-    """The cone of a folder."""
+    """Make the cone that a table names."""
     return CONES[name](features)
 
 
 def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Piece]]:
-    """The table of a folder, checked, and its pieces.
+    """Read and check the table of a folder; also returns its pieces.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Pie
 def _piece(row: Any) -> Piece:
     files = {str(name): (int(size), str(sha256)) for name, (size, sha256) in row["files"].items()}
     piece = Piece(str(row["name"]), int(row["parts"]), int(row["points"]), float(row["weight"]), files)
-    # A name is that of a folder here, and leads nowhere else.
+    # The name of a piece must be a plain folder name, not a path to elsewhere.
     named = piece.name.replace("-", "").isalnum() and set(files) <= set(NAMES)
     if not (named and piece.parts >= 1 and piece.points >= 1 and 0.0 < piece.weight < np.inf):
         raise ValueError(f"piece {piece.name!r}")

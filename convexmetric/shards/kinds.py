@@ -22,7 +22,7 @@ from convexmetric.shards.folder import NAMES, StoredArray
 
 
 class Source(Protocol):
-    """Arrays by name, read by rows."""
+    """Protocol of arrays by name, read by rows."""
 
     def __contains__(self, name: str) -> bool:
         """Whether there is such an array."""
@@ -31,19 +31,19 @@ class Source(Protocol):
         """Number of rows."""
 
     def rows(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows from start to stop."""
+        """Read rows from start to stop."""
 
     def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Some rows, in any order."""
+        """Read some rows, in any order."""
 
     def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Rows of the corpus in ascending order; None for all."""
+        """Read rows of the corpus, given in ascending order; None for all."""
 
     def corpus(self) -> np.ndarray | StoredArray:
-        """All of it, to be read in blocks where it is too large to be kept."""
+        """Return the whole corpus, or a ``StoredArray`` to be read in blocks where it is too large for memory."""
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
-        """What ``make`` gives for the whole corpus at a metric, made once for all shards of the piece in a process."""
+        """Return ``make()``, an array of the whole corpus at a metric M, cached for all shards of the piece."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Made:
     queries: np.ndarray | None = None
 
     def rows_of(self, named: tuple[int, ...]) -> tuple[int, ...]:
-        """Rows of the risk's points as rows of the piece's; the first one is the query's."""
+        """Translate row numbers of the risk's points to those of the piece; the first one is the query's."""
 
         def row(place: int) -> int:
             return place if self.rows is None else int(self.rows[place])
@@ -74,7 +74,7 @@ class Made:
 
 
 def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
-    """Kind and parameters of a risk, the weight of a part, and its arrays by the names of files.
+    """Serialise a risk: kind and parameters, the weight of a part, and its arrays by the names of files.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
 
 
 def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
-    """The risk of the parts from start to stop, each of that weight.
+    """Build the risk of the parts from start to stop, each of the given weight.
 
     Raises
     ------
@@ -143,14 +143,14 @@ def _triplet_risk(table: dict[str, Any], weight: float, source: Source, cone: Co
 
 
 def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, np.ndarray]:
-    """The rankings of some queries over the rows that they name, these rows, and those that the queries are."""
+    """Build the rankings of some queries; also returns the corpus rows in use (None for all) and the queries' rows."""
     positives, positive_start, positive_stop = _lists(source, "near", start, stop)
     anchors, n = source.rows("anchors", start, stop), source.length("points")
     own = "queries" in source
     if "itself" in source:
         itself, none, rows = source.rows("itself", start, stop), np.zeros(len(anchors), dtype=np.int64), None
         nobody = None if (itself == n).all() else itself
-        # Compiled code reads where they point.
+        # Check row numbers, as compiled code reads memory at them.
         _needed(n + 1, itself), _needed(n, positives)
         relevance = Relevance(positives, positive_start, positive_stop, positives[:0], none, none, True, nobody, n)
     else:
@@ -170,7 +170,7 @@ def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankin
 
 
 def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The stretch of storage that some lists are in, and where they begin and end in it."""
+    """Read the stretch of storage that holds some lists, and where each begins and ends in it."""
     begin, end = source.rows(f"{kind}_start", start, stop), source.rows(f"{kind}_stop", start, stop)
     if not begin.dtype.kind == end.dtype.kind == "i" or (begin > end).any():
         raise InputError("the folder of shards has lists that end before they begin; write it again")
@@ -179,7 +179,7 @@ def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray
 
 
 def _needed(n: int, *named: np.ndarray) -> np.ndarray | None:
-    """The rows that are named, in ascending order; None for all where most are."""
+    """Find the rows that lists name, in ascending order; None for all rows where more than half are named."""
     used = np.zeros(n, dtype=bool)
     for rows in named:
         if rows.dtype.kind != "i" or (rows.size and not 0 <= rows.min() <= rows.max() < n):
@@ -189,7 +189,7 @@ def _needed(n: int, *named: np.ndarray) -> np.ndarray | None:
 
 
 def _renumbered(rows: np.ndarray | None, named: np.ndarray) -> np.ndarray:
-    """Rows of the corpus as rows of what is read of it."""
+    """Translate rows of the corpus to rows of the part of it that is read."""
     return named if rows is None else np.searchsorted(rows, named)
 
 

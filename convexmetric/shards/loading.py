@@ -1,4 +1,4 @@
-"""Shards become risks where they are evaluated, and stay for the next pass as far as memory goes.
+"""Load shards as risks where they are evaluated, and cache them for the next pass.
 
 Passes go round and round. Of data that do not all fit, forgetting what was not used for longest would forget every
 shard just before its turn; forgetting any at random keeps about as large a share of them as there is room.
@@ -20,11 +20,11 @@ from convexmetric.shards.kinds import Made, made
 
 
 class Cache:
-    """What was loaded, up to a number of bytes. Threads share it."""
+    """Thread-safe cache of loaded objects, up to a number of bytes, with random eviction."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, tuple[Any, int]] = {}
-        #: What others refer to is forgotten last: else it would be loaded again beside itself.
+        #: Keys of objects that other entries refer to: evicted last, as they would otherwise be loaded twice.
         self._shared: set[Hashable] = set()
         self._guards: dict[Hashable, Lock] = {}
         self._lock = RLock()
@@ -32,10 +32,10 @@ class Cache:
         self.size = 0
 
     def get(self, key: Hashable, load: Callable[[], tuple[Any, int]], limit: int, *, shared: bool = False) -> Any:
-        """What is kept under a key, or what ``load`` gives, with its bytes; kept if it fits."""
+        """Return the object under a key, or the one of ``load() -> (object, bytes)``, which is kept if it fits."""
         with self._lock:
             guard = self._guards.setdefault(key, Lock())
-        # Two threads that want the same thing load it once.
+        # Two threads that ask for the same key load it once.
         with guard:
             self._make_room(limit)
             with self._lock:
@@ -53,7 +53,7 @@ class Cache:
             return value
 
     def _make_room(self, limit: int) -> None:
-        """Forget this and that until no more than the limit is kept."""
+        """Evict random entries until the cache is within the limit."""
         with self._lock:
             while self.size > limit:
                 own = [key for key in self._kept if key not in self._shared]
@@ -63,7 +63,7 @@ class Cache:
 
 
 _CACHE = Cache()
-#: Of whole corpora at metrics: that of this pass, and some of earlier ones.
+#: Cache of arrays of whole corpora at a metric, for this pass and some earlier ones.
 _AT_METRICS, AT_METRICS_BYTES = Cache(), 2**25
 
 
@@ -87,7 +87,7 @@ def _made(shard: Shard) -> tuple[Made, int]:
 
 
 class _Files:
-    """The arrays of a shard's piece; counts the bytes that only the shard has."""
+    """Files of a shard's piece as a ``Source``; counts the bytes that are read for this shard alone."""
 
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
@@ -107,13 +107,13 @@ class _Files:
         return len(self._array(name))
 
     def rows(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Rows from start to stop."""
+        """Read rows from start to stop."""
         found = self._array(name).rows(start, stop)
         self.read += found.nbytes
         return found
 
     def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Some rows, in any order."""
+        """Read some rows, in any order."""
         distinct, place = np.unique(rows, return_inverse=True)
         found = self._array(name).take(distinct)
         found = found if len(distinct) == len(rows) and (distinct == rows).all() else found[place.ravel()]
@@ -121,11 +121,11 @@ class _Files:
         return found
 
     def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Rows of the corpus in ascending order; None for all."""
+        """Read rows of the corpus, given in ascending order; None for all."""
         return self.rows("points", 0, self.length("points")) if rows is None else self.take("points", rows)
 
     def corpus(self) -> np.ndarray | StoredArray:
-        """All of it, kept for other shards; to be read in blocks where it is too large for that."""
+        """Return the corpus from the cache that shards share, or as a ``StoredArray`` where it is too large."""
         stored = self._array("points")
         if stored.size * stored.dtype.itemsize > self._shard.cache:
             return stored
@@ -139,7 +139,7 @@ class _Files:
         return kept
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
-        """What is made of the whole corpus at a metric, by the shard that comes first; kept if there are others."""
+        """Return ``make()``, cached by corpus and metric if the piece has several shards."""
         if self._shard.stop - self._shard.start == self.length("anchors"):
             return make()
 

@@ -1,8 +1,8 @@
-r"""A risk whose data are elsewhere: the sum of shards, each evaluated by a task.
+r"""Sharded risks: sums of terms whose data are in files, each evaluated by a task.
 
 .. math:: R(M) = \sum_s R_s(M), \qquad R_g(M) \ge \sum_s b_{s g} - \Big\langle \sum_s \Psi_{s g}, M \Big\rangle
 
-Values, supporting planes, smoothed hinges and what dual points say are sums over shards, and so is what is known of
+Values, supporting planes, smoothed hinges and minorants of dual points are sums over shards, and so are bounds on
 their rounding. No part is negative, so that a sum without some shards is still a lower bound: a lost shard costs
 tightness, not truth. Its cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper
 bound waits for a pass that has them all.
@@ -42,10 +42,10 @@ from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, diges
 from convexmetric.shards.loading import load
 from convexmetric.shards.sums import Partial, Terms
 
-#: Bytes of data that a process keeps between passes, unless another number is given.
+#: Default for the bytes of data that a process keeps between passes.
 CACHE_BYTES = 2**28
-#: Number of shards, unless another one is given: the same on any machine, as sums depend on it in their last bits.
-#: Every group of cuts is one shard then, of 32 groups.
+#: Default number of shards; the same on any machine, as sums depend on it in their last bits.
+#: With 32 shards, each of the 32 groups of cuts is a shard.
 SHARDS = 32
 
 
@@ -55,7 +55,7 @@ class ShardedRisk(Risk):
     Parameters
     ----------
     folder : path
-        As every worker sees it: the folder is on a file system that all of them share.
+        Path of the folder on every worker: the folder is on a file system that all of them share.
     shards : int
         Into how many shards to cut it; pieces with points of their own are at least one each. Groups of cuts are 32 by
         default, and a multiple of 32 cuts no group of one piece in two.
@@ -93,20 +93,20 @@ class ShardedRisk(Risk):
         self.backend: Backend = Serial()
 
     def on(self, engine: Any) -> ShardedRisk:
-        """The same risk, evaluated by an engine; see :func:`~convexmetric.shards.as_backend`."""
+        """Copy the risk, to be evaluated by an engine; see :func:`~convexmetric.shards.as_backend`."""
         other = copy(self)
         other.backend = as_backend(engine)
         return other
 
     def here(self) -> Risk:
-        """The same risk in the memory of this process, for samples of its queries.
+        """Load the whole risk into the memory of this process, for samples of its queries.
 
         Raises
         ------
         InputError
             If the files are damaged.
         UnsupportedProblemError
-            If it cannot be there; the message is a clause.
+            If it does not fit or cannot be read; the message is a clause.
         """
         if len(self.pieces) > 1:
             raise UnsupportedProblemError("its queries rank several sets of points")
@@ -120,11 +120,11 @@ class ShardedRisk(Risk):
             raise UnsupportedProblemError(f"its data cannot be read here ({error})") from error
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the engine, which lives where it was made."""
+        """State for pickling, without the engine, which cannot be moved to another process."""
         return vars(self) | {"backend": Serial()}
 
     def contents(self) -> tuple[Any, ...]:
-        """Table and hashes; how it is cut is no part of it."""
+        """Identity of the risk, for fingerprints: its table and hashes, but not how it is cut into shards."""
         pieces = [
             (piece.parts, piece.weight, sorted((name, sha256) for name, (_, sha256) in piece.files.items()))
             for piece in self.pieces
@@ -132,7 +132,7 @@ class ShardedRisk(Risk):
         return sorted(self.table["risk"].items()), self.cone, pieces
 
     def check_files(self) -> None:
-        """Read all files on the workers, and hold them against their hashes.
+        """Read all files on the workers, and compare them with their hashes.
 
         Raises
         ------
@@ -146,12 +146,12 @@ class ShardedRisk(Risk):
 
     @property
     def nonnegative(self) -> bool:
-        """Always: no other risk is written."""
+        """True, as only nonnegative risks are written."""
         return True
 
     @property
     def unit(self) -> float:
-        """What all rankings weigh together, as C does; 1 of other risks."""
+        """Sum of the weights of all rankings, which is C; 1 for other risks."""
         if self.table["risk"]["kind"] != "rankings":
             return 1.0
         return sum(piece.weight * piece.parts for piece in self.pieces)
@@ -163,38 +163,38 @@ class ShardedRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """A query, an anchor or a triplet, as in memory."""
+        """Name of a part: ``"query"``, ``"anchor"`` or ``"triplet"``."""
         return {"triplets": "triplet", "pairs of lists": "anchor"}.get(self.table["risk"]["kind"], "query")
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """How far they reach: they are not here."""
+        """Bounding box of the points, in place of the points themselves, which are not in memory."""
         return (self._extent,)
 
     @property
     def pass_memory(self) -> float:
-        """None here, where the points are not."""
+        """Bytes of a pass in this process: 0, as workers evaluate the shards."""
         return 0.0
 
     @property
     def words(self) -> str:
-        """With its kind and its folder."""
+        """Description of the risk: class, kind and folder."""
         return f"{type(self).__name__} of {self.table['risk']['kind']} in {self.folder}"
 
     def value(self, M: Array) -> float:
-        """The sum; infinite while a shard is missing."""
+        """Evaluate R(M), the sum over shards; infinite while a shard is missing."""
         found = self._total(_value, M)
         return np.inf if found.lost else float(found.terms[0][0])
 
     def part_values(self, M: Array) -> Array:
-        """By shard; infinite for the parts of a lost one."""
+        """Values of all parts at M, ``(parts,)``; infinite for the parts of a lost shard."""
         values, found = np.full(self.parts, np.inf), self._total(_part_values, M)
         for number, (part,) in found.terms.items():
             values[self.shards[number].parts] = part
         return values
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """The sum; infinite while a shard is missing."""
+        """Sum the Lipschitz constants of shards near M; infinite while a shard is missing."""
         found = self._total(_sensitivity, (M, error))
         if found.lost:
             return np.inf
@@ -203,12 +203,12 @@ class ShardedRisk(Risk):
 
     @property
     def lipschitz(self) -> float:
-        """The sum; infinite while a shard is missing."""
+        """Sum of the Lipschitz constants of the shards; infinite while a shard is missing."""
         found = self._total(_steepest, None)
         return np.inf if found.lost else float(found.terms[0][0])
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """Sums by group; values of groups that lack a part are infinite, and their cuts lack it."""
+        """Cuts of groups of parts at M, summed over shards; values of groups with lost parts are infinite."""
         n_groups = int(groups.max()) + 1
         found = self._total(_cuts, (M, _Groups.of(groups)))
         values, offsets, weights = np.zeros((3, n_groups))
@@ -220,7 +220,7 @@ class ShardedRisk(Risk):
         return Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Sum what weighted cuts say of every shard; a lost shard says that it is not negative."""
+        """Sum the minorants of weighted cuts over shards; a lost shard contributes the minorant 0."""
         if isinstance(dual, SmoothedPairs):
             return self._slopes_say(dual)
         checked = self.checked_cuts(dual)
@@ -230,7 +230,7 @@ class ShardedRisk(Risk):
         return self._point(self._total(_dual_point, argument).terms.get(0))
 
     def _slopes_say(self, dual: SmoothedPairs) -> Minorant | None:
-        """What smoothed hinges say at a metric."""
+        """Minorant of a smoothed pairwise risk, from its gradient at a metric."""
         M, width = np.asarray(dual.M, dtype=np.float64), float(dual.width)
         if not self.sharded_pairs or dual.places is not None or M.shape != self.cone.shape:
             raise DualError(
@@ -242,7 +242,7 @@ class ShardedRisk(Risk):
         return self._point(self._total(_slopes, (M, width)).terms.get(0))
 
     def _point(self, sums: tuple[Any, ...] | None) -> Minorant:
-        """Sums of what shards say; nothing where all were lost."""
+        """Make the minorant of summed terms; zero where all shards were lost."""
         if sums is None:
             return Minorant(0.0, self.cone.zeros(), 0.0, 0.0)
         value, S, weight, size = sums
@@ -250,14 +250,14 @@ class ShardedRisk(Risk):
 
     @property
     def sharded_pairs(self) -> bool:
-        """Whether it is hinges over pairs of positives and negatives."""
+        """Whether the risk is a sum of hinges over pairs of a positive and a negative."""
         table = self.table["risk"]
         if table["kind"] == "rankings":
             return measure_named(table["measure"], table.get("k")).pairwise
         return bool(table["kind"] == "pairs of lists")
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> SmoothedThere:
-        """As of :class:`~convexmetric.risks.PairwiseRisk`; infinite while a shard is missing."""
+        """Smooth the hinges as :class:`~convexmetric.risks.PairwiseRisk` does; infinite while a shard is missing."""
         found = self._total(_smoothed, (M, width, stride, most, seed))
         value, exact, kinks, *point = found.terms[0]
         if found.lost:
@@ -269,28 +269,28 @@ class ShardedRisk(Risk):
         return SmoothedThere(float(value), float(exact), self._point(tuple(point)), int(kinks), *listed)
 
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
-        """From the sampled pairs' positives and negatives to their queries."""
+        """Differences of queries from the positives and negatives of sampled pairs, ``(K, d)`` each."""
         assert isinstance(smoothed, SmoothedThere), "made by another risk"
         return smoothed.positives, smoothed.negatives
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """Find the worst comparison of each of some parts, by the shards that hold them; with rows of its piece."""
+        """Find the worst comparison of each of some parts; its rows are those of its piece."""
         found = self._total(_worst, (np.asarray(parts), M, other))
         self._all_there(found)
         return [found.terms[int(part)][0] for part in parts]
 
     def statement(self, M: Any) -> RiskStatement:
-        """None.
+        """Refuse to write out the parts.
 
         Raises
         ------
         InputError
-            Always: nobody holds all data.
+            Always, as no process holds all data.
         """
         raise InputError("the parts of a sharded risk cannot be written out; state the problem for data in memory")
 
     def _total(self, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
-        """The sum over shards; warns of those that are lost."""
+        """Run a pass: the sum over shards, with a warning for lost ones."""
         found = self.backend.total(task, self.shards, argument)
         if len(found.lost) == len(self.shards):
             raise BackendError(f"no shard could be evaluated: {next(iter(found.lost.values()))}")
@@ -311,13 +311,13 @@ class ShardedRisk(Risk):
 
 
 def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
-    """About ``count`` shards of about the same number of parts, none across two pieces."""
+    """Cut a risk into about ``count`` shards of about equal numbers of parts, none across two pieces."""
     shards: list[Shard] = []
     cone = risk.table["cone"]["cone"], int(risk.table["cone"]["features"])
     first = 0
     for piece in risk.pieces:
         cuts = min(piece.parts, max(1, round(count * piece.parts / risk.parts)))
-        # Part p is in the cut p * cuts // parts, as in the groups of cutting planes.
+        # Part p is in shard p * cuts // parts of its piece, as in the groups of cutting planes.
         ends = [-(-k * piece.parts // cuts) for k in range(cuts + 1)]
         sizes, contents = {name: size for name, (size, _) in piece.files.items()}, piece.contents
         for start, stop in pairwise(ends):
@@ -330,11 +330,11 @@ def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
 
 @dataclass(frozen=True)
 class SmoothedThere(Smoothed):
-    """With the points of the sample, which are not here: rows are those of pieces.
+    """Smoothed hinges with the differences of sampled pairs, as points are not in memory; rows are those of pieces.
 
     Attributes
     ----------
-    near, far : (K, d) arrays
+    positives, negatives : (K, d) arrays
         Query less positive, and query less negative.
     """
 
@@ -353,19 +353,19 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of parts as runs of the same number: short where parts are grouped in order."""
+    """Run-length encoding of the group of every part: short where parts are grouped in order."""
 
     starts: np.ndarray
     numbers: np.ndarray
 
     @classmethod
     def of(cls, groups: np.ndarray) -> _Groups:
-        """From the group of every part."""
+        """Encode the array of the group of every part."""
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         return cls(starts, groups[starts])
 
     def on(self, parts: slice) -> tuple[np.ndarray, np.ndarray]:
-        """The groups that some parts have, in ascending order, and the place of every part's group among them."""
+        """Decode a range of parts: their distinct groups, ascending, and the index of each part's group among these."""
         places = np.searchsorted(self.starts, np.arange(parts.start, parts.stop), side="right") - 1
         present, local = np.unique(self.numbers[places], return_inverse=True)
         return present, local.ravel()
@@ -426,7 +426,7 @@ def _slopes(shard: Shard, argument: tuple[Array, float]) -> Terms:
 def _smoothed(shard: Shard, argument: tuple[Array, float, float, int, int]) -> Terms:
     M, width, stride, most, seed = argument
     made, risk = load(shard), _pairs(shard)
-    # Shards start to sample at different places.
+    # Seeds differ so that shards do not all sample at the same places.
     found = risk.smoothed(M, width, stride, most, seed + shard.first)
     terms: Terms = {0: (found.value, found.exact, found.kinks, *_sums_of(found.point))}
     if len(found.sample):

@@ -16,11 +16,11 @@ import numpy as np
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import one_thread
 
-#: How many neighbours are added at a time.
+#: Number of neighbours that are added at a time: the fan-in of the tree.
 FAN = 8
-#: Tasks that every worker has at least where a task is several shards: it may wait for the last one.
+#: Smallest number of tasks for each worker where tasks are runs of shards, so that the last task is short.
 TASKS_A_WORKER = 8
-#: What may happen to a shard where it is evaluated, and is no mistake of the program: its data are not to be had.
+#: Exceptions by which a shard counts as lost, as its data cannot be read; others are errors of the program.
 LOSSES = (OSError, InputError, MemoryError)
 
 Terms = dict[int, tuple[Any, ...]]
@@ -32,19 +32,19 @@ class Unit(Protocol):
 
     @property
     def number(self) -> int:
-        """Its place in the sum, counted from zero."""
+        """Number of the unit in the sum, from zero."""
 
 
 @dataclass(frozen=True)
 class Partial:
-    """Sums over some shards.
+    """Partial sums over some shards, and the shards lost.
 
     Attributes
     ----------
     terms : dict of tuples
-        The sums by number; one that no shard contributes to is not there.
+        The sums by number; sums without a contribution are left out.
     lost : dict of str
-        Shards that contributed nothing, by their numbers, and why.
+        Reasons of the lost shards, which contribute nothing, by their numbers.
     """
 
     terms: Terms = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Partial:
 
 
 def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
-    """``task(shard, argument)``; of a shard whose data cannot be read, the reason."""
+    """Evaluate ``task(shard, argument)``; a shard whose data cannot be read is returned as lost, with the reason."""
     try:
         return Partial(task(shard, argument))
     except LOSSES as error:
@@ -60,7 +60,7 @@ def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> P
 
 
 def evaluate_run(shards: Sequence[Unit], task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
-    """The sum over neighbours that :func:`cut` put together, on one core: a node of the tree over all shards."""
+    """Sum a run of neighbours of :func:`cut` on one core: a node of the tree over all shards."""
     tree = Tree(len(shards))
     with one_thread():
         for place, shard in enumerate(shards):
@@ -69,9 +69,9 @@ def evaluate_run(shards: Sequence[Unit], task: Callable[[Any, Any], Terms], argu
 
 
 def level_of(count: int, workers: int) -> int:
-    """The level of the tree whose nodes are a task each: the highest one that keeps all workers busy.
+    """Choose the level of the tree whose nodes are tasks: the highest one that keeps all workers busy.
 
-    Every task is work for who distributes them, and its sum has to be sent. Zero, a task a shard, where the number of
+    Every task costs scheduling, and its sum has to be sent. Zero, a task a shard, where the number of
     workers is not known (0).
     """
     level = 0
@@ -81,19 +81,19 @@ def level_of(count: int, workers: int) -> int:
 
 
 def cut(shards: Sequence[Unit], level: int) -> list[list[Unit]]:
-    """Runs of neighbours, those below each node of a level."""
+    """Cut the shards into runs of neighbours, those below each node of a level."""
     width = FAN**level
     return [list(shards[first : first + width]) for first in range(0, len(shards), width)]
 
 
 def lost(shards: Sequence[Unit], why: BaseException | str) -> Partial:
-    """What lost shards contribute."""
+    """Make the ``Partial`` of lost shards."""
     reason = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
     return Partial(lost={shard.number: reason for shard in shards})
 
 
 def add(partials: Sequence[Partial]) -> Partial:
-    """The sum, from the first to the last; nothing that is given is changed."""
+    """Add partial sums from the first to the last, without changing them."""
     terms: Terms = {}
     missing: dict[int, str] = {}
     own: set[int] = set()
@@ -111,7 +111,7 @@ def add(partials: Sequence[Partial]) -> Partial:
 
 
 def _grown(a: Any, b: Any) -> Any:
-    """``a + b``, in place of an array that is ours."""
+    """Add ``a + b``, in place where a is an array that this module made."""
     if isinstance(a, np.ndarray) and a.shape:
         a += b
         return a
@@ -119,7 +119,7 @@ def _grown(a: Any, b: Any) -> Any:
 
 
 class Tree:
-    """Adds partial sums as they come, in the order of the tree.
+    """Accumulator that adds partial sums in the order of the tree, whatever order they arrive in.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Tree:
         self._nodes: list[dict[int, Partial]] = [{} for _ in self._widths]
 
     def put(self, leaf: int, partial: Partial, level: int = 0) -> None:
-        """Take in a leaf, or the node of a level above it; what is complete by that is added, and its terms let go."""
+        """Put in a leaf, or a node of a higher level; sums that are complete by it are made, and their terms freed."""
         place = leaf // FAN**level
         for height in range(level, len(self._nodes)):
             nodes = self._nodes[height]
@@ -149,5 +149,5 @@ class Tree:
 
     @property
     def root(self) -> Partial:
-        """The sum, once all leaves are in."""
+        """Sum of all leaves, once they are put in."""
         return self._nodes[-1][0]

@@ -24,7 +24,7 @@ from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 
 @dataclass(frozen=True)
 class Written:
-    """A piece that was written, and what the table has to say of it.
+    """A piece that was written, with its entries in the table.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Written:
         Kind and parameters.
     cone : dict
     reach : (d,) array
-        The largest size of every coordinate of its points.
+        Largest absolute value of every coordinate of the piece's points.
     """
 
     piece: Piece
@@ -75,7 +75,7 @@ def write_pieces(
     Parameters
     ----------
     risks : iterable of Risk
-        Of the same kind, on the same metrics: a generator makes each when it is asked for.
+        Risks of the same kind, on the same metrics; a generator makes each when it is asked for.
     folder, shards, cache
         As for :func:`write`.
 
@@ -104,7 +104,7 @@ def write_pieces(
 
 
 def new_folder(folder: str | os.PathLike[str]) -> Path:
-    """A folder to write to.
+    """Make or check the folder to write to.
 
     Raises
     ------
@@ -136,12 +136,12 @@ def write_piece(folder: Path, number: int, risk: Risk) -> Written:
 
 
 def piece_name(number: int) -> str:
-    """Folder of a piece."""
+    """Name of the folder of a piece."""
     return f"piece-{number:06d}"
 
 
 def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | None]) -> dict[str, tuple[int, str]]:
-    """Write arrays of a piece; None for one that is written already. Sizes and hashes of the files.
+    """Write the arrays of a piece, None for one already written; returns sizes and hashes of the files.
 
     Raises
     ------

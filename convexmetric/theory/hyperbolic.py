@@ -54,7 +54,7 @@ class HyperbolicPCA:
     operator : SimilarityOperator
         ``c P``, with d rows.
     eigenvalues : array
-        Of A-hat on the span of the points, largest first.
+        Eigenvalues of A-hat on the span of the points, largest first.
     value : float
         ``<P, A-hat>``, the sum of the first d eigenvalues: the largest of all d-dimensional projections.
     c : float
@@ -89,9 +89,9 @@ class HyperbolicPCA:
         return replace(bound, delta=float(delta))
 
     def risk_bound_from_labels(self, X: Any, y: ArrayLike, *, delta: float = 0.05) -> RiskBound:
-        """The same for all pairs of independent labelled points; see :func:`affine_risk_bound_from_labels`.
+        """Bound on the risk by theorem 16, for all pairs of labelled points; see :func:`affine_risk_bound_from_labels`.
 
-        The points may be those that P was learned from. The oracle is not balanced.
+        Points are drawn independently, and may be those that P was learned from. The oracle is not balanced.
         """
         c, radius, share = self._class(delta)
         bound = affine_risk_bound_from_labels(self.operator, X, y, c=c, radius=radius, delta=share)

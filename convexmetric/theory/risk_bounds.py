@@ -17,7 +17,7 @@ section 5.2                    R(T) <= R(T, S') + sqrt((ln K + ln(1 / delta)) / 
 =============================  ====================================================================================
 
 with :math:`s = (\sum_i \|x_i - x'_i\|^4)^{1/2}`, a' = max(1, a), and c' the largest :math:`\|T^* T\|_2` among the T
-with :math:`\|T\|_\infty \le c`. The two with s look at the data and need no diameter.
+with :math:`\|T\|_\infty \le c`. The two bounds with s depend on the data and need no diameter.
 
 What was checked, and what is printed otherwise:
 
@@ -79,11 +79,11 @@ class RiskBound:
     Attributes
     ----------
     empirical : float
-        What was measured on the sample.
+        Empirical risk on the sample.
     complexity : float
-        What the size of the class of operators costs.
+        Term for the size of the class of operators.
     confidence : float
-        What the probability costs.
+        Term for the probability delta.
     delta : float
     source : str
         Theorem.
@@ -102,7 +102,7 @@ class RiskBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing, because it is at least one."""
+        """Whether the bound is vacuous: at least one."""
         return self.value >= 1.0
 
     def __float__(self) -> float:
@@ -141,7 +141,7 @@ def risk_bound(
         Pairs and whether they are similar (+1) or not (-1), drawn independently from the oracle whose risk is bounded.
         Drawn from the labels of a data set, the oracle is that data set. They may be those that T was learned from.
     margin : float or (similar, dissimilar)
-        Of the hinge; L is its inverse.
+        Margin of the hinge; L is its inverse.
     delta : float
         Probability with which the bound may fail.
     radius : float, optional
@@ -290,7 +290,7 @@ def _affine(
     balanced: bool,
     source: str,
 ) -> RiskBound:
-    """From the means of eta and of ``eta ||T(x - x')||^2`` over pairs that are worth m independent ones."""
+    """Bound of theorem 16 from the means of eta and ``eta ||T(x - x')||^2`` over pairs worth m independent ones."""
     failing, ball = checked_probability(delta), checked_weight(radius, "radius")
     if T.spectral_norm > scale * (1.0 + ROUNDING) or T.norm > ball * (1.0 + ROUNDING):
         raise InputError(

@@ -81,7 +81,7 @@ def choose_operator(
     delta: float = 0.05,
     threshold: float | None = None,
 ) -> OperatorChoice:
-    """The operator with the least empirical risk on a new task.
+    """Choose the operator with the least empirical risk on a new task.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def choose_operator(
     else:
         risks = {name: empirical_risk(T, X, pairs, y) for name, T in named.items()}
         m = float(len(np.asarray(pairs)))
-    # Means of losses can end a rounding above one.
+    # By rounding, means of losses can exceed one.
     bounds = {
         name: transfer_bound(min(1.0, risk), m, delta=delta, n_operators=len(named)) for name, risk in risks.items()
     }
@@ -150,7 +150,7 @@ class PairSample(NamedTuple):
 
 
 def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> PairSample:
-    r"""The samples of several tasks as one: of the mixed oracle :math:`\sum_k c_k \rho_k`, c_k the share of pairs.
+    r"""Concatenate samples of tasks: a sample of the mixed oracle :math:`\sum_k c_k \rho_k`, c_k the share of pairs.
 
     Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
     5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of

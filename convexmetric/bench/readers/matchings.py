@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-#: Table 3 of the paper. Which test users query is not said; as there are more of them than training queries, from fewer
-#: matchings, less must be asked of them than two and five.
+#: Sizes in table 3 of the paper. It does not say which test users query: as they are more than the training queries,
+#: from fewer matchings, they must need fewer than two positive and five negative ones.
 TRAINING: dict[str, Any] = {"n_users": 294_832, "n_matchings": 506_688, "n_queries": 22_391}
 TEST: dict[str, Any] = {"n_users": 247_420, "n_matchings": 439_161, "n_queries": 36_037, "least": (1, 4)}
 
@@ -38,7 +38,7 @@ TEST: dict[str, Any] = {"n_users": 247_420, "n_matchings": 439_161, "n_queries":
 ACTIVITY = 1.2
 #: Variances along the principal axes fall geometrically from the first to the second.
 VARIANCES = (3.0, 0.05)
-#: Rounds of dealing impossible pairs out again.
+#: Largest number of rounds in which impossible pairs are dealt out again.
 ROUNDS = 1000
 
 
@@ -53,7 +53,7 @@ class Matchings:
     pairs : (n_matchings, 2) int array
         Matched users; every pair once, nobody with themselves, everybody at least once.
     positive : (n_matchings,) bool array
-        How the matching went.
+        Whether the matching was positive.
     queries : (n_queries,) int array
         Users that query, ascending.
     planted : (n_features, n_features) array
@@ -109,7 +109,7 @@ def synthetic_matchings(
     least : (int, int)
         Positive and negative matchings a user needs to query.
     n_features, rank : int
-        Of the users, and of the planted metric.
+        Number of features of the users, and rank of the planted metric.
     slope : float
         How much the planted metric decides; 0 is pure chance.
     positive : float
@@ -143,7 +143,7 @@ def synthetic_matchings(
     axes = np.linalg.qr(planting.standard_normal((n_features, n_features)))[0]
     deviations = np.sqrt(np.geomspace(*VARIANCES, n_features))
     X = (rng.standard_normal((n_users, n_features)) * deviations) @ axes.T
-    # A random subspace of the whitened features: Euclidean distance looks where the variance is.
+    # A random subspace of the whitened features, which Euclidean distance, dominated by variance, hardly sees.
     B = (axes / deviations) @ np.linalg.qr(planting.standard_normal((n_features, rank)))[0]
 
     pairs = _dealt(_degrees(n_users, n_matchings, rng), rng)
@@ -188,7 +188,7 @@ def _dealt(degrees: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.i
         bad = np.flatnonzero(wrong)
         if not bad.size:
             return np.column_stack([low, high])
-        # Fresh partners come from as many random pairs.
+        # Break up as many random valid pairs for fresh partners.
         again = np.union1d(bad, rng.integers(0, len(pairs), len(bad) + 1))
         pairs[again] = rng.permutation(pairs[again].ravel()).reshape(-1, 2)
     raise InputError("n_matchings is too large for so few users; raise n_users")

@@ -37,7 +37,7 @@ def fetch(name: str) -> Dataset:
         X = np.ascontiguousarray(bunch.data, dtype=np.float64)
         dataset = assemble(X, [_label(value) for value in bunch.target])
     except Exception as error:
-        # Network, cache, format of the site, format of the file: whatever it was, there are no data.
+        # Whatever failed (network, cache, format of the site or of the file), there are no data.
         raise DataNotFoundError(f"the download from OpenML failed ({type(error).__name__}: {error})") from error
     return replace(dataset, description=dataset.description.rstrip(".") + ", from OpenML.")
 
@@ -48,7 +48,7 @@ def _label(value: Any) -> str:
 
 
 def _balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset:
-    # All cases of a 5^4 grid: sorting restores the order of the UCI file, whatever the order here.
+    # The rows are all cases of a 5^4 grid: sorting restores the order of the UCI file.
     order = np.lexsort(X.T[::-1])
     dataset = balance_scale(X[order], [labels[row] for row in order])
     _expect(dataset, 4, (288, 49, 288))

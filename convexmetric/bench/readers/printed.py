@@ -1,4 +1,4 @@
-"""Printed letters and digits, turned and scaled at random: made here, and the same on every machine.
+"""Printed letters and digits, rotated and scaled at random: generated, bit for bit the same on every machine.
 
 The sets follow paper 4 (operator-valued large margins): section 6.2, with the categories and counts of Table 2. Glyphs
 are those of DejaVu Sans, whose file comes with matplotlib. Their outlines are turned and scaled about the middle of
@@ -42,12 +42,12 @@ _GRID = _SIDE * _SAMPLES
 # Pixels from the middle of an image to the point of any character that is furthest out, at scale 1. The outermost
 # ring of pixels stays blank under all rotations.
 _REACH = 13
-# A curve is drawn as so many chords, whose corners are multiples of 1 / _CHORDS^2 of a unit of the font.
+# Number of chords by which a curve is drawn; their corners are multiples of 1 / _CHORDS^2 of a unit of the font.
 _CHORDS = 16
 # Corners in an image are multiples of 2^-16 of the distance between samples; entries of rotations have 16 bits more.
 _BITS = 16
 _UNIT, _HALF = 1 << _BITS, 1 << (_BITS - 1)
-# What matplotlib calls the commands of an outline.
+# Codes of matplotlib for the commands of an outline.
 _MOVE, _LINE, _CURVE = 1, 2, 3
 
 
@@ -64,7 +64,7 @@ class Printed:
     rotated, scaled : bool
         Whether the angles are uniform in [0, 360) degrees, and the scales in [1/2, 1); else they are 0 and 1.
     seed : int
-        Of the angles, drawn first, and the scales.
+        Seed of the angles, drawn first, and of the scales.
     """
 
     characters: str
@@ -192,7 +192,7 @@ def _outline(character: str) -> NDArray[np.int64]:
             edges.extend(np.stack([curve[:-1], curve[1:]], axis=1))
             here, at = end, at + 1
         else:
-            # What is neither a line nor a curve closes the contour.
+            # Any command but a line or a curve closes the contour.
             end = points[at] if codes[at] == _LINE else start
             edges.append(_CHORDS**2 * np.stack([here, end]))
             here = end
@@ -212,5 +212,5 @@ def _path(character: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     font = ft2font.FT2Font(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"))
     font.load_char(ord(character), flags=flags)
     points, codes = font.get_path()
-    # matplotlib divides by the 64 parts of a pixel that the font's units are not.
+    # matplotlib divides by 64, as if coordinates were in 64ths of a pixel: they are in units of the font.
     return np.rint(64 * points).astype(np.int64), codes

@@ -21,7 +21,7 @@ _WEBKB = "WebKB, the CMU World Wide Knowledge Base (Craven et al. 1998)"
 _TOPICS = ("course", "faculty", "project", "student")
 _UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin", "misc")
 _WORD = re.compile("[a-z0-9]+")
-#: What is taken away from a page, where it is there. A page without an empty line is all header.
+#: Parts that are removed from a page. A page without an empty line is all header.
 _PARTS = {
     "page": re.compile(r"\Z"),
     "html": re.compile(r"\A.*?(\r?\n\r?\n|\Z)", re.DOTALL),

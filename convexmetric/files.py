@@ -185,9 +185,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
 
 
 def read_arrays(
-    path: str | os.PathLike[str],
-    choose: Callable[[list[str]], Iterable[str]] = list,
-    max_bytes: int | None = None,
+    path: str | os.PathLike[str], choose: Callable[[list[str]], Iterable[str]] = list, max_bytes: int | None = None
 ) -> dict[str, NDArray[Any]]:
     """Arrays of an NPZ file: all, or those that are chosen from their names.
 

@@ -48,12 +48,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 import scipy
 
-from convexmetric.approximate.base import (
-    RandomisedSolver,
-    generator_at,
-    next_stop,
-    resumed,
-)
+from convexmetric.approximate.base import RandomisedSolver, generator_at, next_stop, resumed
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.errors import UnsupportedProblemError
@@ -183,9 +178,7 @@ class _Listed:
         self.images, loss = images, images.loss
         self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
         self.count = m = len(self.pairs)
-        self.numbers = np.column_stack(
-            [self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m],
-        )
+        self.numbers = np.column_stack([self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m])
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
         t = rng.integers(len(self.pairs), size=size)
@@ -225,12 +218,7 @@ class _Run:
     """The state of one solve."""
 
     def __init__(
-        self,
-        settings: StochasticFactors,
-        problem: MetricProblem,
-        source: _Source,
-        norms: NormWeights,
-        monitor: Monitor,
+        self, settings: StochasticFactors, problem: MetricProblem, source: _Source, norms: NormWeights, monitor: Monitor
     ) -> None:
         self.settings, self.problem, self.source, self.monitor = settings, problem, source, monitor
         self.reg, self.trace = norms.trace + norms.norm, norms.trace > 0.0

@@ -31,12 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from convexmetric.approximate.base import (
-    RandomisedSolver,
-    generator_at,
-    next_stop,
-    resumed,
-)
+from convexmetric.approximate.base import RandomisedSolver, generator_at, next_stop, resumed
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges

@@ -43,13 +43,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
-__all__ = [
-    "Iterates",
-    "read_certificate",
-    "read_iterates",
-    "read_metric",
-    "write_solution",
-]
+__all__ = ["Iterates", "read_certificate", "read_iterates", "read_metric", "write_solution"]
 
 #: Names of variables that hold the metric where a file has several, in order of preference: the papers' letters.
 LETTERS = ("M", "W", "w")

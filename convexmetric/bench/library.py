@@ -309,10 +309,7 @@ DATA: dict[str, type] = {"set": str, "preprocessing": list, "shape": list, "sha2
 DATA_OPTIONAL: dict[str, type] = {"labels": str, "without": list, "parts": list, "rows": int}
 DRAWN: Keys = {"count": int, "seed": int, "sha256": str}, {"also": list}
 FORMED: Keys = {"count": int}, {"n_same": int, "n_other": int, "graph": bool, "sha256": str}
-MODALITIES: Keys = (
-    {"other": str, "preprocessing": list, "rows": str, "queries": str, "count": int, "sha256": str},
-    {},
-)
+MODALITIES: Keys = ({"other": str, "preprocessing": list, "rows": str, "queries": str, "count": int, "sha256": str}, {})
 PAIRS: Keys = {}, {"count": int, "seed": int, "sha256": str, "all": bool, "balanced": bool}
 PROJECTION: dict[str, type] = {"kind": str, "r": int}
 PROJECTION_RANDOM: dict[str, type] = {"seed": int, "sha256": str}
@@ -589,9 +586,7 @@ class Method:
 
 METHODS: dict[str, Method] = {
     "ranking": Method(
-        _ranking,
-        {"measure": str, "C": float},
-        {"k": int, "short": str, "penalty": str, "diagonal": bool, "prior": str},
+        _ranking, {"measure": str, "C": float}, {"k": int, "short": str, "penalty": str, "diagonal": bool, "prior": str}
     ),
     "relative-comparisons": Method(_relative_comparisons, {"C": float}, {"kernel": str, "A": list}, DRAWN),
     "triplets": Method(

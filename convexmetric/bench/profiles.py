@@ -13,13 +13,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
 from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
-from convexmetric.plotting.axes import (
-    COLOURS,
-    MARKERS,
-    axes_of,
-    plain,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, MARKERS, axes_of, plain, text_of
 
 #: Dash patterns of solvers' lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
 DASHES: tuple[Any, ...] = (

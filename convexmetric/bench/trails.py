@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from convexmetric.bench import AuditTrail
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    COLOURS,
-    MARKERS,
-    plain,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, MARKERS, plain, text_of
 
 #: Ratio of the ends of trails above which the axis of seconds or passes is logarithmic.
 SPREAD = 5.0

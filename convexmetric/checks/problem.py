@@ -675,14 +675,7 @@ class _Tried:
 
 
 def _check_bound(
-    block: _Block,
-    omega: Regularizer,
-    tried: _Tried,
-    value: float,
-    S: Array,
-    G: Array | None,
-    hint: Array,
-    search: bool,
+    block: _Block, omega: Regularizer, tried: _Tried, value: float, S: Array, G: Array | None, hint: Array, search: bool
 ) -> None:
     """Check ``bound(v, S, G)`` against ``max(0, v - <S, M>)`` plus penalty, at metrics that make it small."""
     cone, rule = tried.cone, "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"

@@ -189,8 +189,7 @@ def solve(
     solver: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(SOLVERS)}. Default: the first exact one that fits.",
-            autocompletion=complete_solver,
+            help=f"One of {', '.join(SOLVERS)}. Default: the first exact one that fits.", autocompletion=complete_solver
         ),
     ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
@@ -200,8 +199,7 @@ def solve(
     ] = None,
     quiet: Quiet = False,
     certificate: Annotated[
-        Path | None,
-        typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'."),
+        Path | None, typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'.")
     ] = None,
 ) -> None:
     """Solve an instance, or a problem of your own, to a certified relative gap.
@@ -712,12 +710,7 @@ def _check_audit(files: list[Path], variable: str | None, iterates: bool, plot: 
 
 
 def _plot_audit(
-    problem: MetricProblem,
-    title: str,
-    trails: list[Any],
-    audits: list[Audit],
-    reference: Solution | None,
-    path: Path,
+    problem: MetricProblem, title: str, trails: list[Any], audits: list[Audit], reference: Solution | None, path: Path
 ) -> None:
     from matplotlib.figure import Figure
 

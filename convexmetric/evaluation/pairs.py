@@ -42,13 +42,7 @@ Margin = float | tuple[float, float]
 
 
 def empirical_risk(
-    T: Embedding | None,
-    X: Any,
-    pairs: ArrayLike,
-    y: ArrayLike,
-    *,
-    margin: Margin | None = None,
-    balanced: bool = False,
+    T: Embedding | None, X: Any, pairs: ArrayLike, y: ArrayLike, *, margin: Margin | None = None, balanced: bool = False
 ) -> float:
     """Mean loss over listed pairs.
 

@@ -61,13 +61,7 @@ class RetrievalScores:
 
 
 def retrieval_scores(
-    M: ArrayLike,
-    X: Any,
-    relevant: Any,
-    irrelevant: Any = None,
-    *,
-    queries: Any = None,
-    k: int | Iterable[int] = 10,
+    M: ArrayLike, X: Any, relevant: Any, irrelevant: Any = None, *, queries: Any = None, k: int | Iterable[int] = 10
 ) -> RetrievalScores:
     """Scores of the rankings of a corpus that a metric makes for every query.
 

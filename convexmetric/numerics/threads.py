@@ -20,12 +20,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 from convexmetric.deadline import check_deadline, until_deadline
 
 #: Environment variables that set the number of threads of a library; read when it is loaded.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "RAYON_NUM_THREADS",
-)
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 #: Multiplications in one product from which a second thread pays, and from which all threads do.
 TWO_THREADS, ALL_THREADS = 2e7, 2e9

@@ -490,11 +490,7 @@ class SimilarityRegressionProblem(_PairProblem):
 
 
 def balanced_pairs(
-    y: ArrayLike,
-    n_pairs: int,
-    random_state: int | np.random.Generator | None = None,
-    *,
-    balanced: bool = True,
+    y: ArrayLike, n_pairs: int, random_state: int | np.random.Generator | None = None, *, balanced: bool = True
 ) -> tuple[np.ndarray, Array]:
     r"""Draw from the pair oracle of a labelled task (section 5.1).
 

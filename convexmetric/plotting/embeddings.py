@@ -12,13 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    COLOURS,
-    LEGEND_LIMIT,
-    MARKERS,
-    axes_of,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, text_of
 from convexmetric.plotting.principal_plane import Plane, distance_plane, metric_plane
 
 

@@ -14,17 +14,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
-from convexmetric.plotting.axes import (
-    COLOURS,
-    LOWER,
-    MARKERS,
-    UPPER,
-    axes_of,
-    curve_axes,
-    named,
-    plain,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, LOWER, MARKERS, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
 

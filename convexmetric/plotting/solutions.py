@@ -13,17 +13,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    BAND,
-    COLOURS,
-    LOG_FACTOR,
-    LOWER,
-    UPPER,
-    axes_of,
-    plain,
-    shortened,
-    text_of,
-)
+from convexmetric.plotting.axes import BAND, COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, plain, shortened, text_of
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
@@ -101,11 +91,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
 
 
 def plot_solution(
-    solution: Solution,
-    X: Any = None,
-    *,
-    y: ArrayLike | None = None,
-    target_names: Sequence[str] | None = None,
+    solution: Solution, X: Any = None, *, y: ArrayLike | None = None, target_names: Sequence[str] | None = None
 ) -> Figure:
     """The bounds closing; and with ``X``, the data before and after.
 

@@ -20,14 +20,7 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.registry import COMPILED
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import (
-    Cuts,
-    Minorant,
-    RiskStatement,
-    Violation,
-    checked_multipliers,
-    real_multipliers,
-)
+from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers, real_multipliers
 from convexmetric.risks.blocks import Blocks
 from convexmetric.risks.certificate_duals import witnesses
 from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs

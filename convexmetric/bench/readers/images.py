@@ -39,11 +39,7 @@ def read_orl_faces(folder: Path | None) -> Dataset:
         tuple(f"s{person}" for person in range(1, 41)),
         "ORL (AT&T) faces, Olivetti Research Laboratory 1992-94: ten grey-level images of 112 x 92 of each "
         "of 40 people.",
-        {
-            "image_shape": (112, 92),
-            "X_32x32": _by_lines(small, 32, 32),
-            "image_shape_32x32": (32, 32),
-        },
+        {"image_shape": (112, 92), "X_32x32": _by_lines(small, 32, 32), "image_shape_32x32": (32, 32)},
     )
 
 

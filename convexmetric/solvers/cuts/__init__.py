@@ -3,7 +3,4 @@
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes
 from convexmetric.solvers.cuts.sampled import SampledCuttingPlanes
 
-__all__ = [
-    "CuttingPlanes",
-    "SampledCuttingPlanes",
-]
+__all__ = ["CuttingPlanes", "SampledCuttingPlanes"]

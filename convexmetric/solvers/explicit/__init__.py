@@ -5,9 +5,4 @@ from convexmetric.solvers.explicit.augmented_lagrangian import AugmentedLagrangi
 from convexmetric.solvers.explicit.dual_ascent import DualAscent
 from convexmetric.solvers.explicit.interior_point import InteriorPoint
 
-__all__ = [
-    "ADMM",
-    "AugmentedLagrangian",
-    "DualAscent",
-    "InteriorPoint",
-]
+__all__ = ["ADMM", "AugmentedLagrangian", "DualAscent", "InteriorPoint"]

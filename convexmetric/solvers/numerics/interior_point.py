@@ -83,11 +83,7 @@ def interior_point(
 
 
 def _follow(
-    qp: ConicQP,
-    tol: float,
-    point: Iterate,
-    max_steps: int,
-    watch: Callable[[Callable[[], Outcome]], bool] | None,
+    qp: ConicQP, tol: float, point: Iterate, max_steps: int, watch: Callable[[Callable[[], Outcome]], bool] | None
 ) -> Outcome:
     """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
     units = qp.units

@@ -3,7 +3,4 @@
 from convexmetric.solvers.pair_losses.dual_newton import DualNewton
 from convexmetric.solvers.pair_losses.factored_lagrangian import FactoredLagrangian
 
-__all__ = [
-    "DualNewton",
-    "FactoredLagrangian",
-]
+__all__ = ["DualNewton", "FactoredLagrangian"]

@@ -108,13 +108,7 @@ class _Point:
 class _Run:
     """The state of one solve."""
 
-    def __init__(
-        self,
-        problem: MetricProblem,
-        listed: ListedPairs,
-        norm: NormWeights,
-        monitor: Monitor,
-    ) -> None:
+    def __init__(self, problem: MetricProblem, listed: ListedPairs, norm: NormWeights, monitor: Monitor) -> None:
         self.monitor = monitor
         self.problem, self.pairs, self.loss = problem, listed.pairs, listed.loss
         self.squared = norm.squared > 0.0
@@ -277,14 +271,7 @@ class _System:
     Products run over the differences of the free pairs, or over the points where these are fewer.
     """
 
-    def __init__(
-        self,
-        at: _Point,
-        pairs: PairDistances,
-        free: np.ndarray,
-        curvature: Array,
-        eta: float,
-    ) -> None:
+    def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
         self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
         self.i, self.j = pairs.pairs[free].T

@@ -116,13 +116,7 @@ class _Point:
 class _Run:
     """The state of one solve."""
 
-    def __init__(
-        self,
-        problem: MetricProblem,
-        images: ImageRisk,
-        norms: NormWeights,
-        monitor: Monitor,
-    ) -> None:
+    def __init__(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
         self.problem, self.images, self.monitor = problem, images, monitor
         self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
         within_scatter = images.within_scatter()

@@ -4,8 +4,4 @@ from convexmetric.solvers.pairwise.semismooth_newton import SemismoothNewton
 from convexmetric.solvers.pairwise.smoothed_low_rank import SmoothedLowRank
 from convexmetric.solvers.pairwise.smoothed_newton import SmoothedNewton
 
-__all__ = [
-    "SemismoothNewton",
-    "SmoothedLowRank",
-    "SmoothedNewton",
-]
+__all__ = ["SemismoothNewton", "SmoothedLowRank", "SmoothedNewton"]

@@ -59,13 +59,7 @@ class Factorised:
         return np.asarray(b / self.root)
 
 
-def solve_newton(
-    projection: Projection,
-    kinks: Kinks,
-    diagonal: Array,
-    b: Array,
-    sigma: float,
-) -> Array:
+def solve_newton(projection: Projection, kinks: Kinks, diagonal: Array, b: Array, sigma: float) -> Array:
     """Solve for v, by factorisation where that is cheap, else by conjugate gradients."""
     if projection.size == 0 or len(kinks) == 0:
         return b / diagonal

@@ -37,11 +37,7 @@ from convexmetric.solvers.pairwise.nearby import NearbyPairs
 from convexmetric.solvers.pairwise.starts import samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
-from convexmetric.solvers.runtime.requirements import (
-    linear_part,
-    need_full_metrics,
-    need_linear_penalty,
-)
+from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, need_linear_penalty
 
 #: Evaluations of the bounds after which it gives up; what it found is kept.
 MAX_LOOKS = 300

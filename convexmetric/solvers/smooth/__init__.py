@@ -3,7 +3,4 @@
 from convexmetric.solvers.smooth.low_rank_newton import LowRankNewton
 from convexmetric.solvers.smooth.proximal_gradient import ProximalGradient
 
-__all__ = [
-    "LowRankNewton",
-    "ProximalGradient",
-]
+__all__ = ["LowRankNewton", "ProximalGradient"]

@@ -19,11 +19,7 @@ from convexmetric.risks.smooth import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import metric_memory
-from convexmetric.solvers.runtime.requirements import (
-    linear_part,
-    need_full_metrics,
-    need_linear_penalty,
-)
+from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, need_linear_penalty
 
 #: Evaluations of the dual bound after which it gives up.
 MAX_ROUNDS = 200

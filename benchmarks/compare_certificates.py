@@ -52,10 +52,10 @@ def function(called):
 
 problem = cm.load_problem(name)
 solution = cm.solve(problem, tol=tol)
-cm.write_certificate(own, problem, solution)
+cm.write_certificate(own, problem, solution=solution)
 if not kept.exists():
     function("write_solution")(kept, solution)
-cm.write_certificate(same, problem, function("read_certificate")(kept, problem))
+cm.write_certificate(same, problem, solution=function("read_certificate")(kept, problem))
 """
 
 

@@ -37,9 +37,9 @@ wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])
 problem = cm.RankingProblem.from_labels(X, wine.y, measure="auc", C=1.0)
 solution = cm.solve(problem)
-assert cm.audit(problem, solution.M, solution).suboptimality <= 2e-6
+assert cm.audit(problem, solution.M, reference=solution).suboptimality <= 2e-6
 cm.check_problem(problem)
-verdict = cm.write_certificate("wine.npz", problem, solution)
+verdict = cm.write_certificate("wine.npz", problem, solution=solution)
 assert cm.verify("wine.npz").accepted
 assert cm.LargeMargin(max_iter=5).fit(X[::4], wine.y[::4]).transform(X).shape == (178, 13)
 print("done")

@@ -31,7 +31,7 @@ def entropic():
     return cm.InformationTheoreticProblem.from_labels(IRIS.X, IRIS.y, 50, random_state=0)
 
 def both():
-    triplets = cm.TripletProblem.from_labels(IRIS.X[::5], IRIS.y[::5], 3, 3, reg=0.1)
+    triplets = cm.TripletProblem.from_labels(IRIS.X[::5], IRIS.y[::5], n_same=3, n_other=3, reg=0.1)
     return cm.MetricProblem(ranking().risk + triplets.risk, triplets.regularizer)
 
 def weighted(C):

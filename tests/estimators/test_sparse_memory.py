@@ -52,9 +52,9 @@ print(peak() - before)
 @pytest.mark.parametrize(
     "estimator",
     [
-        'cm.MLR("auc", C=100.0, diagonal=True, max_iter=2)',
+        'cm.MLR(measure="auc", C=100.0, diagonal=True, max_iter=2)',
         "cm.RelativeComparisonMetric(n_triplets=20_000, tol=1e-2)",
-        pytest.param('cm.MLR("map", C=100.0, diagonal=True, max_iter=2)', marks=pytest.mark.slow),
+        pytest.param('cm.MLR(measure="map", C=100.0, diagonal=True, max_iter=2)', marks=pytest.mark.slow),
         pytest.param("cm.LargeMargin(diagonal=True, max_iter=2)", marks=pytest.mark.slow),
         pytest.param("cm.RandomProjectionMetric(projection=None, diagonal=True, max_iter=2)", marks=pytest.mark.slow),
     ],

@@ -224,7 +224,7 @@ def main() -> None:
     if not arguments.table_only:
         for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):
             with tempfile.TemporaryDirectory() as folder:
-                certify(name, arguments.tol, arguments.max_seconds, constraints=kept or Path(folder))
+                certify(name, arguments.tol, arguments.max_seconds, kept or Path(folder))
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

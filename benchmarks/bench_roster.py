@@ -26,10 +26,9 @@ from tables import markdown, seconds
 
 import convexmetric as cm
 from convexmetric.bench import chosen_instances
-from convexmetric.risks import Reason
 from convexmetric.solvers import Exact
 from convexmetric.solvers.conic import CONIC_SOLVERS
-from convexmetric.solvers.routes import ROUTES, legs
+from convexmetric.solvers.routes import ROUTES, Candidates
 
 #: Ratio of seconds from which the default is slower without a solver, and how far it is followed.
 SLOWER, FOLLOWED = 1.5, 3.0
@@ -43,9 +42,8 @@ WARM = 2.0
 
 def stages(problem, routes):
     """The solvers that a table takes for a problem, in order."""
-    return tuple(
-        leg.route.solver for leg in legs(problem.without_constant(), routes) if not isinstance(leg.run, Reason)
-    )
+    found = Candidates(problem.without_constant(), routes)
+    return tuple(candidate.route.solver for candidate in found if candidate.run is not None)
 
 
 def measured(name, taken, limit, tol):

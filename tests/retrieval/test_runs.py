@@ -23,7 +23,7 @@ def test_scores_are_those_of_ir_measures():
     for seed in range(20):
         run, qrels = random_run(np.random.default_rng(seed))
         ours = score_run(run, qrels, measures=names)
-        theirs = cm.evaluation.runs._by_ir_measures(
+        theirs = cm.retrieval.runs._by_ir_measures(
             names, cm.retrieval.RetrievalRun.of(run), cm.retrieval.Qrels.of(qrels)
         )
         for name in names:

@@ -17,6 +17,9 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
+from convexmetric.described import symmetric
+from convexmetric.numerics.searches import last_true
+from convexmetric.regularizers.base import of_eigenvalues
 
 #: Bisection steps for a best scaling, whose error enters the bound squared, and for a largest one (to the last bit).
 HALVINGS, EXACT = 20, 52
@@ -189,31 +192,17 @@ def spectrum(A: Array) -> Any:
     return A if A.ndim == 1 else np.linalg.eigvalsh(0.5 * (A + A.T))
 
 
-def with_spectrum(A: Array, of: Callable[[Array], Array]) -> Array:
-    """Replace the eigenvalues e of a matrix, or the entries of a diagonal, by ``of(e)``; exactly symmetric."""
-    if A.ndim == 1:
-        return of(A)
-    values, vectors = np.linalg.eigh(0.5 * (A + A.T))
-    made = (vectors * of(values)) @ vectors.T
-    return np.asarray(0.5 * (made + made.T))
-
-
 def positive_part(A: Array) -> Array:
     """Projection onto the positive semidefinite cone, or of a diagonal onto nonnegative entries."""
-    return with_spectrum(A, lambda e: np.maximum(e, 0.0))
+    return of_eigenvalues(symmetric(A), lambda e: np.maximum(e, 0.0))
 
 
 # Searches over one number ---------------------------------------------------------------------------------------------
 
 
 def last(holds: Callable[[float], bool], low: float, high: float, halvings: int = EXACT) -> float:
-    """Bisect for the largest number at which ``holds`` is true, given that it is at ``low`` and not at ``high``."""
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-        if high - low <= 1e-16 * high:
-            break
-    return low
+    """Largest number, to rounding, at which ``holds`` is true, given that it is at ``low`` and not at ``high``."""
+    return last_true(holds, low, high, halvings, 1e-16)[0]
 
 
 def best(rising: Callable[[float], bool]) -> float:

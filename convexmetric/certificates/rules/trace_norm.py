@@ -8,8 +8,10 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
-from convexmetric.certificates.rules.base import Rule, of_matrix, positive_part, spectrum, with_spectrum
+from convexmetric.certificates.rules.base import Rule, of_matrix, positive_part, spectrum
 from convexmetric.certificates.statement import Arrays
+from convexmetric.described import symmetric
+from convexmetric.regularizers.base import of_eigenvalues
 
 #: Slack for a matrix that is zero: the kernel needs a positive one.
 SMALLEST = 1e-140
@@ -22,7 +24,9 @@ class TraceNorm(Rule):
         """Clip eigenvalues at the weight."""
         d = self.cone.d
         most = self.weight * (1.0 - (0.0 if self.cone.diagonal else 40.0 * kernel.U * (d + 8.0) * np.sqrt(d)))
-        return Y if np.abs(spectrum(Y)).max() <= most else with_spectrum(Y, lambda e: np.clip(e, -most, most))
+        return (
+            Y if np.abs(spectrum(Y)).max() <= most else of_eigenvalues(symmetric(Y), lambda e: np.clip(e, -most, most))
+        )
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:

@@ -30,7 +30,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
-from convexmetric.risks.rounding import error_of_lifted, error_of_sums, lift, sum_error
+from convexmetric.risks.rounding import error_of_lifted, error_of_products, error_of_sums, lift, sum_error
 
 #: A positive lower bound below this is set to zero: products behind it may have lost their digits by underflow.
 SMALLEST = 1e-290
@@ -241,12 +241,13 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
         return np.inf, 0.0
     lifted = lift(cone, M)
     error = _data_error(problem, M, value, lifted, risk.lipschitz if known is not None else None)
-    raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
-    error += problem.regularizer.change(M, raised, cone)
+    if not cone.free:
+        raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
+        error += problem.regularizer.change(M, raised, cone)
     sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
-        error += float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
+        error += 0.0 if cone.free else float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
     error += sum_error(M.size) * sizes
     return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 
@@ -259,7 +260,7 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, l
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
-        distances = error_of_lifted(risk.points, M, lifted)
+        distances = error_of_lifted(risk.points, M, lifted, risk.cone)
         lipschitz_near = risk.lipschitz_near(M, distances) if lipschitz is None else lipschitz
         if lipschitz_near is not None:
             return error + (lipschitz_near * distances if lipschitz_near else 0.0)
@@ -279,8 +280,13 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
     if not np.isfinite(plain):
         return -np.inf, 0.0
-    raised = S + _dual_error(problem, point)
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
+    if problem.cone.free:
+        # There is no order: S is made larger by the size of its error, which costs its inner product with the metric.
+        size, own = _size_of_dual_error(problem, point), norm_of(S)
+        value, raised = value - 2.0 * size * norm_of(hint), S * (1.0 + size / own if own else 1.0)
+    else:
+        raised = S + _dual_error(problem, point)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
     # A bound of zero needs no dual point, and is not rounded.
     size = problem.regularizer.size(hint, problem.cone) if lower else 0.0
@@ -303,3 +309,9 @@ def _dual_error(problem: MetricProblem, point: Minorant) -> Array:
     # Eigenvalues err by about this, whatever the scales of the coordinates are.
     size = norm_of(S) + (0.0 if G is None else norm_of(G))
     return np.diag(sums + sum_error(cone.d) * size)
+
+
+def _size_of_dual_error(problem: MetricProblem, point: Minorant) -> float:
+    """Norm of the error of S, where no order bounds it."""
+    size = norm_of(point.S) + (0.0 if problem.G is None else norm_of(problem.G))
+    return sum_error(problem.cone.size) * size + error_of_products(problem.risk.points, point.weight or 0.0)

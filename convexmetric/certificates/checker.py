@@ -120,7 +120,11 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     form = kind is kernel.QuadraticForm
     if form or not diagonal:
         held(d, d)
-    rank = 1 if diagonal else max(len(of("factor", None, d)), 1)
+    items = problem.get("features_of_items", d)
+    free = problem["cone"] in ("matrices", "symmetric")
+    if free:
+        held(kernel.natural(items, "features_of_items", 1), d)
+    rank = items if free else 1 if diagonal else max(len(of("factor", None, d)), 1)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
     tall = max(rank, len(of("gram_of", None, d)) if form and omega["of"] == "gram of A" else 0)
@@ -140,7 +144,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
         rows = slice(max(first, 0), max(min(end, count), 0))
         first, end = first - count, end - count
-        total += 1e7 + ESTIMATES[kind].work(table, own, d, 0 if diagonal else rank, count, rows)
+        total += 1e7 + ESTIMATES[kind].work(table, own, items, 0 if diagonal else rank, count, rows)
     return total
 
 
@@ -186,6 +190,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
     if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
         raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
+    softmax = "temperature" in table
     each = LOGISTIC if logistic else RANKING if ranked else 0.0
     # A table of discounts for the value and one for the dual point.
     table_of_discounts = 2e3 * kernel.natural(table["k"], "k", 1) if "short" in table else 0.0
@@ -196,7 +201,9 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0 else (queries + n) * d * d))
     # Lists of negatives that are the rest of positives are made for all queries once, to be counted.
     reading = (1e4 + 2.0 * n) * count
-    return reading + table_of_discounts + images + laplacian + each * float(pairs.sum()) + places + query * queries
+    exponentials = LOGISTIC * float((p + negatives).sum()) if softmax else 0.0
+    loops = each * float(pairs.sum()) + places + query * queries + exponentials
+    return reading + table_of_discounts + images + laplacian + loops
 
 
 def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
@@ -226,6 +233,7 @@ COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if ris
 ESTIMATES: dict[type, Estimate] = {
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
+    kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
     kernel.AllPairs: COMPARISONS._replace(rows=lambda own, d: math.comb(len(own("points", None, d)), 2)),
 }
@@ -322,6 +330,8 @@ CONES = {
     "psd": "positive semidefinite",
     "block-diagonal": "block-diagonal positive semidefinite",
     "diagonal": "nonnegative diagonal",
+    "matrices": "arbitrary",
+    "symmetric": "symmetric",
 }
 
 

@@ -56,6 +56,8 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
     bits = max(0, min(BITS, 53 - (largest - 1).bit_length()))
     hints, one = dict(said.arrays), 2**bits
     hints["weights"] = whole_weights(hints["weights"], one)
+    if isinstance(stated, kernel.Choices):
+        return _choices(risk, hints, stated)
     if stated.ranked:
         found = _of_rankings(risk, rankings, hints, stated)
         return {"kind": "rankings", "bits": bits}, found
@@ -72,6 +74,26 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
     shift = (spare & -spare).bit_length() - 1
     return {"kind": "sums", "bits": bits - shift}, {name: array >> shift for name, array in sums.items()}
+
+
+def _choices(risk: Any, hints: Arrays, stated: kernel.Choices) -> tuple[Table, Arrays]:
+    """Probabilities at the witnesses, averaged by their weights, as integers that add up to ``2^bits``."""
+    bits = min(BITS, 53 - int(stated.p.max() + 1).bit_length())
+    one, found = 2**bits, []
+    passes = [_distances(risk.rankings, M) for M in hints["witnesses"]]
+    for q in range(len(risk.rankings)):
+        total = np.zeros(stated.p[q] + stated.n[q])
+        for rows, weights in zip(passes, hints["weights"], strict=True):
+            _, x, z = next(rows)
+            d = np.concatenate([x, z[_order_of_far(risk.rankings, stated, q)]]) / risk.temperature
+            e = np.exp(d.min() - d)
+            total += weights[hints["groups"][q]] * (e / e.sum())
+        # Without any weight all candidates are alike.
+        share = total / total.sum() if total.sum() else np.full(total.size, 1.0 / total.size)
+        own = np.floor(share * one).astype(np.int64)
+        own[own.argmax()] += one - own.sum()
+        found.append(own)
+    return {"kind": "probabilities", "bits": bits}, {"probabilities": np.concatenate(found)}
 
 
 def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[int], Arrays]]:
@@ -104,7 +126,13 @@ def _rows_of_comparisons(risk: Any, found: Arrays, rows: slice) -> Arrays:
 
 
 def _rows_of_lists(risk: Any, found: Arrays, rows: slice) -> Arrays:
-    sizes = {"slopes": risk.p * risk.n, "near_sums": risk.p, "steps": risk.p, "far_sums": risk.n}
+    sizes = {
+        "slopes": risk.p * risk.n,
+        "probabilities": risk.p + risk.n,
+        "near_sums": risk.p,
+        "steps": risk.p,
+        "far_sums": risk.n,
+    }
     ends = {name: np.concatenate([[0], np.cumsum(of)]) for name, of in sizes.items()}
     places = {name: slice(at[rows.start], at[rows.stop]) for name, at in ends.items()}
     own = {name: array[..., places.get(name, rows)] for name, array in found.items()}
@@ -209,6 +237,7 @@ FORMS: dict[type, Form] = {
     kernel.SumRisk: Form(_sum, _rows_of_sum),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
+    kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
     kernel.AllPairs: COMPARISONS,
 }

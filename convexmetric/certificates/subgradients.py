@@ -8,6 +8,7 @@ of that (:data:`~convexmetric.certificates.rules.RULES`) finds the scaling and a
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from convexmetric.certificates.rules import RULES
 from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
+from convexmetric.numerics.searches import last_true
 
 #: Fractions by which the scaling is backed off, tried in this order until the kernel accepts the dual point.
 BACKOFFS = (0.0, *(2.0**-k for k in range(50, 19, -3)), 1.0)
@@ -49,6 +51,8 @@ def feasible(
     InputError
         If nothing is proven.
     """
+    if problem.cone.free:
+        return _free(problem, says, upper)
     why, best = "", None
     for backoff in BACKOFFS:
         # The first accepted backoff loses the least; where its scaling is zero, only backoff 1 is tried after it.
@@ -69,12 +73,35 @@ def feasible(
     return best[1:]
 
 
+def _free(problem: kernel.Problem, says: kernel.Minorant, upper: Fraction) -> tuple[Table, Arrays]:
+    """Scale a dual point where matrices are free of a cone, and slopes are what they must be; as :func:`feasible`."""
+    best, whole = None, not problem.risk.nonnegative
+    share = 1.0 if whole else last_true(lambda share: _proves(problem, says, share), 0.0, 1.0)[0]
+    tries = [1.0] if whole else [1.0, *(share * (1.0 - backoff) for backoff in BACKOFFS)]
+    for scaling in tries:
+        with suppress(kernel.NotProven):
+            bound = problem.lower(says, Fraction(scaling), None, upper)
+            best = max(best or (bound, scaling), (bound, scaling))
+    if best is None:
+        raise InputError("nothing is proven: the dual point is not feasible")
+    return {"share": str(Fraction(best[1])), "regularizer": {}}, {}
+
+
+def _proves(problem: kernel.Problem, says: kernel.Minorant, share: float) -> bool:
+    """Whether a share of a dual point is feasible, and more of it proves more."""
+    try:
+        lower = [problem.lower(says, Fraction(at), None, None) for at in (share, share * (1.0 - 1e-4))]
+    except kernel.NotProven:
+        return False
+    return lower[0] >= lower[1]
+
+
 def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     """Factor that makes slopes feasible for a risk that may be negative, whose dual points have no scaling.
 
     Also returns the hints with the subgradients of norms scaled accordingly.
     """
-    if problem.risk.nonnegative:
+    if problem.risk.nonnegative or problem.cone.free:
         return 1.0, hints
     summands = _Summands(problem, says, hints, 0.0, whole=False)
     if not isinstance(summands.last, Bounded):

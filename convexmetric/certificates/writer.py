@@ -266,6 +266,8 @@ def small(array: np.ndarray) -> np.ndarray:
 
 def _factor(stated: kernel.Problem, problem: MetricProblem, M: Array) -> Arrays:
     """Arrays of a metric's factor; a triangle where it must be definite."""
+    if problem.cone.free:
+        return {"matrix": plain(problem.cone.element(M))}
     if problem.cone.diagonal:
         return {"weights_of_metric": plain(np.maximum(M, 0.0))}
     if not stated.omega.definite:
@@ -284,7 +286,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
     penalty, which may be small beside the risk, is also compared by itself, there and at the Euclidean metric.
     """
     cone = problem.cone
-    factor = arrays["weights_of_metric" if cone.diagonal else "factor"]
+    factor = arrays["matrix" if cone.free else "weights_of_metric" if cone.diagonal else "factor"]
     for root in (cone.identity(), factor):
         ball = stated.cone.metric(root)
         metric = ball.mid

@@ -5,6 +5,7 @@ from convexmetric.comparisons.pair_distances import PairDistances
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
+from convexmetric.comparisons.similarity_triplets import SimilarityTriplets
 from convexmetric.comparisons.stacked import StackedComparisons
 from convexmetric.comparisons.triplets import Triplets
 
@@ -16,6 +17,7 @@ __all__ = [
     "PairDistances",
     "Rankings",
     "Relevance",
+    "SimilarityTriplets",
     "StackedComparisons",
     "Triplets",
     "triplets_from_labels",

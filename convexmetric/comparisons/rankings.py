@@ -9,6 +9,9 @@ in ``q q^T`` vanishes, and so does the part of the distance that only depends on
 graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison. Sums of distances, whose weights
 do not sum to zero, have the term in ``q q^T`` as well (``Rankings.laplacian``).
 
+Under matrices without a cone (:class:`~convexmetric.cones.AllMatrices`) the distance of an item is minus its similarity,
+:math:`-q^\top W x`, the adjoint is :math:`-Q^\top T X`, and rows need not sum to zero.
+
 Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
 (relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few
 points do (lists from a catalogue of users), it holds the listed distances only: nothing is of size queries x corpus.
@@ -34,6 +37,7 @@ from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
+from convexmetric.programs.lazy import cvxpy as cp
 
 #: Bytes of distances held at a time; a pass needs about three times this beside the data.
 BLOCK_BYTES = 64 * 2**20
@@ -64,9 +68,14 @@ class Rankings:
     def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
         self.X = as_points(X, sparse=cone.diagonal)
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
-        if self.Q.shape[1] != self.X.shape[1]:
+        if cone.free:
+            # Similarities are not those of shifted points.
+            if (self.Q.shape[1], self.X.shape[1]) != cone.shape:
+                sizes = f"queries have {self.Q.shape[1]} features and X {self.X.shape[1]}"
+                raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
+        elif self.Q.shape[1] != self.X.shape[1]:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
-        if self.Q is self.X:
+        elif self.Q is self.X:
             (self.X,) = (self.Q,) = translated(self.X)
         else:
             self.X, self.Q = translated(self.X, self.Q)
@@ -139,8 +148,16 @@ class Rankings:
         return self.Q[rows]
 
     def norms(self, M: Array) -> Array:
-        """``x^T M x`` of every item."""
-        return self.cone.quadratic_forms(self.X, M)
+        """``x^T M x`` of every item; zero where items are compared by similarities."""
+        return np.zeros(self.X.shape[0]) if self.cone.free else self.cone.quadratic_forms(self.X, M)
+
+    @property
+    def factor(self) -> float:
+        """Factor of the inner product of a query and an item in what is compared: -2 in distances, -1 if they are all.
+
+        A distance is ``x^T M x - 2 q^T M x`` up to a constant of the query, a similarity counts as ``-q^T M x``.
+        """
+        return -1.0 if self.cone.free else -2.0
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory; checks the deadline before each."""
@@ -162,8 +179,9 @@ class Rankings:
         for queries in self.cuts(order):
             if images is None:
                 product = self.cone.gram(self.points(queries), M, self.X)
-                product *= -2.0
-                product += norms
+                product *= self.factor
+                if not self.cone.free:
+                    product += norms
                 yield DenseBlock(self, queries, product)
             else:
                 yield ListedBlock(self, queries, norms, images)
@@ -185,9 +203,6 @@ class Rankings:
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
-        weights = np.asarray(T.sum(axis=0)).ravel()
-        used = np.flatnonzero(weights)
-        X, weights = (self.X, weights) if 2 * len(used) > len(weights) else (self.X[used], weights[used])
         if self.anchors is not None and sp.issparse(T) and len(queries) > self.Q.shape[0]:
             # Queries that are the same point share a row: products are over points, not over queries.
             rows = self.rows(queries)
@@ -195,7 +210,13 @@ class Rankings:
             points = self.Q
         else:
             points = self.points(queries)
-        return self.cone.outer_sum(X, weights) - 2.0 * self.cone.cross(points, T, self.X)
+        cross = self.factor * self.cone.cross(points, T, self.X)
+        if self.cone.free:
+            return cross
+        weights = np.asarray(T.sum(axis=0)).ravel()
+        used = np.flatnonzero(weights)
+        X, weights = (self.X, weights) if 2 * len(used) > len(weights) else (self.X[used], weights[used])
+        return self.cone.outer_sum(X, weights) + cross
 
     def of(self, query: int, M: Array) -> tuple[np.ndarray, np.ndarray, Array, Array]:
         """Relevant and irrelevant rows of one query, and their distances under ``M`` up to a constant of the query."""
@@ -206,6 +227,16 @@ class Rankings:
         if block.layout[1]:
             return positives, negatives, values[positives], values[negatives]
         return positives, negatives, values[: positives.size], values[positives.size : positives.size + negatives.size]
+
+    def expressions(self, query: int, M: cp.Variable) -> tuple[cp.Expression, cp.Expression]:
+        """CVXPY expressions of the distances from one query to its relevant and its irrelevant items, as :meth:`of`."""
+        q = self.points(np.array([query]))
+        q, sides = (q.toarray() if sp.issparse(q) else q), []
+        for items in self.relevance.of(query):
+            X = self.X[items].toarray() if sp.issparse(self.X) else self.X[items]
+            free = self.cone.free
+            sides.append(-(X @ M.T @ q[0]) if free else self.cone.quadratic_form_expressions(q - X, M))
+        return sides[0], sides[1]
 
     def worst_pair(
         self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
@@ -228,6 +259,8 @@ class Rankings:
 
     def laplacian(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""
+        if self.cone.free:
+            return self.adjoint(T, queries)
         return self.adjoint(T, queries) + self.cone.outer_sum(self.points(queries), np.asarray(T.sum(axis=1)).ravel())
 
 
@@ -314,7 +347,10 @@ class ListedBlock(Block):
         self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
         self.items = np.empty(self.start[-1], dtype=np.int32)
         self.values = np.empty(self.start[-1])
-        arguments = rankings.Q, rankings.rows(queries), self.lists, norms, images, self.start, self.items, self.values
+        arguments = (
+            *(rankings.Q, rankings.rows(queries), self.lists, norms, images, rankings.factor),
+            *(self.start, self.items, self.values),
+        )
         over_rows(_listed_distances, len(queries), self.items.size * rankings.Q.shape[1], *arguments)
 
     @property
@@ -346,8 +382,8 @@ class ListedBlock(Block):
 
 
 @compiled
-def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, start, items, values):
-    """``x^T M x - 2 q^T M x`` for the listed items x of every query."""
+def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, factor, start, items, values):
+    """``x^T M x - 2 q^T M x``, or ``- q^T M x``, for the listed items x of every query."""
     for row in range(begin, end):
         q = Q[rows_of_queries[row]]
         place = start[row]
@@ -358,5 +394,5 @@ def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, star
                 for f in range(q.size):
                     dot += q[f] * images[item, f]
                 items[place] = item
-                values[place] = norms[item] - 2.0 * dot
+                values[place] = norms[item] + factor * dot
                 place += 1

@@ -1,8 +1,9 @@
-"""The convex cones a metric lives in: PSD matrices, of one block or of several, and nonnegative diagonals."""
+"""The convex cones a metric lives in: PSD matrices, of one block or of several, nonnegative diagonals, free matrices."""
 
 from convexmetric.cones.base import Cone
 from convexmetric.cones.block_diagonal import BlockDiagonal, shared_points
+from convexmetric.cones.matrices import AllMatrices, Symmetric
 from convexmetric.cones.nonnegative_diagonal import NonnegativeDiagonal
 from convexmetric.cones.psd import PSDCone
 
-__all__ = ["BlockDiagonal", "Cone", "NonnegativeDiagonal", "PSDCone", "shared_points"]
+__all__ = ["AllMatrices", "BlockDiagonal", "Cone", "NonnegativeDiagonal", "PSDCone", "Symmetric", "shared_points"]

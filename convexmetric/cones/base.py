@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,9 @@ class Cone(ABC):
     d : int
         Number of features the metric acts on.
     """
+
+    #: Whether every element of the space is allowed. Comparisons are of similarities ``<q, W x>`` then.
+    free: ClassVar[bool] = False
 
     def __init__(self, d: int) -> None:
         if d < 1:
@@ -71,6 +74,10 @@ class Cone(ABC):
     @abstractmethod
     def project(self, S: Array) -> Array:
         """Nearest point of the cone, ``[S]_+``."""
+
+    def shrink(self, V: Array, t: float) -> Array:
+        """``argmin over M in K of t trace(M) + ||M - V||^2 / 2``: by default ``[V - t I]_+``."""
+        return self.project(V if t == 0.0 else V - t * self.identity())
 
     @abstractmethod
     def smallest(self, M: Array) -> float:

@@ -133,7 +133,7 @@ class Regularizer(ABC):
         weights = self.weights()
         if weights is None:
             raise NotImplementedError(f"{type(self).__name__} must have a conjugate(S, cone), or its own bound")
-        P = cone.project(S - weights.trace * cone.identity())
+        P = cone.shrink(S, weights.trace)
         size = norm_of(P)
         excess = max(0.0, size - weights.norm)
         if excess == 0.0 or weights.squared == 0.0:
@@ -142,13 +142,13 @@ class Regularizer(ABC):
 
     def has_prox(self, cone: Cone) -> bool:
         """Whether :meth:`prox` is implemented, without evaluating it."""
-        own, weights = type(self).prox is not Regularizer.prox, self.weights()
-        return own or bool(weights and weights.norm) or isinstance(self.quadratic(cone), float)
+        own = type(self).prox is not Regularizer.prox
+        return own or self.weights() is not None or isinstance(self.quadratic(cone), float)
 
     def prox(self, V: Array, t: float, cone: Cone) -> Array:
         r"""``argmin over M in K of Omega(M) + ||M - V||^2 / (2 t)``.
 
-        The default is for sums of a linear part A, a squared norm (weight lambda) and a norm (weight nu):
+        The default is for sums of a linear part A or a trace, a squared norm (weight lambda) and a norm (weight nu):
 
         .. math:: \frac{(1 - t \nu / \|P\|_F)_+}{1 + t \lambda} P, \quad P = [V - t A]_+
 
@@ -159,13 +159,14 @@ class Regularizer(ABC):
         """
         if not self.has_prox(cone):
             raise NotImplementedError(f"{type(self).__name__} must have a prox(V, t, cone) of its own")
-        weights = self.weights() or NormWeights()
-        quadratic = weights.squared if weights.norm else self.quadratic(cone)
-        assert isinstance(quadratic, float), "has_prox has asked"
-        P = cone.project(V - t * cone.from_coordinates(self.linear(cone)))
+        weights, quadratic = self.weights(), self.quadratic(cone)
+        if weights is None:
+            assert isinstance(quadratic, float), "has_prox has asked"
+            return np.asarray(cone.project(V - t * cone.from_coordinates(self.linear(cone))) / (1.0 + t * quadratic))
+        P = cone.shrink(V, t * weights.trace)
         size = norm_of(P)
         kept = max(0.0, size - t * weights.norm) / size if weights.norm and size > 0.0 else 1.0
-        return np.asarray(kept / (1.0 + t * quadratic) * P)
+        return np.asarray(kept / (1.0 + t * weights.squared) * P)
 
     @property
     def smooth_conjugate(self) -> bool:
@@ -279,16 +280,18 @@ class Regularizer(ABC):
     def linear(self, cone: Cone) -> Array:
         """Linear part, in coordinates, if Omega is linear plus quadratic plus ``Omega(0)``; from :meth:`weights`."""
         weights = self.weights()
-        trace = 0.0 if weights is None else weights.trace
+        trace = 0.0 if weights is None or cone.free else weights.trace
         return cone.coordinates(cone.zeros() if trace == 0.0 else trace * cone.identity())
 
     def quadratic(self, cone: Cone) -> float | Array | None:
         """Quadratic part: a multiple of the identity or a matrix in coordinates; None if it is not quadratic.
 
-        By default from :meth:`weights`; a class with neither counts as not quadratic.
+        By default from :meth:`weights`; a class with neither counts as not quadratic, and neither does a trace norm.
         """
         weights = self.weights()
-        return None if weights is None or weights.norm > 0.0 else float(weights.squared)
+        if weights is None or weights.norm > 0.0 or (cone.free and weights.trace > 0.0):
+            return None
+        return float(weights.squared)
 
 
 def of_eigenvalues(N: Array, of: Callable[[Array], Array]) -> Array:

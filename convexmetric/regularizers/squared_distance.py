@@ -96,7 +96,7 @@ class SquaredDistance(Regularizer):
     def described(self, cone: Cone, points: Array | None) -> Described:
         """Table of the squared norm with weight and prior."""
         table = {"kind": "squared frobenius", "weight": self.reg, "prior": True}
-        return Described(table, {"prior": symmetric(self.prior)})
+        return Described(table, {"prior": self.prior if cone.free else symmetric(self.prior)})
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg / 2 * ||M - M0||_F^2``."""
@@ -108,17 +108,20 @@ class SquaredDistance(Regularizer):
 
         Where ``reg M0`` is larger than S, rounding of that metric may cost more than all that S gains. The value is
         then that of the dual problem: ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z`` is no less than the maximum
-        for any Z of the cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``.
+        for any Z of the dual cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``; where there is no cone, at Z = 0.
         """
         W = self.prior + S / self.reg
         if norm_of(S) > self.reg * norm_of(self.prior):
             N = cone.project(W)
             return cone.inner(S, N) - self.value(N, cone), N
-        # Both parts from one decomposition.
-        at = cone.projection(W)
-        Y = S + self.reg * at.negative
+        if cone.free:
+            Y, N = S, W
+        else:
+            # Both parts from one decomposition.
+            at = cone.projection(W)
+            Y, N = S + self.reg * at.negative, at.positive
         root = norm_of(Y) / sqrt(self.reg)
-        return cone.inner(Y, self.prior) + 0.5 * root * root, at.positive
+        return cone.inner(Y, self.prior) + 0.5 * root * root, N
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array, float]:
         """A squared norm, ``-reg M0``, and ``reg / 2 ||M0||^2``."""

@@ -24,8 +24,8 @@ class Trace(WeightedRegularizer):
     """``reg * tr M``; on diagonal metrics the sum of the weights."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """Table of the trace with its weight."""
-        return self.weighed("trace")
+        """Table of the trace, or of the trace norm, with its weight."""
+        return self.weighed("trace norm" if cone.free else "trace")
 
     def value(self, M: Array, cone: Cone) -> float:
         """``reg * tr M``."""

@@ -11,6 +11,7 @@ from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.ranking_record import Ranking
 from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
+from convexmetric.risks.softmax import SoftmaxRisk
 from convexmetric.risks.sum import JoinedDual, SumRisk
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SmoothSeparableRisk",
     "Smoothed",
     "SmoothedPairs",
+    "SoftmaxRisk",
     "SumRisk",
     "Violation",
     "tangent_dual",

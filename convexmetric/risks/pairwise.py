@@ -25,8 +25,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons import Block, Rankings, Triplets
+from convexmetric.comparisons import Block, Comparisons, Rankings, SimilarityTriplets, Triplets
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, place
+from convexmetric.cones import AllMatrices
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
@@ -429,7 +430,7 @@ class PairwiseRisk(QueryRisk):
         return places
 
 
-def listed_pairs(rankings: Rankings) -> Triplets:
+def listed_pairs(rankings: Rankings) -> Comparisons:
     """All pairs of a positive and a negative as triplets (query, positive, negative), by query, positive, negative.
 
     Raises
@@ -452,6 +453,8 @@ def listed_pairs(rankings: Rankings) -> Triplets:
         triplets[first:last, 1] = np.repeat(positives, len(negatives))
         triplets[first:last, 2] = np.tile(negatives, len(positives))
         first = last
+    if isinstance(rankings.cone, AllMatrices):
+        return SimilarityTriplets(rankings.Q, rankings.X, triplets, rankings.cone)
     if rankings.Q is rankings.X:
         return Triplets(rankings.X, triplets, rankings.cone)
     both = [rankings.X, rankings.Q]

@@ -279,7 +279,7 @@ class RankingRisk(QueryRisk):
         xi = cp.Variable(self.parts, nonneg=True, name="xi")
         constraints = []
         for q in range(self.parts):
-            x, z = self._distances(M, q)
+            x, z = self.rankings.expressions(q, M)
             Y, losses = self._patterns(x.size, z.size)
             margins = 2.0 / (x.size * z.size) * (Y.sum(axis=1) @ z - Y.sum(axis=2) @ x)
             constraints.append(margins >= losses - xi[q])
@@ -349,16 +349,6 @@ class RankingRisk(QueryRisk):
             T[q, relevant] = -inverted.sum(axis=1)
             T[q, irrelevant] = inverted.sum(axis=0)
         return Minorant(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
-
-    def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
-        """Distances from query q to its relevant and to its irrelevant points."""
-        relevant, irrelevant = self.rankings.relevance.of(q)
-        (row,) = self.rankings.rows(np.array([q]))
-        query, X = self.rankings.Q[row], self.rankings.X
-        return (
-            self.cone.quadratic_form_expressions(query - X[relevant], M),
-            self.cone.quadratic_form_expressions(query - X[irrelevant], M),
-        )
 
     def _patterns(self, p: int, n: int) -> tuple[Array, Array]:
         """Inverted pairs ``(K, p, n)`` and losses ``(K,)`` of every ranking."""

@@ -89,8 +89,14 @@ def error_of_distances(points: tuple[Any, ...], M: Array) -> float:
     return 4.0 * largest_form(points, M) * sum_error(2 * M.shape[0])
 
 
-def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array) -> float:
-    """Error ``e`` of squared distances under a metric that is itself wrong by ``lifted``, see :func:`lift`."""
+def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array, cone: Cone) -> float:
+    """Error ``e`` of squared distances under a metric that is itself wrong by ``lifted``, see :func:`lift`.
+
+    Of similarities where there is no cone; ``points`` are items and queries then.
+    """
+    if cone.free:
+        X, Q = points[0], points[-1]
+        return float(np.max(np.abs(Q) @ (np.abs(M) @ reach((X,))))) * sum_error(sum(M.shape))
     return error_of_distances(points, M) + 4.0 * largest_form(points, lifted)
 
 
@@ -102,12 +108,21 @@ def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
         return np.asarray(4.0 * sum_error(count) * weight * spread * reach(points) ** 2)
 
 
+def error_of_products(points: tuple[Any, ...], weight: float) -> float:
+    """Norm of the error of ``sum t_qx q x^T``, w being the sum of the sizes of t; ``points`` are items and queries."""
+    count = sum(X.shape[0] for X in points)
+    sizes = [float(np.linalg.norm(reach((X,)))) for X in (points[0], points[-1])]
+    return sum_error(count) * weight * sizes[0] * sizes[1]
+
+
 def lift(cone: Cone, M: Array) -> Array:
     """``(d,)``, nonnegative: with it added to its diagonal the metric is in the cone, whatever rounding left of it.
 
     With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` entries of ``D^(-1/2) M D^(-1/2)`` are at most one, and its smallest
     eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.
     """
+    if cone.free:
+        return np.zeros(cone.d)
     if cone.diagonal:
         return np.maximum(-M, 0.0)
     diagonal = np.maximum(M.diagonal(), 0.0)

@@ -247,7 +247,9 @@ class SeparableRisk(Risk):
 
     def _slack(self, M: Array) -> float:
         """Bound on the rounding error of a margin."""
-        return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M)) if self.points else 0.0
+        if not self.points:
+            return 0.0
+        return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
 
     def minorant(self, dual: Any) -> Minorant | None:
         """Minorant of multipliers ``(T,)`` clipped into their box, or of weighted cuts."""

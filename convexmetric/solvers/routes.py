@@ -38,7 +38,6 @@ from convexmetric.solvers.runtime.requirements import (
     queries_of,
     soft_hinges,
     squared_norm,
-    squared_norm_or_none,
 )
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
@@ -260,8 +259,8 @@ ROUTES: tuple[Route, ...] = (
         (SmoothRisk, need_full_metrics, need_linear_penalty),
     ),
     Route(
-        ProximalGradient(), "smooth losses", "linear plus squared norm", "any", "a step is a pass and a projection",
-        (SmoothRisk, squared_norm_or_none),
+        ProximalGradient(), "smooth losses", "any with a proximal map", "any", "a step is a pass and a projection",
+        (SmoothRisk,),
     ),
     Route(
         DualAscent(max_steps=2_000), "listed comparisons, also with losses that are infinite somewhere",

@@ -33,7 +33,7 @@ from .files import (  # isort: skip
     FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, digest, entry, keys, natural, of_rows,
     statement_digest,
 )  # fmt: skip
-from .lists import ListRisk, Rankings, gains, majorised, sums_of_slopes, worst_ranking
+from .lists import Choices, ListRisk, Rankings, gains, majorised, sums_of_slopes, worst_ranking
 from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, main, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
@@ -57,6 +57,7 @@ __all__ = [
     "Arrays",
     "Ball",
     "CertificateError",
+    "Choices",
     "Cone",
     "Contents",
     "ListRisk",

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from .balls import TINY, WHOLE, Array, Ball, U, entropy, gamma, log, softplus, up
+from .balls import TINY, WHOLE, Array, Ball, U, entropy, exp, gamma, log, softplus, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
-__all__ = ["ListRisk", "Rankings", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
+__all__ = ["Choices", "ListRisk", "Rankings", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
 
 
 @lru_cache(maxsize=1)
@@ -149,7 +149,7 @@ class ListRisk:
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         self.cone, self.loss, self.measure = cone, "hinge", "auc"
-        self.X, self.margin = arrays("points", None, cone.d), Ball(0.5)
+        self.X, self.margin = arrays("points", None, cone.shape[-1]), Ball(0.5)
         self.positives, N = self._lists("near", arrays), len(self.X)
         count = len(self.positives)
         if "itself" in arrays:
@@ -157,6 +157,7 @@ class ListRisk:
         else:
             self.negatives = self._lists("far", arrays)
         own = "queries" in arrays
+        require_valid(own or cone.shape[-1] == cone.d, "points are queries, and have other features")
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.positives, self.negatives))
         require_valid(
@@ -165,24 +166,14 @@ class ListRisk:
         )
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
         require_valid((weights >= 0.0).all(), "query_weights must not be negative")
-        if table["kind"] == "rankings":
-            self.measure, self.cut = table["measure"], "short" not in table
-            known = isinstance(self.measure, str) and self.measure in MEASURES
-            known = known and MEASURES[self.measure][0] == ("k" in table)
-            require_valid(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
-            self.k = natural(table.get("k", 1), "k", 1)
-            printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
-            require_valid(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
-            share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
-            self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
-            self.shares = Ball.of(share) * weights if self.ranked else self.units
-        else:
-            self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
-            require_valid(
-                known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic"
-            )
-            self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
-            self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
+        self._weigh(table, weights)
+
+    def _weigh(self, table: Table, weights: Array) -> None:
+        """Read the loss, and the weights of all queries."""
+        self.loss, known = table["loss"], table["loss"] in ("hinge", "logistic")
+        require_valid(known and ("margin" in table) == (self.loss == "hinge"), "risk: loss must be hinge or logistic")
+        self.margin = Ball.of(rational(table.get("margin", "0"), "margin"))
+        self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
 
     def _lists(self, name: str, arrays: Arrays) -> list[Array]:
         items, stops = arrays(name, None, integers=len(self.X)), arrays(f"{name}_stops", None, integers=2**40)
@@ -291,3 +282,61 @@ class Rankings(ListRisk):
     """Risk of rankings with a measure: lists with a table that names it."""
 
     wanted, optional = "kind measure C", "k short queries"
+
+    def _weigh(self, table: Table, weights: Array) -> None:
+        self.measure, self.cut, count = table["measure"], "short" not in table, len(self)
+        known = isinstance(self.measure, str) and self.measure in MEASURES
+        known = known and MEASURES[self.measure][0] == ("k" in table)
+        require_valid(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
+        self.k = natural(table.get("k", 1), "k", 1)
+        printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
+        require_valid(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")
+        share = positive(table["C"], "C") / natural(table.get("queries", count), "queries", count)
+        self.units = Ball.of([2 * share / size for size in (self.p * self.n).tolist()]) * weights
+        self.shares = Ball.of(share) * weights if self.ranked else self.units
+
+
+class Choices(ListRisk):
+    """Softmax of what was chosen, the positives, among all candidates, positives and negatives (theorem 9)."""
+
+    wanted, optional = "kind weight temperature", ""
+
+    def _weigh(self, table: Table, weights: Array) -> None:
+        self.temperature = Ball.of(positive(table["temperature"], "temperature"))
+        self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
+
+    def value(self, factor: Array) -> Ball:
+        """Value of R: with m the least distance ``ln sum exp((m - d) / tau) + mean of the chosen's (d - m) / tau``."""
+        mids, rads = np.zeros(len(self)), np.zeros(len(self))
+        for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
+            d = np.concatenate([row[self.positives[q]], row[self.negatives[q]]])
+            x = (Ball(d) - float(d.min())) / self.temperature
+            # Beyond 690 the exponential is below the radius of the sum.
+            total = log(exp(-Ball(np.minimum(x.mid, 690.0), x.rad)).sum()) + x[: self.p[q]].sum() / float(self.p[q])
+            # Logarithm and mean change by no more than distances do, over the temperature.
+            total = total + Ball(0.0, error * 2.0) / self.temperature
+            mids[q], rads[q] = total.mid, total.rad
+        return (Ball(mids, rads) * self.shares).sum()
+
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
+        """Minorant of the probabilities of the file, integers over ``2^bits``: entropies, and differences to means."""
+        one = 2 ** natural(table["bits"], "dual: bits", most=41)
+        require_valid(table["kind"] == "probabilities", "dual: kind must be 'probabilities' for this risk")
+        require_valid(one * (int(self.p.max()) + 1) <= WHOLE, "dual: 2^bits times the chosen of a query exceed 2^53")
+        sizes = (self.p + self.n).tolist()
+        each = np.split(arrays("probabilities", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
+        W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
+        for q, own in enumerate(each):
+            p = int(self.p[q])
+            require_proven(int(own.sum()) == one, f"the probabilities of query {q} do not add up to one")
+            # Integers below 2^53, and so exact.
+            W[q] = np.bincount(self.negatives[q], own[p:] * p, len(self.X))
+            W[q] += np.bincount(self.positives[q], own[:p] * p - one, len(self.X))
+            share = Ball(own[own > 0] / one)
+            worth = -(share * log(share)).sum()
+            mids[q], rads[q] = worth.mid, worth.rad
+        unit = self.units / self.temperature / Ball(self.p * float(one))
+        rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
+        W *= unit.mid[:, None]
+        S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
+        return Minorant((Ball(mids, rads) * self.shares).sum(), S)

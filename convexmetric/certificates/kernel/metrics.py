@@ -14,21 +14,30 @@ from .files import Arrays, Table, natural
 __all__ = ["Cone", "Images", "Minorant", "laplacian"]
 
 
+CONES = ("psd", "block-diagonal", "diagonal", "matrices", "symmetric")
+
+
 class Cone:
-    """Positive semidefinite matrices, those that are block-diagonal, or of diagonal ones the weights."""
+    """Positive semidefinite matrices, those that are block-diagonal, of diagonal ones the weights; or all matrices.
+
+    All matrices, perhaps symmetric ones, are ``free``: items are compared by similarities ``q^T W x``.
+    """
 
     def __init__(self, table: Table, arrays: Arrays) -> None:
         kind, self.d = table["cone"], natural(table["features"], "features", 1)
-        require_valid(kind in ("psd", "block-diagonal", "diagonal"), "problem: there is no such cone")
-        self.diagonal, self.blocks = kind == "diagonal", None
-        self.shape = (self.d,) if self.diagonal else (self.d, self.d)
+        require_valid(kind in CONES, "problem: there is no such cone")
+        self.diagonal, self.blocks, self.free = kind == "diagonal", None, kind in ("matrices", "symmetric")
+        self.symmetric = kind != "matrices"
+        require_valid(self.symmetric != ("features_of_items" in table), "problem: features_of_items are of matrices")
+        items = self.d if self.symmetric else natural(table["features_of_items"], "features_of_items", 1)
+        self.shape = (self.d,) if self.diagonal else (self.d, items)
         if kind == "block-diagonal":
             self.blocks = arrays("blocks", self.d, integers=self.d)
 
     def matrix(self, arrays: Arrays, name: str) -> Array:
         """An array that is a symmetric matrix, or a vector where metrics are weights."""
         found = arrays(name, *self.shape)
-        require_valid((found == found.T).all(), f"{name} must be a symmetric matrix")
+        require_valid(not self.symmetric or (found == found.T).all(), f"{name} must be a symmetric matrix")
         return found
 
     def triangle(self, arrays: Arrays, name: str) -> Array:
@@ -39,7 +48,9 @@ class Cone:
         return found
 
     def factor(self, arrays: Arrays, definite: bool) -> Array:
-        """Read the factor of a file's metric, a triangle where that must be definite; or its weights."""
+        """Read the factor of a file's metric, a triangle where that must be definite; or its weights, or W itself."""
+        if self.free:
+            return self.matrix(arrays, "matrix")
         name = "weights_of_metric" if self.diagonal else "factor"
         found = self.triangle(arrays, name) if definite else arrays(name, *((None, self.d)[-len(self.shape) :]))
         require_valid(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
@@ -52,7 +63,7 @@ class Cone:
 
     def metric(self, factor: Array) -> Ball:
         """Metric of a factor, ``B^T B``; for diagonal metrics the weights themselves."""
-        return Ball(factor) if self.diagonal else Ball(factor.T) @ Ball(factor)
+        return Ball(factor) if self.diagonal or self.free else Ball(factor.T) @ Ball(factor)
 
     def trace(self, M: Ball) -> Ball:
         """Trace of a metric."""
@@ -72,10 +83,16 @@ class Cone:
 
 
 class Images:
-    """Points, and perhaps queries, under a factor of a metric, and squared distances between them."""
+    """Points, and perhaps queries, under a factor of a metric, and squared distances between them.
+
+    Of matrices W minus the similarities ``q^T W x`` of queries to points stand for distances.
+    """
 
     def __init__(self, cone: Cone, factor: Array, *sets: Array) -> None:
-        if cone.diagonal:
+        self.free = cone.free
+        if cone.free:
+            self.sets = [Ball(sets[0]), Ball(sets[-1]) @ Ball(factor)]
+        elif cone.diagonal:
             active = np.flatnonzero(factor > 0.0)
             self.sets = [Ball(X[:, active]) * Ball(factor[active]).sqrt() for X in sets]
         else:
@@ -83,6 +100,7 @@ class Images:
 
     def listed(self, i: Array, j: Array) -> Ball:
         """Squared distances of listed pairs of points."""
+        require_valid(not self.free, "listed comparisons are of distances")
         V = self.sets[0][i] - self.sets[0][j]
         return (V * V).sum(1)
 
@@ -91,7 +109,7 @@ class Images:
         (Z, Y), T = self.sets, self.sets[0].T
         norms, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
         for some in (Y[at : at + step] for at in range(0, len(Y.mid), step)):
-            D = norms + (some * some).sum(1)[:, None] - (some @ T) * 2.0
+            D = -(some @ T) if self.free else norms + (some * some).sum(1)[:, None] - (some @ T) * 2.0
             yield from zip(D.mid, D.rad.max(axis=1).tolist(), strict=True)
 
 
@@ -107,7 +125,10 @@ class Minorant:
 
 
 def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:
-    """``sum W_qx (q - x)(q - x)^T``, its diagonal for diagonal metrics."""
+    """``sum W_qx (q - x)(q - x)^T``, its diagonal for diagonal metrics; ``-sum W_qx q x^T``, or its symmetric part."""
+    if cone.free:
+        S = -(Ball(Q).T @ (W @ Ball(X)))
+        return (S + S.T) * 0.5 if cone.symmetric else S
 
     def product(A: Ball, B: Ball) -> Ball:
         return (A * B).sum(0) if cone.diagonal else A.T @ B

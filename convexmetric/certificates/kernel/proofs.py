@@ -31,7 +31,7 @@ __all__ = ["Problem", "Proof", "main", "prove"]
 class Problem:
     """The statement of a file, read and checked."""
 
-    wanted, optional = "cone features risk regularizer linear", "constant"
+    wanted, optional = "cone features risk regularizer linear", "constant features_of_items"
 
     def __init__(self, document: Table, arrays: Arrays) -> None:
         table = self.table = document["problem"]
@@ -66,6 +66,10 @@ class Problem:
         require_proven(
             share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative"
         )
+        if self.cone.free:
+            # Nothing is dual to all matrices but zero: the slope is what it must be.
+            P = says.S * Ball.of(share)
+            return share * says.value.lower() - self.omega.offset(P if self.G is None else P - self.G).upper()
         # If the risk is nonnegative and there is no G, the regularizer is at most F, hence at most the upper bound.
         known = self.G is None and self.risk.nonnegative
         slopes, e = self.omega.slopes(given, None if upper is None or not known else max(upper, Fraction(0)))

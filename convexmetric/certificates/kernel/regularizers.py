@@ -26,8 +26,11 @@ class Zero:
     """
 
     parameters, definite, wanted, optional = "", False, "kind", ""
+    #: Whether the metrics may be all matrices, with ``offset(P)`` for ``Omega(W) >= <P, W> - offset(P)``.
+    free = False
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        require_valid(self.free or not cone.free, "regularizer: it is of metrics, and these are all matrices")
         self.cone, self.weight, self.prior = cone, Ball(0.0), None
         if "weight" in self.wanted:
             self.weight = Ball.of(positive(table["weight"], "weight"))
@@ -85,18 +88,21 @@ class LogDet(Trace):
 class Frobenius(Trace):
     """Frobenius norm of the difference to a prior, and base class of the other norms."""
 
-    optional = "over_root_of prior"
+    optional, free = "over_root_of prior", True
 
     def read(self, table: Table, arrays: Arrays) -> Any:
-        return self.cone.matrix(arrays, "slope")
+        return None if self.cone.free else self.cone.matrix(arrays, "slope")
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
         return self.size(M if self.prior is None else M - self.prior, given) * self.weight
 
     def slopes(self, given: Any, most: Fraction | None) -> tuple[list[Ball], Ball]:
         P = Ball(given[0] if isinstance(given, tuple) else given)
+        return [P], self.offset(P)
+
+    def offset(self, P: Ball) -> Ball:
         e = self.conjugate(P)
-        return [P], e if self.prior is None else e + (P * self.prior).sum()
+        return e if self.prior is None else e + (P * self.prior).sum()
 
     def size(self, X: Ball, given: Any) -> Ball:
         """Norm of X."""
@@ -120,15 +126,22 @@ class SquaredFrobenius(Frobenius):
 
 
 class TraceNorm(Frobenius):
-    """Trace norm: the sum of absolute eigenvalues."""
+    """Trace norm: the sum of absolute eigenvalues, or of singular values."""
 
     def read(self, table: Table, arrays: Arrays) -> Any:
+        if self.cone.free:
+            return arrays("left", self.cone.shape[0], None), arrays("right", self.cone.shape[1], None)
         above = None if self.cone.diagonal else self.cone.matrix(arrays, "above")
         return self.cone.matrix(arrays, "slope"), above
 
     def size(self, X: Ball, given: Any) -> Ball:
         if self.cone.diagonal:
             return abs(X).sum()
+        if self.cone.free:
+            # X = A B^T + E, and the norm of A B^T is at most half of both squared norms.
+            A, B = Ball(given[0]), Ball(given[1])
+            rest = (X - A @ B.T).norm() * Ball(float(min(self.cone.shape))).sqrt()
+            return ((A * A).sum() + (B * B).sum()) * 0.5 + rest
         N = Ball(given[1])
         semidefinite(N, "the matrix above")
         semidefinite(N - X, "the matrix above, less the difference to the prior,")
@@ -137,6 +150,10 @@ class TraceNorm(Frobenius):
     def conjugate(self, P: Ball) -> Ball:
         if self.cone.diagonal:
             self.within(exactly(np.abs(P.mid).max()) <= self.weight.lower())
+        elif self.cone.free:
+            small = P.T @ P if self.cone.shape[0] >= self.cone.shape[1] else P @ P.T
+            square = Ball(np.eye(len(small.mid))) * (self.weight * self.weight)
+            semidefinite(square - small, "the square of the weight less that of the slope")
         else:
             for signed in (P, -P):
                 semidefinite(self.cone.multiple(self.weight) - signed, "the weight less the slope")
@@ -146,7 +163,7 @@ class TraceNorm(Frobenius):
 class Entrywise(Frobenius):
     """Entrywise 1-norm: the sum of absolute entries, or of those off the diagonal."""
 
-    wanted = "kind weight diagonal"
+    wanted, free = "kind weight diagonal", False
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)

@@ -13,14 +13,15 @@ from .balls import Array, Ball
 from .comparisons import AllPairs, ListedRisk
 from .errors import NotProven, require_valid
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
-from .lists import ListRisk, Rankings
+from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
 __all__ = ["RISKS", "SUMMANDS", "SumRisk"]
 
 
 SUMMANDS: dict[str, Any] = {
-    "pairs of lists": ListRisk, "rankings": Rankings, "listed comparisons": ListedRisk, "all pairs": AllPairs
+    "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
+    "all pairs": AllPairs,
 }  # fmt: skip
 
 

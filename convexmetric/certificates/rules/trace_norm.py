@@ -30,7 +30,14 @@ class TraceNorm(Rule):
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-        """Matrix above both zero and the difference to the prior: its positive part, raised by the slack."""
+        """Matrix above both zero and the difference to the prior: its positive part, raised by the slack.
+
+        Of all matrices, which have no order, two factors of it.
+        """
+        if omega.cone.free:
+            left, values, right = np.linalg.svd(M if omega.prior is None else M - omega.prior, full_matrices=False)
+            factors = left * np.sqrt(values), right.T * np.sqrt(values)
+            return factors, {"left": factors[0], "right": factors[1]}
         if M.ndim == 1:
             return None, {}
         X = M if omega.prior is None else M - omega.prior

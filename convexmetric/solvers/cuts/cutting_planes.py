@@ -40,16 +40,17 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
+from convexmetric.cones.matrices import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.solvers.cuts.conic_master import ConicMaster
-from convexmetric.solvers.cuts.dual_master import DualMaster, near_a_prior
+from convexmetric.solvers.cuts.dual_master import DualMaster, on_the_dual
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need_planes, quadratic_part
+from convexmetric.solvers.runtime.requirements import need, need_planes, quadratic_part
 
 #: Halvings, at most, of the step to a metric at which a barrier is finite.
 HALVINGS = 60
@@ -130,7 +131,8 @@ class CuttingPlanes(Solver):
         The run alternates separation and master until the certified gap closes.
         """
         if self.master == "interior-point" or problem.quadratic() is not None:
-            quadratic_part(problem)
+            quadratic = quadratic_part(problem)
+            need(not (problem.cone.free and quadratic == 0.0), f"{NO_CONE}, and only a linear penalty holds them")
         need_planes(problem)
         return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
 
@@ -151,7 +153,9 @@ class CuttingPlanes(Solver):
     def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
         if self.master == "conic" or (self.master is None and problem.quadratic() is None):
             return NewtonMaster(problem) if self.master is None and has_newton_master(problem) else ConicMaster(problem)
-        return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
+        return (
+            DualMaster(problem) if on_the_dual(problem) and not (again and not problem.cone.free) else Master(problem)
+        )
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""

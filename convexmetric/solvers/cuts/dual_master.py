@@ -41,8 +41,13 @@ LENGTH, FALL = 0.99, 0.1
 ITERATIONS, ACCURACY = 80, 1e-12
 
 
-def near_a_prior(problem: MetricProblem) -> bool:
-    """Whether metrics are matrices of many features, and a squared norm draws them to one of high rank."""
+def on_the_dual(problem: MetricProblem) -> bool:
+    """Whether matrices are of many features, and a squared norm draws them to one of high rank; or are free of a cone.
+
+    Without a cone no eigenvalue is cut off, and the first quadratic program is exact.
+    """
+    if problem.cone.free:
+        return True
     if not works_in_subspace(problem.cone) or problem.G is None or not isinstance(problem.quadratic(), float):
         return False
     values = -np.linalg.eigvalsh(problem.G)
@@ -61,7 +66,7 @@ class DualMaster:
     def __init__(self, problem: MetricProblem) -> None:
         self.problem = problem
         curvature = problem.quadratic()
-        assert isinstance(curvature, float), "near_a_prior has asked"
+        assert isinstance(curvature, float), "on_the_dual has asked"
         self.reg = curvature
         self.known: dict[tuple[float, int, bytes], int] = {}
         self.gram, self.a = np.empty((0, 0)), np.empty(0)
@@ -100,7 +105,7 @@ class DualMaster:
             # Extrapolated multipliers may be negative, and prove nothing then.
             feasible = y is a
             if feasible and (best is None or value > best.lower_bound):
-                sums = Minorant(float(offsets @ a), 0.5 * (S + S.T))
+                sums = Minorant(float(offsets @ a), S if cone.free else 0.5 * (S + S.T))
                 lower = self.problem.bound(sums.value, sums.S, M)
                 best = MasterPoint(M, a, sums, upper, max(lower, -np.inf), step)
             if best is not None and (relative_gap(least, best.lower_bound) <= tol or stop()):

@@ -80,8 +80,9 @@ def works_in_subspace(cone: Cone) -> bool:
 
 
 def master_rows(cone: Cone, normals: Array) -> Array:
-    """Normals as the master takes them: in coordinates, or as d^2 entries of matrices for work in a subspace."""
-    return cone.from_coordinates(normals).reshape(len(normals), -1) if works_in_subspace(cone) else normals
+    """Normals as the master takes them: in coordinates, or as entries of matrices for work in a subspace or on the dual."""
+    entries = cone.free or works_in_subspace(cone)
+    return cone.from_coordinates(normals).reshape(len(normals), -1) if entries else normals
 
 
 class Master:

@@ -22,7 +22,7 @@ from convexmetric.solvers.numerics.qp import ConicQP
 from convexmetric.solvers.numerics.starts import heavy_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need, quadratic_part
+from convexmetric.solvers.runtime.requirements import need, need_cone, quadratic_part
 
 #: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
 MAX_BYTES = 2 * 2**30
@@ -39,6 +39,7 @@ class InteriorPoint(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges of listed comparisons and a linear or quadratic penalty."""
         hinges = problem.risk.form(ListedHinges)
+        need_cone(problem)
         quadratic_part(problem)
         small = problem.cone.diagonal or len(hinges.comparisons) * problem.cone.size * 8 <= MAX_BYTES
         need(small, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")

@@ -46,7 +46,7 @@ from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.newton_system import DIRECT_WORK, Factorised, solve_newton
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import linear_part, squared_norm
+from convexmetric.solvers.runtime.requirements import linear_part, need_cone, squared_norm
 
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 500
@@ -106,6 +106,7 @@ class SemismoothNewton(Solver):
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
         that is given; it returns where to go on for the next.
         """
+        need_cone(problem)
         return partial(self._follow, problem, problem.risk.form(PairwiseRisk), squared_norm(problem))
 
     def memory(self, problem: MetricProblem) -> float | None:

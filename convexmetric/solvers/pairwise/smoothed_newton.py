@@ -38,7 +38,7 @@ from convexmetric.solvers.pairwise.nearby import NearbyPairs
 from convexmetric.solvers.pairwise.starts import samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import linear_part, need, need_linear_penalty
+from convexmetric.solvers.runtime.requirements import linear_part, need, need_cone, need_linear_penalty
 
 #: Hinges over pairs: a PairwiseRisk, or a risk in shards with the methods of one that are used here.
 Pairs = Any
@@ -98,6 +98,7 @@ class SmoothedNewton(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over pairs of positives and negatives and a linear penalty on few coordinates."""
         risk = _pairs(problem)
+        need_cone(problem)
         need_linear_penalty(problem)
         need(problem.cone.smallest(linear_part(problem)) > 0.0, "its penalty does not grow with every metric")
         need(problem.cone.size <= self.most, f"its metric has more than {self.most} coordinates")

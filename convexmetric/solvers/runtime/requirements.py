@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.cones.matrices import NO_CONE
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
@@ -32,8 +33,14 @@ def queries_of(risk: Risk) -> QueryRisk:
     return risk
 
 
+def need_cone(problem: MetricProblem) -> None:
+    """Refuse matrices that are not restricted to a cone."""
+    need(not problem.cone.free, NO_CONE)
+
+
 def need_full_metrics(problem: MetricProblem) -> None:
     """Refuse cones other than that of all semidefinite matrices."""
+    need_cone(problem)
     need(not problem.cone.diagonal, "its metrics are diagonal")
     need(problem.cone.on_subspace(1) is not None, "its metrics have zeros that stay zeros")
 

@@ -54,7 +54,7 @@ def check_bounded(problem: MetricProblem) -> None:
             # CLARABEL finds no slope of a user's term at metrics of extreme size.
             slope = omega.gradient(D if omega.grade == "conic" else M, cone) - cone.from_coordinates(normals[0])
             slope = slope if problem.G is None else slope + problem.G
-            if not np.isfinite(slope).all() or cone.smallest(slope) >= 0.0:
+            if not np.isfinite(slope).all() or (not cone.free and cone.smallest(slope) >= 0.0):
                 return
             lipschitz = (1.0 - INSIDE) * cone.bottom(slope) + INSIDE * cone.identity() / cone.d
             D = D + 2.0 / (step + 2.0) * (lipschitz - D)

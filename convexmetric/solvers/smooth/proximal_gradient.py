@@ -1,10 +1,9 @@
 r"""Accelerated proximal gradient steps for smooth risks, with the gap of the dual bound as the stopping test.
 
-.. math:: M_{k+1} = \mathrm{prox}_t(N_k - t \nabla R(N_k)), \qquad
-   \mathrm{prox}_t(V) = \Big[ \frac{V - t (G + \Lambda)}{1 + t \mu} \Big]_+
+.. math:: M_{k+1} = \mathrm{prox}_{t \Omega}(N_k - t (\nabla R(N_k) + G)),
 
-for :math:`\Omega(M) = \langle \Lambda, M \rangle + \frac{\mu}{2} \|M\|^2` (a trace, a squared norm): one projection on
-the cone a step. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
+with the proximal map of the regularizer over the cone: of a trace, of norms and of their sums one projection on the
+cone, or one singular value decomposition. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
 turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time, and halved until the
 quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
 """
@@ -22,7 +21,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import metric_memory
-from convexmetric.solvers.runtime.requirements import linear_part, squared_norm_or_none
+from convexmetric.solvers.runtime.requirements import need
 
 #: Give up after this many steps.
 MAX_STEPS = 20_000
@@ -41,8 +40,9 @@ class ProximalGradient(Solver):
     name: ClassVar[str] = "proximal-gradient"
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs a smooth risk, and a penalty that is linear plus a multiple of the squared norm."""
-        return partial(self._steps, problem, problem.risk.form(SmoothRisk), squared_norm_or_none(problem))
+        """Needs a smooth risk, and a regularizer with a proximal map."""
+        need(problem.regularizer.has_prox(problem.cone), "its regularizer has no proximal map")
+        return partial(self._steps, problem, problem.risk.form(SmoothRisk))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, and of eight metrics."""
@@ -58,9 +58,9 @@ class ProximalGradient(Solver):
         curvature = risk.cone.inner(along, risk.second_derivative(N)(along))
         return risk.cone.inner(along, along) / curvature if curvature > 0.0 else 1.0
 
-    def _steps(self, problem: MetricProblem, risk: SmoothRisk, mu: float, monitor: Monitor) -> None:
+    def _steps(self, problem: MetricProblem, risk: SmoothRisk, monitor: Monitor) -> None:
         """Step until told to stop."""
-        cone, linear = problem.cone, linear_part(problem)
+        cone, omega, linear = problem.cone, problem.regularizer, 0.0 if problem.G is None else problem.G
         M = cone.zeros() if monitor.M is None else monitor.M
         N, momentum = M, 1.0
         step = np.inf
@@ -80,7 +80,7 @@ class ProximalGradient(Solver):
                 # Steps of this length are out of the range of floats.
                 return
             while True:
-                there = cone.project((N + tried * (point.S - linear)) / (1.0 + tried * mu))
+                there = omega.prox(N + tried * (point.S - linear), tried, cone)
                 change = there - N
                 # A step too far may overflow, and is shortened.
                 with np.errstate(over="ignore", invalid="ignore"):

@@ -9,8 +9,8 @@ in ``q q^T`` vanishes, and so does the part of the distance that only depends on
 graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison. Sums of distances, whose weights
 do not sum to zero, have the term in ``q q^T`` as well (``Rankings.laplacian``).
 
-Under matrices without a cone (:class:`~convexmetric.cones.AllMatrices`) the distance of an item is minus its similarity,
-:math:`-q^\top W x`, the adjoint is :math:`-Q^\top T X`, and rows need not sum to zero.
+Under matrices without a cone (:class:`~convexmetric.cones.AllMatrices`) the distance of an item is minus its
+similarity, :math:`-q^\top W x`, the adjoint is :math:`-Q^\top T X`, and rows need not sum to zero.
 
 Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
 (relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.programs.lazy import cvxpy as cp
 
 if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection
     from convexmetric.cones.scaling import Scaling
+
+#: Why a solver does not fit :class:`~convexmetric.cones.AllMatrices`: it has no interior, and gives no distances.
+NO_CONE = "its matrices are not restricted to a cone"
 
 
 class Cone(ABC):
@@ -22,7 +25,8 @@ class Cone(ABC):
 
     Elements are plain arrays: symmetric ``(d, d)`` matrices, or vectors ``(d,)`` that stand for diagonal
     matrices. *Coordinates* are vectors of length :attr:`size` in which ``<., .>`` is the dot product; a
-    solver that works in coordinates serves every cone.
+    solver that works in coordinates serves every cone. Methods that need an interior or squared distances are missing
+    where every matrix is allowed (:attr:`free`), and raise :class:`~convexmetric.errors.UnsupportedProblemError` there.
 
     Parameters
     ----------
@@ -91,35 +95,35 @@ class Cone(ABC):
     def bottom(self, S: Array) -> Array:
         """A metric of rank and trace one with ``<S, M> = smallest(S)``, made of an eigenvector or of one feature."""
 
-    @abstractmethod
     def largest_ratio(self, S: Array, H: Array) -> float:
         """``max <S, M> / <H, M>`` over nonzero M of the cone, for ``H`` in its interior; NaN for any other ``H``."""
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def relative_norm(self, R: Array, Z: Array) -> float:
         """Largest absolute eigenvalue of ``Z^-1/2 R Z^-1/2`` for Z in the interior; infinite for any other matrix Z."""
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def inverse(self, M: Array) -> Array:
         """``M^-1`` for M in the interior: the gradient of ``log det``."""
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
         """Interior points ``(U, Z)`` with ``curvature U - Z = S`` and ``U Z = mu I``.
 
         ``curvature`` is a positive number; for diagonal metrics it may be one number per feature.
         """
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> Scaling:
         """Nesterov-Todd scaling of interior points, for an objective with the quadratic part ``<U, L U> / 2``.
 
         L is a number, or a ``(d, d)`` matrix where metrics are diagonal.
         """
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def projection(self, W: Array) -> Projection:
         """``[W]_+`` and ``[-W]_+``, with the derivative of :meth:`project` at W."""
+        raise UnsupportedProblemError(NO_CONE)
 
     @abstractmethod
     def spectrum(self, M: Array) -> Array:
@@ -141,17 +145,17 @@ class Cone(ABC):
     def from_coordinates(self, v: Array) -> Array:
         """Inverse of :meth:`coordinates`."""
 
-    @abstractmethod
     def quadratic_forms(self, V: Any, M: Array) -> Array:
         """``<M, v v^T>`` for every row ``v`` of ``V`` (dense or sparse)."""
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def outer_sum(self, V: Any, u: Array) -> Array:
         """Adjoint of :meth:`quadratic_forms`: ``sum_t u_t v_t v_t^T``."""
+        raise UnsupportedProblemError(NO_CONE)
 
-    @abstractmethod
     def outer_rows(self, V: Any) -> Any:
         """``v v^T`` in coordinates for every row ``v``, ``(len(V), size)``: for samples only, if ``size`` is large."""
+        raise UnsupportedProblemError(NO_CONE)
 
     def outer(self, v: Array) -> Array:
         """``v v^T``, an element of the space: for statements of a few comparisons."""
@@ -181,9 +185,9 @@ class Cone(ABC):
     def trace_expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`trace`."""
 
-    @abstractmethod
     def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`quadratic_forms`."""
+        raise UnsupportedProblemError(NO_CONE)
 
     def on_subspace(self, count: int) -> Cone | None:
         """The cone of all U with ``V U V^T`` in this one, for any V with ``count`` orthonormal columns.

@@ -18,13 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arrays import Array, finite_array, norm_of
+from convexmetric.arrays import Array, finite_array
 from convexmetric.cones.base import Cone
-from convexmetric.cones.projection import Projection
 from convexmetric.cones.psd import PSDCone
-from convexmetric.cones.scaling import Scaling
 from convexmetric.described import Described
-from convexmetric.errors import InputError, UnsupportedProblemError
+from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
 
@@ -106,6 +104,10 @@ class AllMatrices(Cone):
         left, _, right = np.linalg.svd(S, full_matrices=False)
         return -np.outer(left[:, 0], right[0])
 
+    def largest_ratio(self, S: Array, H: Array) -> float:
+        """NaN, as there is no interior in whose units S could be measured."""
+        return np.nan
+
     def spectrum(self, M: Array) -> Array:
         """Singular values in descending order."""
         return np.asarray(np.linalg.svd(M, compute_uv=False))
@@ -156,48 +158,6 @@ class AllMatrices(Cone):
 
     def __hash__(self) -> int:
         return hash((type(self), self.shape))
-
-    # What only cones with an interior have, or only distances. ----------------------------------------------------
-
-    def largest_ratio(self, S: Array, H: Array) -> float:
-        """NaN, as the cone has no interior point in whose units S could be measured."""
-        return np.nan
-
-    def relative_norm(self, R: Array, Z: Array) -> float:
-        """Infinite, as no matrix is in the interior of the dual cone."""
-        return np.inf
-
-    def inverse(self, M: Array) -> Array:
-        """Refuse: there is no barrier."""
-        raise UnsupportedProblemError(NO_CONE)
-
-    def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
-        """Refuse: there is no barrier."""
-        raise UnsupportedProblemError(NO_CONE)
-
-    def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> Scaling:
-        """Refuse: there is no barrier."""
-        raise UnsupportedProblemError(NO_CONE)
-
-    def projection(self, W: Array) -> Projection:
-        """Refuse: nothing is projected."""
-        raise UnsupportedProblemError(NO_CONE)
-
-    def quadratic_forms(self, V: Any, M: Array) -> Array:
-        """Refuse: these matrices give similarities."""
-        raise UnsupportedProblemError(NO_DISTANCES)
-
-    def outer_sum(self, V: Any, u: Array) -> Array:
-        """Refuse: these matrices give similarities."""
-        raise UnsupportedProblemError(NO_DISTANCES)
-
-    def outer_rows(self, V: Any) -> Any:
-        """Refuse: these matrices give similarities."""
-        raise UnsupportedProblemError(NO_DISTANCES)
-
-    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
-        """Refuse: these matrices give similarities."""
-        raise UnsupportedProblemError(NO_DISTANCES)
 
 
 class Symmetric(AllMatrices):
@@ -254,7 +214,3 @@ class Symmetric(AllMatrices):
     def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:
         """A symmetric variable without constraints."""
         return cp.Variable(self.shape, symmetric=True, name=name), []
-
-
-NO_CONE = "its matrices are not restricted to a cone"
-NO_DISTANCES = "its matrices give similarities, which only rankings of items and their pairs compare"

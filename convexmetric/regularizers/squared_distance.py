@@ -108,7 +108,7 @@ class SquaredDistance(Regularizer):
 
         Where ``reg M0`` is larger than S, rounding of that metric may cost more than all that S gains. The value is
         then that of the dual problem: ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z`` is no less than the maximum
-        for any Z of the dual cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``; where there is no cone, at Z = 0.
+        for any Z of the dual cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``; at Z = 0 without a cone.
         """
         W = self.prior + S / self.reg
         if norm_of(S) > self.reg * norm_of(self.prior):

@@ -148,7 +148,7 @@ class ListRisk:
     dual_keys, nonnegative = "kind bits", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        self.cone, self.loss, self.measure = cone, "hinge", "auc"
+        self.cone, self.loss, self.measure, self.k, self.cut = cone, "hinge", "auc", 1, True
         self.X, self.margin = arrays("points", None, cone.shape[-1]), Ball(0.5)
         self.positives, N = self._lists("near", arrays), len(self.X)
         count = len(self.positives)

@@ -130,7 +130,7 @@ class TraceNorm(Frobenius):
 
     def read(self, table: Table, arrays: Arrays) -> Any:
         if self.cone.free:
-            return arrays("left", self.cone.shape[0], None), arrays("right", self.cone.shape[1], None)
+            return arrays("left", self.cone.d, None), arrays("right", self.cone.shape[-1], None)
         above = None if self.cone.diagonal else self.cone.matrix(arrays, "above")
         return self.cone.matrix(arrays, "slope"), above
 
@@ -151,7 +151,7 @@ class TraceNorm(Frobenius):
         if self.cone.diagonal:
             self.within(exactly(np.abs(P.mid).max()) <= self.weight.lower())
         elif self.cone.free:
-            small = P.T @ P if self.cone.shape[0] >= self.cone.shape[1] else P @ P.T
+            small = P.T @ P if self.cone.d >= self.cone.shape[-1] else P @ P.T
             square = Ball(np.eye(len(small.mid))) * (self.weight * self.weight)
             semidefinite(square - small, "the square of the weight less that of the slope")
         else:

@@ -40,7 +40,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
-from convexmetric.cones.matrices import NO_CONE
+from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant

@@ -80,7 +80,7 @@ def works_in_subspace(cone: Cone) -> bool:
 
 
 def master_rows(cone: Cone, normals: Array) -> Array:
-    """Normals as the master takes them: in coordinates, or as entries of matrices for work in a subspace or on the dual."""
+    """Normals as the master takes them: coordinates, or entries of matrices for work in a subspace or on the dual."""
     entries = cone.free or works_in_subspace(cone)
     return cone.from_coordinates(normals).reshape(len(normals), -1) if entries else normals
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.cones.matrices import NO_CONE
+from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights

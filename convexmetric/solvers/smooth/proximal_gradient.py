@@ -3,9 +3,10 @@ r"""Accelerated proximal gradient steps for smooth risks, with the gap of the du
 .. math:: M_{k+1} = \mathrm{prox}_{t \Omega}(N_k - t (\nabla R(N_k) + G)),
 
 with the proximal map of the regularizer over the cone: of a trace, of norms and of their sums one projection on the
-cone, or one singular value decomposition. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start again whenever the step
-turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time, and halved until the
-quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
+cone, or one singular value decomposition. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start
+again whenever the step turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time,
+and halved until the quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual
+point.
 """
 
 from __future__ import annotations

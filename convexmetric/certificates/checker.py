@@ -136,7 +136,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         tables = problem["risk"]["summands"]
         risks = [(table, of.of(kernel.SUMMAND, number)) for number, table in enumerate(tables)]
     kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
-    counts = [ESTIMATES[kind].rows(own, d) for kind, (_, own) in zip(kinds, risks, strict=True)]
+    counts = [ESTIMATES[kind].rows(table, own, items) for kind, (table, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
     listed = (count for kind, count in zip(kinds, counts, strict=True) if issubclass(kind, kernel.ListedRisk))
     if sum(listed) > kernel.MAX_LENGTH:
@@ -155,7 +155,7 @@ def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: flo
     return document, arrays
 
 
-def _listed(own: kernel.Arrays, d: int) -> int:
+def _listed(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
     """Number of listed comparisons."""
     n = len(own("points", None, d))
     return len(own("triplets", None, 3, integers=n) if "triplets" in own else own("pairs", None, 2, integers=n))
@@ -165,9 +165,10 @@ def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int
     """Operations for ``rows`` of the comparisons of n points; ``rank`` is that of a factor, 0 if diagonal."""
     n, some = len(own("points", None, d)), max(rows.stop - rows.start, 0)
     held(n, max(n, rank))
-    logistic = 2.0 * LOGISTIC if any(term["loss"] not in CHEAP for term in table["terms"]) else 0.0
+    terms = table.get("terms", [{"loss": "softmax"}])
+    logistic = 2.0 * LOGISTIC if any(term["loss"] not in CHEAP for term in terms) else 0.0
     # Comparisons are taken in blocks, which are smaller where there are more features.
-    each = some * (20.0 * (rank or d) + 0.2 * d + 400.0 + logistic) + len(table["terms"]) * (2.0 * some + 5e5)
+    each = some * (20.0 * (rank or d) + 0.2 * d + 400.0 + logistic) + len(terms) * (2.0 * some + 5e5)
     return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d) + 500.0) + each + 100.0 * count + 120.0 * n * n
 
 
@@ -218,16 +219,29 @@ def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
 class Estimate(NamedTuple):
     """Estimates for a class of risks: number of rows, operations for some of them, and sizes for display."""
 
-    rows: Callable[[kernel.Arrays, int], int]
+    rows: Callable[[dict[str, Any], kernel.Arrays, int], int]
     work: Callable[[dict[str, Any], kernel.Arrays, int, int, int, slice], float]
     sizes: Callable[[Any], dict[str, int]]
 
 
 LISTS = Estimate(
-    lambda own, d: len(own("near_stops", None, integers=2**40)),
+    lambda table, own, d: len(own("near_stops", None, integers=2**40)),
     _of_lists,
     lambda risk: {"queries": len(risk), "pairs": sum((risk.p * risk.n).tolist())},
 )
+
+
+def _trials(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
+    """Number of trials."""
+    return _listed(table, own, d) // kernel.natural(table["candidates"], "candidates", 1)
+
+
+def _of_trials(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
+    """Operations for ``rows`` of the trials, with ``candidates`` comparisons each."""
+    k = kernel.natural(table["candidates"], "candidates", 1)
+    return _of_comparisons(table, own, d, rank, k * count, slice(k * rows.start, k * rows.stop))
+
+
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
 #: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
@@ -235,7 +249,8 @@ ESTIMATES: dict[type, Estimate] = {
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
-    kernel.AllPairs: COMPARISONS._replace(rows=lambda own, d: math.comb(len(own("points", None, d)), 2)),
+    kernel.ListedChoices: Estimate(_trials, _of_trials, lambda risk: {"trials": len(risk), "pairs": len(risk.items)}),
+    kernel.AllPairs: COMPARISONS._replace(rows=lambda table, own, d: math.comb(len(own("points", None, d)), 2)),
 }
 
 

@@ -50,6 +50,21 @@ def _comparisons(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays
     return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
 
 
+def _trials(risk: Any, said: Described, stated: kernel.ListedChoices) -> tuple[Table, Arrays]:
+    bits = min(BITS, 53 - stated.chosen.bit_length())
+    found = whole_probabilities(said.arrays["probabilities"], 2**bits)
+    return {"kind": "probabilities", "bits": bits}, {"probabilities": found.ravel()}
+
+
+def whole_probabilities(weights: Array, one: int) -> np.ndarray:
+    """Rows of nonnegative weights as integers that add up to ``one``; all alike where all are zero."""
+    total = weights.sum(axis=1, keepdims=True)
+    share = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), 1.0 / weights.shape[1])
+    made = np.floor(share * one).astype(np.int64)
+    made[np.arange(len(made)), made.argmax(axis=1)] += one - made.sum(axis=1)
+    return made
+
+
 def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
     rankings: Rankings = risk.rankings
     largest = int((stated.p * stated.n).max())
@@ -88,11 +103,7 @@ def _choices(risk: Any, hints: Arrays, stated: kernel.Choices) -> tuple[Table, A
             d = np.concatenate([x, z[_order_of_far(risk.rankings, stated, q)]]) / risk.temperature
             e = np.exp(d.min() - d)
             total += weights[hints["groups"][q]] * (e / e.sum())
-        # Without any weight all candidates are alike.
-        share = total / total.sum() if total.sum() else np.full(total.size, 1.0 / total.size)
-        own = np.floor(share * one).astype(np.int64)
-        own[own.argmax()] += one - own.sum()
-        found.append(own)
+        found.append(whole_probabilities(total[None], one)[0])
     return {"kind": "probabilities", "bits": bits}, {"probabilities": np.concatenate(found)}
 
 
@@ -231,6 +242,10 @@ class Form(NamedTuple):
     of_rows: Callable[[Any, Arrays, slice], Arrays]
 
 
+def _rows_of_trials(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    return {name: array[rows.start * risk.k : rows.stop * risk.k] for name, array in found.items()}
+
+
 LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_comparisons)
 #: Formats by the kernel's classes of risks.
 FORMS: dict[type, Form] = {
@@ -240,4 +255,5 @@ FORMS: dict[type, Form] = {
     kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
     kernel.AllPairs: COMPARISONS,
+    kernel.ListedChoices: Form(_trials, _rows_of_trials),
 }

@@ -8,6 +8,7 @@ The adjoint is one weighted graph Laplacian, :math:`\sum_t u_t D_t = X^\top \mat
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,19 @@ class PairDistances(Comparisons):
         rows = self.cone.outer_rows(self.differences(slice(None)))
         return sp.csr_array(rows.multiply(self.signs[:, None])) if sp.issparse(rows) else self.signs[:, None] * rows
 
+    @cached_property
+    def _entries(self) -> np.ndarray | None:
+        """Places of the pairs in a matrix of all pairs of points, where they are as many as its entries or more."""
+        i, j = self.pairs.T
+        n = self.X.shape[0]
+        return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= n * n else None
+
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
+        if self._entries is not None:
+            products = self.cone.gram(self.X, M, self.X)
+            norms = products.diagonal()
+            return self.signs * (norms[:, None] + norms - 2.0 * products).ravel()[self._entries]
         s = np.empty(len(self))
         images = None if sp.issparse(self.X) else self.cone.times(self.X, M)
         for first in until_deadline(range(0, len(self), BLOCK)):
@@ -113,6 +125,10 @@ class PairDistances(Comparisons):
 
     def adjoint(self, u: Array) -> Array:
         """``X^T Lap(sigma u) X``."""
+        if self._entries is not None:
+            n = len(self.X)
+            T = np.bincount(self._entries, self.signs * u, n * n).reshape(n, n)
+            return self.cone.cross(self.X, np.diag(T.sum(axis=0) + T.sum(axis=1)) - T - T.T, self.X)
         if not isinstance(self.cone, PSDCone):
             S = self.cone.zeros()
             for first in until_deadline(range(0, len(self), BLOCK)):

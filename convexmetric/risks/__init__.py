@@ -2,6 +2,7 @@
 
 from convexmetric.risks.base import CutDual, Cuts, Minorant, Risk, RiskStatement, Violation, tangent_dual
 from convexmetric.risks.blocks import Blocks
+from convexmetric.risks.choice import ChoiceRisk
 from convexmetric.risks.forms import Form, ListedHinges, ListedPairs
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
@@ -16,6 +17,7 @@ from convexmetric.risks.sum import JoinedDual, SumRisk
 
 __all__ = [
     "Blocks",
+    "ChoiceRisk",
     "CutDual",
     "Cuts",
     "Form",

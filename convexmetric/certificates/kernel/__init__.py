@@ -26,7 +26,7 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 """
 
 from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
-from .comparisons import LOSSES, AllPairs, ListedRisk
+from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
 from .errors import CertificateError, NotProven, refusals
 
 from .files import (  # isort: skip
@@ -61,6 +61,7 @@ __all__ = [
     "Cone",
     "Contents",
     "ListRisk",
+    "ListedChoices",
     "ListedRisk",
     "Minorant",
     "NotProven",

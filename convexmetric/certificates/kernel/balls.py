@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from .errors import require_proven
 
 __all__ = [
-    "BLOCK", "WHOLE", "Array", "Ball", "U", "entropy", "exactly", "exp", "gamma", "leading", "log", "norms", "rounded",
-    "semidefinite", "softplus", "up",
+    "BLOCK", "WHOLE", "Array", "Ball", "U", "cross_entropies", "entropy", "exactly", "exp", "gamma", "leading", "log", "norms",
+    "rounded", "semidefinite", "softplus", "up",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -246,6 +246,17 @@ def entropy(p: Array) -> Ball:
     rest = Ball(1.0) - q
     value = -(q * log(q) + rest * log(rest))
     return Ball(np.where(inside, value.mid, 0.0), np.where(inside, value.rad, 0.0))
+
+
+def cross_entropies(d: Ball, chosen: int, tau: Ball) -> Ball:
+    """``ln sum exp(-d / tau) + mean of the first ones' d / tau`` of every row, the first ``chosen`` being chosen.
+
+    With m the least of a row it is ``ln sum exp((m - d) / tau)`` and the mean of ``(d - m) / tau``. Beyond 690 the
+    exponential is below the radius of the sum.
+    """
+    x = (d - d.mid.min(axis=1, keepdims=True)) / tau
+    small = exp(-Ball(np.minimum(x.mid, 690.0), x.rad))
+    return log(small.sum(1)) + x[:, :chosen].sum(1) / float(chosen)
 
 
 def rounded(value: Fraction, away: int, digits: int = 17) -> Fraction:

@@ -8,12 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from .balls import BLOCK, Array, Ball, entropy, gamma, log, softplus, up
+from .balls import BLOCK, WHOLE, Array, Ball, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, keys, positive, rational
+from .files import Arrays, Table, keys, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
-__all__ = ["LOSSES", "AllPairs", "ListedRisk"]
+__all__ = ["LOSSES", "AllPairs", "ListedChoices", "ListedRisk"]
 
 
 def hinge(s: Ball, mu: Ball) -> Ball:
@@ -124,12 +124,16 @@ class ListedRisk:
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """Minorant of slopes, which must be in their boxes (theorem 5)."""
         require_valid(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
-        slopes, total, n = arrays("slopes", len(self)), Ball(0.0), len(self.X)
+        slopes, total = arrays("slopes", len(self)), Ball(0.0)
         for (low, high, _, worth), rows in self._by_loss():
             a = slopes[rows]
             require_proven((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
             total = total + (worth(a, self.mu[rows]) * self.weights[rows]).sum()
-        u = Ball(slopes) * self.weights * self.signs
+        return Minorant(total, self._matrix(Ball(slopes) * self.weights * self.signs))
+
+    def _matrix(self, u: Ball) -> Ball:
+        """``sum u_t D_t``."""
+        n = len(self.X)
         # An entry of W sums at most `most` weights, each wrong by at most the largest radius.
         (i, *ends), signs = self.items.T, [-1.0, 1.0] if self.triplets else [1.0]
         at = np.concatenate([i * n + end for end in ends])
@@ -137,7 +141,7 @@ class ListedRisk:
         W, counts = (np.bincount(at, numbers, n * n).reshape(n, n) for numbers in (parts, np.ones(len(at))))
         size, most = float(np.bincount(at, np.abs(parts)).max(initial=0.0)), int(counts.max(initial=0.0))
         rad = np.where(counts > 0.0, up(most * u.rad.max(initial=0.0) + gamma(most) * size), 0.0)
-        return Minorant(total, laplacian(self.cone, self.X, self.X, Ball(W, rad)))
+        return laplacian(self.cone, self.X, self.X, Ball(W, rad))
 
 
 class AllPairs(ListedRisk):
@@ -148,3 +152,49 @@ class AllPairs(ListedRisk):
         require_valid(terms == 2, "risk: all pairs have two terms, of equal and of different labels")
         codes, items = arrays("codes", n, integers=n), np.column_stack(np.triu_indices(n, 1))
         return items, (codes[items[:, 0]] != codes[items[:, 1]]).astype(np.int8)
+
+
+class ListedChoices(ListedRisk):
+    """Softmax of what was chosen among listed pairs, k a trial and the chosen first (theorem 9); rows are trials."""
+
+    wanted, dual_keys, nonnegative, triplets = "kind weight temperature candidates chosen", "kind bits", True, False
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
+        self.cone, self.X = cone, arrays("points", None, cone.d)
+        self.chosen = natural(table["chosen"], "chosen", 1)
+        self.k = natural(table["candidates"], "candidates", self.chosen + 1)
+        self.weight, self.temperature = (Ball.of(positive(table[name], name)) for name in ("weight", "temperature"))
+        self.items = arrays("pairs", None, 2, integers=len(self.X))
+        require_valid(len(self.items) > 0 and len(self.items) % self.k == 0, "pairs must be whole trials")
+
+    def __len__(self) -> int:
+        return len(self.items) // self.k
+
+    def part(self, rows: slice) -> Self:
+        """Risk of some of the trials."""
+        made = copy.copy(self)
+        made.items = self.items[rows.start * self.k : rows.stop * self.k]
+        return made
+
+    def value(self, factor: Array) -> Ball:
+        """Value of R at a metric."""
+        images, total = Images(self.cone, factor, self.X), Ball(0.0)
+        step = max(1, BLOCK // max(16, self.X.shape[1])) * self.k
+        for some in (self.items[at : at + step] for at in range(0, len(self.items), step)):
+            d = images.listed(*some.T)
+            each = Ball(d.mid.reshape(-1, self.k), d.rad.reshape(-1, self.k))
+            total = total + cross_entropies(each, self.chosen, self.temperature).sum()
+        return total * self.weight
+
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
+        """Minorant of probabilities, integers over ``2^bits`` that add up to one in every trial."""
+        one = 2 ** natural(table["bits"], "dual: bits", most=41)
+        require_valid(table["kind"] == "probabilities", "dual: kind must be 'probabilities' for this risk")
+        require_valid(one * self.chosen <= WHOLE, "dual: 2^bits times the chosen exceed 2^53")
+        found = arrays("probabilities", len(self.items), integers=one + 1).reshape(-1, self.k)
+        require_proven((found.sum(axis=1) == one).all(), "the probabilities of a trial do not add up to one")
+        share = Ball(found[found > 0] / one)
+        lifted = found * self.chosen
+        lifted[:, : self.chosen] -= one
+        u = Ball(lifted.ravel()) * (self.weight / self.temperature / (float(one) * self.chosen))
+        return Minorant(-(share * log(share)).sum() * self.weight, self._matrix(u))

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .balls import TINY, WHOLE, Array, Ball, U, entropy, exp, gamma, log, softplus, up
+from .balls import TINY, WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
@@ -306,16 +306,12 @@ class Choices(ListRisk):
         self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
 
     def value(self, factor: Array) -> Ball:
-        """Value of R: with m the least distance ``ln sum exp((m - d) / tau) + mean of the chosen's (d - m) / tau``."""
+        """Value of R at a metric."""
         mids, rads = np.zeros(len(self)), np.zeros(len(self))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             d = np.concatenate([row[self.positives[q]], row[self.negatives[q]]])
-            x = (Ball(d) - float(d.min())) / self.temperature
-            # Beyond 690 the exponential is below the radius of the sum.
-            total = log(exp(-Ball(np.minimum(x.mid, 690.0), x.rad)).sum()) + x[: self.p[q]].sum() / float(self.p[q])
-            # Logarithm and mean change by no more than distances do, over the temperature.
-            total = total + Ball(0.0, error * 2.0) / self.temperature
-            mids[q], rads[q] = total.mid, total.rad
+            total = cross_entropies(Ball(d[None], error), int(self.p[q]), self.temperature)
+            mids[q], rads[q] = total.mid[0], total.rad[0]
         return (Ball(mids, rads) * self.shares).sum()
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from .balls import Array, Ball
-from .comparisons import AllPairs, ListedRisk
+from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .errors import NotProven, require_valid
 from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
 from .lists import Choices, ListRisk, Rankings
@@ -21,7 +21,7 @@ __all__ = ["RISKS", "SUMMANDS", "SumRisk"]
 
 SUMMANDS: dict[str, Any] = {
     "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
-    "all pairs": AllPairs,
+    "all pairs": AllPairs, "listed choices": ListedChoices,
 }  # fmt: skip
 
 

@@ -357,11 +357,10 @@ CALLS = [
         errors.InputError,
         r"y0 must not be a value of y",
     ),
-    ("cm.approximate.StochasticTriplets(epochs=0)", errors.InputError, r"epochs must be a positive integer"),
     ("cm.approximate.StochasticLowRank(as_printed=True)", errors.InputError, r"as_printed must be False"),
     ("cm.approximate.StochasticBatch(batch_similar=0)", errors.InputError, r"batch_similar must be a positive integer"),
     ("cm.approximate.LowRankDescent(as_printed=True)", errors.InputError, r"as_printed must be False"),
-    ("cm.approximate.ProjectedSubgradient(step=0)", errors.InputError, r"step must be a positive finite number"),
+    ("cm.approximate.ProjectedSubgradient(epochs=0)", errors.InputError, r"epochs must be a positive integer"),
     ("cm.approximate.StochasticFactors(vectors=0)", errors.InputError, r"vectors must be a positive integer"),
     (
         "cm.approximate.StochasticFactors(learning_rate=-0.01)",

@@ -143,8 +143,8 @@ class SumRisk(Risk):
 
     @property
     def barrier(self) -> bool:
-        """Whether every hard summand is a barrier."""
-        return all(risk.barrier for risk in self.risks if risk.hard)
+        """Whether there are hard summands, and each is a barrier."""
+        return self.hard and all(risk.barrier for risk in self.risks if risk.hard)
 
     def floor(self) -> Minorant | None:
         """The sum of the floors, or None if one is unknown."""

@@ -21,8 +21,7 @@ from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import metric_memory
-from convexmetric.solvers.runtime.requirements import linear_part, squared_norm_or_none
+from convexmetric.solvers.runtime.requirements import linear_part, metric_memory, squared_norm_or_none
 
 #: Give up after this many steps.
 MAX_STEPS = 20_000

@@ -4,7 +4,6 @@ from convexmetric.evaluation.distances import listed_squared_distances, squared_
 from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.evaluation.pairs import (
     RocCurve,
-    balanced_error,
     empirical_risk,
     empirical_risk_from_labels,
     roc_area,
@@ -27,7 +26,6 @@ __all__ = [
     "RetrievalScores",
     "RocCurve",
     "SimilarityOperator",
-    "balanced_error",
     "empirical_risk",
     "empirical_risk_from_labels",
     "knn_error",

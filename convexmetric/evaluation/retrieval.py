@@ -11,7 +11,6 @@ that have a relevant item. Of items at the same distance the one of the smaller 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
@@ -25,7 +24,7 @@ from convexmetric.errors import InputError
 from convexmetric.measures import measure_named
 
 #: Levels of recall.
-LEVELS = tuple(np.linspace(0.0, 1.0, 11).tolist())
+LEVELS = np.linspace(0.0, 1.0, 11)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class RetrievalCurve:
         return f"MAP {self.mean_average_precision:.4f}   ({self.queries} queries)"
 
 
-def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[float] = LEVELS) -> RetrievalCurve:
+def retrieval_curve(distances: ArrayLike, relevant: Any) -> RetrievalCurve:
     """Mean average precision and the precision-recall curve of rankings by distance.
 
     Parameters
@@ -64,8 +63,6 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[flo
         Distances from every query to every item, such as those of a cross-modal problem, or numbers that grow so.
     relevant : (q, n) 0/1 array or sparse matrix
         Which items are relevant to which query.
-    levels : sequence of float
-        Levels of recall, from 0 to 1.
 
     Returns
     -------
@@ -84,12 +81,9 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[flo
         raise InputError(f"relevant must have the shape of distances, {D.shape}, got {wanted.shape}")
     if not np.isin(wanted, (0, 1)).all():
         raise InputError("relevant must hold only 0 and 1")
-    recall = real_array(levels, "levels")
-    if recall.ndim != 1 or not recall.size or not ((recall >= 0.0) & (recall <= 1.0)).all():
-        raise InputError("levels must be numbers from 0 to 1")
     average_precision = measure_named("map")
     scores: list[float] = []
-    precision = np.zeros(recall.size)
+    precision = np.zeros(LEVELS.size)
     for d, hits in zip(D, wanted.astype(bool), strict=True):
         p = int(hits.sum())
         if not p:
@@ -101,10 +95,10 @@ def retrieval_curve(distances: ArrayLike, relevant: Any, *, levels: Sequence[flo
         scores.append(float(gains.sum()))
         best_from = np.maximum.accumulate(p * gains[::-1])[::-1]
         # The first hit whose recall reaches the level; the slack is for levels such as 0.1 * 30.
-        first = np.maximum(np.ceil(recall * p - 1e-9).astype(np.int64), 1)
+        first = np.maximum(np.ceil(LEVELS * p - 1e-9).astype(np.int64), 1)
         precision += best_from[first - 1]
     queries = len(scores)
     if not queries:
         raise InputError("relevant: no query has a relevant item")
     error = float(np.std(scores, ddof=1)) / sqrt(queries) if queries > 1 else float("nan")
-    return RetrievalCurve(float(np.mean(scores)), recall, precision / queries, queries, error)
+    return RetrievalCurve(float(np.mean(scores)), LEVELS.copy(), precision / queries, queries, error)

@@ -11,11 +11,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
-import scipy.sparse as sp
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -28,68 +26,39 @@ from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
-from convexmetric.plotting.audits import DRAWN_ABOVE
-from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
+from convexmetric.plotting.axes import LEGEND_LIMIT, shortened
 from convexmetric.selection.folds import stratified_sample
 from convexmetric.solution import Solution
 
 #: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
-#: Share of the largest eigenvalue above which an eigenvalue counts.
-COUNTS = 1e-6
 #: Characters up to which a cell is not wrapped, and of all names in one row of a legend.
 SHORT, LEGEND_LETTERS = 24, 72
 #: Height of a row of a legend, in inches.
 LEGEND_ROW = 0.18
 #: Width and height of a picture in inches; the width of a column of the page.
 SIZE = (4.7, 3.5)
-#: Colours that the page replaces by its own, in light and in dark mode.
-INK, PAPER, GRID = "#102030", "#ffffff", "#e5e5e5"
-FOLLOW = {**dict.fromkeys((INK, "#333333", "#000000"), "currentColor"), PAPER: "var(--paper)", GRID: "var(--grid)"}
-INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
-DRAWN = dict.fromkeys(INKED, INK) | {
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "font.size": 9.0,
-    "svg.hashsalt": "convexmetric",
-}
+DRAWN = {"font.size": 9.0, "svg.hashsalt": "convexmetric"}
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2327; --soft: #57606a; --paper: #ffffff; --card: #f4f6f8; --grid: #dfe3e7;
-  --helps: #0a7040; --hurts: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #a3acb5; --paper: #15191d; --card: #1e242a;
-  --grid: #3a424a; --helps: #5fd39b; --hurts: #ff8a80; } }
-body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: var(--ink);
-  background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: #1d2327;
+  background: #ffffff; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 .3rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
-p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th { color: var(--soft); }
-.claim { background: var(--card); border-left: 4px solid #0072B2; padding: .7rem 1rem; font-size: 1.08rem; }
-pre { background: var(--card); padding: .8rem 1rem; white-space: pre-wrap; font-size: .82rem; }
+p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th, dt { color: #57606a; }
+.claim, pre { background: #f4f6f8; padding: .7rem 1rem; }
+.claim { border-left: 4px solid #0072B2; font-size: 1.08rem; }
+pre { white-space: pre-wrap; font-size: .82rem; } code { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: break-word; } .short { white-space: nowrap; }
-th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
-th { font-weight: 600; font-size: .88rem; } .helps { color: var(--helps); } .hurts { color: var(--hurts); }
-.helps, .hurts { font-weight: 600; }
+th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #dfe3e7; vertical-align: top; }
+th, figcaption { font-size: .88rem; } .short { white-space: nowrap; }
+.helps, .hurts { font-weight: 600; } .helps { color: #0a7040; } .hurts { color: #b3261e; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.2rem; }
 figure { margin: 0; max-width: 34rem; } svg { width: 100%; height: auto; display: block; }
-figcaption { font-size: .88rem; }
-code { white-space: nowrap; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; }
-dt { color: var(--soft); } dd { margin: 0; }
-@media (max-width: 42rem) { thead { display: none; } tr { display: block; padding: .4rem 0; }
-  td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; text-align: right; }
-  td::before { content: attr(data-name); color: var(--soft); text-align: left; flex: none; }
-  td, .short { overflow-wrap: anywhere; white-space: normal; }
-  tr { border-bottom: 1px solid var(--grid); } }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; } dd { margin: 0; }
 """
 
 
 def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
-    """Write the page, all or nothing; without the costliest comparisons where there is no time for them.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write the page, all or nothing; without the costliest comparisons where there is no time for them."""
     write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
 
 
@@ -112,7 +81,7 @@ def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
     yield paragraph(fitted.recommendation, "claim")
     if fitted.held_out is not None:
         yield _held_out(fitted)
-    yield _certificate(fitted)
+    yield certified(fitted.solution)
     if fitted.path is not None:
         yield _choice(fitted)
     yield _metric(fitted)
@@ -133,27 +102,23 @@ def _held_out(fitted: Fitted) -> str:
     return section("Does it help on new rows?", table(scores.columns, scores.cells()) + paragraph(how, "soft"))
 
 
-def _certificate(fitted: Fitted) -> str:
-    problem = f"<pre>{escape(str(fitted.solution.problem))}</pre>"
-    return section("What is certified", paragraph(claim(fitted.solution)) + problem)
-
-
-def claim(solution: Solution) -> str:
-    """Say what is certified."""
+def certified(solution: Solution) -> str:
+    """Make the section of what is certified."""
     low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
     high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
-    end = (
-        "" if solution.status == "optimal" else f" The solve ended before the tolerance asked for ({solution.status})."
-    )
+    early = f" The solve ended before the tolerance asked for ({solution.status})."
+    end = "" if solution.status == "optimal" else early
     apart = solution.upper_bound - solution.lower_bound
     near = f"{apart:.1e}" if solution.nearly_zero else f"a share of {max(solution.gap, 0.0):.1e}"
-    return (
+    claim = (
         f"No metric has an objective below {low}, and this one has {high}: it is within {near} "
         "of the best there is. Both bounds are computed in floating-point arithmetic, "
         "with an allowance for rounding; convexmetric verify proves them in exact arithmetic from a file that "
         "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
         f"speak.{end}"
     )
+    problem = f"<pre>{escape(str(solution.problem))}</pre>"
+    return section("What is certified", paragraph(claim) + problem)
 
 
 def _choice(fitted: Fitted) -> str:
@@ -174,7 +139,8 @@ def _choice(fitted: Fitted) -> str:
 def _metric(fitted: Fitted) -> str:
     L = fitted.estimator.components_
     M = L.T @ L
-    pictures = []
+    caption = "From the largest down, without those below 1e-12 of it, which are rounding."
+    pictures = [picture(lambda ax: plot_spectrum(M, ax), "Eigenvalues of the metric", caption)]
     if fitted.estimator.embedding_ is None:
         names = list(fitted.data.extras["columns"])
         of = "" if len(names) <= MOST_COLUMNS else f" The {MOST_COLUMNS} largest of {len(names)}."
@@ -182,30 +148,9 @@ def _metric(fitted: Fitted) -> str:
             f"Share of each {'scaled ' if fitted.scale else ''}column in the trace of the metric: how much it counts "
             f"by itself. Of columns that go together one may stand for the others.{of}"
         )
-        pictures.append(
-            picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
-        )
-    pictures.append(_spectrum(M))
+        bars = picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
+        pictures.insert(0, bars)
     return section("What the metric looks at", side_by_side(*pictures))
-
-
-def _spectrum(M: Any) -> str:
-    """Picture of the eigenvalues, with the line above which they count."""
-    values = np.linalg.eigvalsh(M.toarray() if sp.issparse(M) else M)
-    line = COUNTS * max(float(values[-1]), 0.0)
-
-    def draw(ax: Axes) -> None:
-        plot_spectrum(M, ax)
-        if line > 0.0:
-            ax.axhline(line, color=UPPER, lw=1.2, ls="--")
-
-    count, hidden = int((values > line).sum()), int((values <= DRAWN_ABOVE * values[-1]).sum())
-    small = f"; {hidden} that are below {DRAWN_ABOVE:g} of it are not drawn" if hidden else ""
-    caption = (
-        f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}{small}. Directions "
-        "below the line do not count."
-    )
-    return picture(draw, "Eigenvalues of the metric", caption)
 
 
 def _map(fitted: Fitted) -> str:
@@ -306,15 +251,13 @@ def _figure(draw: Callable[[Axes], object]) -> Figure:
 
 
 def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
-    """Make a figure of the page: SVG without background, in the colours of the page."""
+    """Make a figure of the page, as SVG."""
     figure, buffer = _figure(draw), io.StringIO()
     with matplotlib.rc_context(DRAWN):
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = buffer.getvalue()
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', rf'\1 role="img" aria-label="{escape(title)}"', svg, count=1)
-    for colour, following in FOLLOW.items():
-        svg = svg.replace(colour, following)
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
@@ -335,9 +278,9 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Make a table; on a narrow screen its cells stand one below the other, each with its heading."""
+    """Make a table."""
     head = "".join(f"<th>{escape(name)}</th>" for name in heading)
-    body = "".join(f"<tr>{''.join(map(_cell, heading, row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -346,6 +289,6 @@ def facts(rows: Sequence[tuple[str, str]]) -> str:
     return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in rows)}</dl>"
 
 
-def _cell(name: str, text: str) -> str:
+def _cell(text: str) -> str:
     kind = text if text in ("helps", "hurts") else "short" if len(text) <= SHORT else ""
-    return f'<td data-name="{escape(name)}"><span class="{kind}">{escape(text)}</span></td>'
+    return f'<td class="{kind}">{escape(text)}</td>'

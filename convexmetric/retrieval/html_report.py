@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from convexmetric.cli.html_report import (
-    claim,
+    certified,
     facts,
     paragraph,
     picture,
@@ -22,13 +22,7 @@ from convexmetric.retrieval.adapter import RetrievalAdapter
 
 
 def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
-    """Write the page of ``adapt``, all or nothing.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write the page of ``adapt``, all or nothing."""
     title = "A linear map for retrieval" if adapter.kept_ else f"A linear map for retrieval: {adapter.result_}"
     write_page(path, title, _sections(adapter, command))
 
@@ -46,7 +40,7 @@ def _sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
     yield section("Does it help on new queries?", scores + paragraph(how, "soft") + side_by_side(changes))
     yield section("What was tried", table(adapter.path_.columns, adapter.path_.cells()))
     if adapter.kept_ and solution is not None:
-        yield section("What is certified", paragraph(claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
+        yield certified(solution)
     else:
         nothing = f"What is returned is {adapter.result_}: no map was kept, and there is nothing to bound."
         yield section("What is certified", paragraph(nothing))

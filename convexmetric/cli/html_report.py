@@ -24,16 +24,18 @@ from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.files import all_or_nothing
-from convexmetric.notebooks import printable
+from convexmetric.notebooks import facts_table, printable
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
 from convexmetric.plotting.axes import LEGEND_LIMIT, shortened
+from convexmetric.selection import Validation
 from convexmetric.selection.folds import stratified_sample
+from convexmetric.selection.records import Tabled
 from convexmetric.solution import Solution
 
 #: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
-#: Characters up to which a cell is not wrapped, and of all names in one row of a legend.
-SHORT, LEGEND_LETTERS = 24, 72
+#: Characters of all names in one row of a legend.
+LEGEND_LETTERS = 72
 #: Height of a row of a legend, in inches.
 LEGEND_ROW = 0.18
 #: Width and height of a picture in inches; the width of a column of the page.
@@ -43,18 +45,23 @@ STYLE = """
 body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: #1d2327;
   background: #ffffff; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 .3rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
-p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th, dt { color: #57606a; }
+p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption { color: #57606a; }
 .claim, pre { background: #f4f6f8; padding: .7rem 1rem; }
 .claim { border-left: 4px solid #0072B2; font-size: 1.08rem; }
 pre { white-space: pre-wrap; font-size: .82rem; } code { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid #dfe3e7; vertical-align: top; }
-th, figcaption { font-size: .88rem; } .short { white-space: nowrap; }
-.helps, .hurts { font-weight: 600; } .helps { color: #0a7040; } .hurts { color: #b3261e; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.2rem; }
-figure { margin: 0; max-width: 34rem; } svg { width: 100%; height: auto; display: block; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; } dd { margin: 0; }
+th, td { text-align: left; font-weight: 400; vertical-align: top; padding: .3rem .9rem .3rem 0;
+  border-bottom: 1px solid #dfe3e7; }
+figcaption { font-size: .88rem; } figure { display: inline-block; margin: 0; width: min(100%, 30rem); }
+svg { width: 100%; height: auto; }
 """
+
+
+SCORED = (
+    "Each is scored by Euclidean distance of the columns and by a metric learned from the other rows; k-NN accuracy is "
+    "the share of rows that get their label from their nearest neighbours, MAP the mean average precision of ranking "
+    "the other rows. Standard errors and verdicts are of the corrected resampled t-test (Nadeau and Bengio 2003) at 5%."
+)
 
 
 def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
@@ -76,30 +83,28 @@ def write_page(path: Path, title: str, sections: Iterator[str]) -> None:
 
 
 def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
-    data = fitted.data
+    data, solution = fitted.data, fitted.solution
     yield paragraph(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
     yield paragraph(fitted.recommendation, "claim")
     if fitted.held_out is not None:
-        yield _held_out(fitted)
-    yield certified(fitted.solution)
+        yield section("Does it help on new rows?", fitted.held_out, SCORED)
+    yield certified(solution)
     if fitted.path is not None:
-        yield _choice(fitted)
+        yield _choice(fitted.path)
     yield _metric(fitted)
     yield _map(fitted)
     yield _worst(fitted, clock)
-    yield _reproduce(fitted, command)
-
-
-def _held_out(fitted: Fitted) -> str:
-    scores = fitted.held_out
-    assert scores is not None
-    how = (
-        f"{scores.heading().capitalize()}. Each is scored by Euclidean distance of the columns and by a metric learned "
-        "from the other rows; k-NN accuracy is the share of rows that get their label from their nearest neighbours, "
-        "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
-        "resampled t-test (Nadeau and Bengio 2003) at 5%."
-    )
-    return section("Does it help on new rows?", table(scores.columns, scores.cells()) + paragraph(how, "soft"))
+    settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
+    work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
+    facts = [
+        ("method", f"{fitted.method}, {settings}"),
+        ("columns", ", ".join(data.extras["columns"])),
+        ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
+        ("data", f"SHA-256 {sha256(data)}"),
+        ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
+        ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    yield reproduced(command, facts)
 
 
 def certified(solution: Solution) -> str:
@@ -118,22 +123,18 @@ def certified(solution: Solution) -> str:
         f"speak.{end}"
     )
     problem = f"<pre>{escape(str(solution.problem))}</pre>"
-    return section("What is certified", paragraph(claim) + problem)
+    return section("What is certified", paragraph(claim), problem)
 
 
-def _choice(fitted: Fitted) -> str:
-    path = fitted.path
-    assert path is not None
+def _choice(path: Validation) -> str:
     names = " and ".join(path.settings)
-    shown = table(path.columns, path.cells())
-    if len(path.names) == 1:
-        caption = (
-            "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
-            "choice."
-        )
-        drawn = picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption)
-        shown = side_by_side(drawn, shown)
-    return section(f"How {names} was chosen", paragraph(path.heading() + ".", "soft") + shown)
+    title = f"How {names} was chosen"
+    if len(path.names) > 1:
+        return section(title, path)
+    caption = (
+        "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the choice."
+    )
+    return section(title, path, picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption))
 
 
 def _metric(fitted: Fitted) -> str:
@@ -150,7 +151,7 @@ def _metric(fitted: Fitted) -> str:
         )
         bars = picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
         pictures.insert(0, bars)
-    return section("What the metric looks at", side_by_side(*pictures))
+    return section("What the metric looks at", *pictures)
 
 
 def _map(fitted: Fitted) -> str:
@@ -172,24 +173,25 @@ def _map(fitted: Fitted) -> str:
     )
     if len(names) > LEGEND_LIMIT:
         what += f" The {len(names)} labels are too many for a legend."
-    return section("The rows before and after", paragraph(what, "soft") + side_by_side(*pictures))
+    return section("The rows before and after", what, *pictures)
 
 
 def _worst(fitted: Fitted, clock: Clock) -> str:
     solution = fitted.solution
+    title = "Costliest comparisons"
     try:
         with clock.until(1.0):
             found = worst_parts(solution.problem, solution.certificate.M, None, WORST)
     except OutOfTime:
-        return section("Costliest comparisons", paragraph("There was not enough time for them."))
+        return section(title, "There was not enough time for them.")
     if not found:
-        return section("Costliest comparisons", paragraph("No comparison costs anything."))
-    rows = [(part.kind, _in_words(part, fitted), f"{part.loss:.4g}") for part in found]
+        return section(title, "No comparison costs anything.")
     text = (
         "The parts of the objective that cost most, each with its worst comparison: rows worth a look, for a wrong "
         "label or a wrong number. Lines are those of the file."
     )
-    return section("Costliest comparisons", paragraph(text, "soft") + table(("part", "worst comparison", "cost"), rows))
+    rows = [(f"{part.kind}, costs {part.loss:.4g}", _in_words(part, fitted)) for part in found]
+    return section(title, text, facts_table("", rows))
 
 
 def _in_words(part: WorstPart, fitted: Fitted) -> str:
@@ -206,27 +208,12 @@ def _in_words(part: WorstPart, fitted: Fitted) -> str:
     return f"{named[0]} should be {'near' if labels[rows[0]] == labels[rows[1]] else 'far from'} {named[1]}"
 
 
-def _reproduce(fitted: Fitted, command: str) -> str:
-    solution = fitted.solution
-    settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
-    work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
-    rows = [
-        ("method", f"{fitted.method}, {settings}"),
-        ("columns", ", ".join(fitted.data.extras["columns"])),
-        ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
-        ("versions", versions()),
-        ("data", f"SHA-256 {sha256(fitted.data)}"),
-        ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
-        ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-    ]
-    return section("To do it again", f"<pre>{escape(command)}</pre>" + facts(rows))
-
-
-def versions() -> str:
-    """Name the versions of what computed the page."""
+def reproduced(command: str, facts: Sequence[tuple[str, str]] = ()) -> str:
+    """Make the section of what it takes to do it again: the command, facts, and the versions of what computed it."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    return f"convexmetric {__version__}, {packages}, {machine}"
+    versions = "versions", f"convexmetric {__version__}, {packages}, {machine}"
+    return section("To do it again", f"<pre>{escape(command)}</pre>", facts_table("", [*facts, versions]))
 
 
 def _legend_below(ax: Axes) -> None:
@@ -261,34 +248,18 @@ def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def section(title: str, content: str) -> str:
-    """Put content under a title."""
-    return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
-
-
-def side_by_side(*parts: str) -> str:
-    """Put parts in one row."""
-    return f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
+def section(title: str, *contents: str | Tabled) -> str:
+    """Put tables, texts and HTML under a title."""
+    parts = []
+    for content in contents:
+        if isinstance(content, Tabled):
+            parts.append(content._repr_html_())
+        else:
+            parts.append(content if content.startswith("<") else paragraph(content, "soft"))
+    return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}</section>"
 
 
 def paragraph(text: str, kind: str = "") -> str:
     """Make a paragraph, in which options stay in one piece."""
     marked = re.sub(r"--[a-z-]+ [a-z-]+", lambda option: f"<code>{option[0]}</code>", escape(text))
     return f'<p class="{kind}">{marked}</p>'
-
-
-def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Make a table."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heading)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def facts(rows: Sequence[tuple[str, str]]) -> str:
-    """Make a table of names and values."""
-    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in rows)}</dl>"
-
-
-def _cell(text: str) -> str:
-    kind = text if text in ("helps", "hurts") else "short" if len(text) <= SHORT else ""
-    return f'<td class="{kind}">{escape(text)}</td>'

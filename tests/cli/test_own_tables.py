@@ -613,7 +613,7 @@ def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, m
         assert (code, out) == (2, "")
         assert message in err
     code, _, err = command("apply", learned, helpful, "--save", "out.xlsx")
-    assert (code, "rows are written as .csv or .npy" in err) == (2, True)
+    assert (code, "rows are written as .csv, .npy" in err) == (2, True)
     assert not (tmp_path / "out.csv").exists()
 
 

@@ -9,31 +9,18 @@ import numpy as np
 import typer
 
 from convexmetric import audits
+from convexmetric.cli import shared
 from convexmetric.cli.commands import problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, scaled
 from convexmetric.cli.metric_tables import metric_on_table, saved_settings
 from convexmetric.cli.reports import audit_record, facts, worst_table
-from convexmetric.cli.shared import (
-    INTERRUPTED,
-    NOT_CERTIFIED,
-    AsJson,
-    Picture,
-    Quiet,
-    app,
-    complete_name,
-    console,
-    noted,
-    print_json,
-    say,
-    write_picture,
-)
 from convexmetric.cli.tables import Drop, DropMissing, Encoding, Header, Method, Settings, parsed, read_labelled
 from convexmetric.errors import InputError
 from convexmetric.imports import room
 from convexmetric.solution import Solution
 
 
-@app.command()
+@shared.app.command()
 def audit(
     name: Annotated[
         str,
@@ -41,7 +28,7 @@ def audit(
             metavar="NAME",
             help="An instance (see 'convexmetric list'), module:factory, a function that returns a problem of your "
             "own, or with --label a table of your own.",
-            autocompletion=complete_name,
+            autocompletion=shared.complete_name,
             show_default=False,
         ),
     ],
@@ -63,8 +50,8 @@ def audit(
         bool, typer.Option("--iterates", help="The files hold iterates of solvers: suboptimality against time.")
     ] = False,
     worst: Annotated[int, typer.Option(help="How many of the costliest parts of the risk to name.")] = 10,
-    plot: Picture = None,
-    as_json: AsJson = False,
+    plot: shared.Picture = None,
+    as_json: shared.AsJson = False,
     tol: Annotated[
         float | None, typer.Option(help="Fail (exit code 1) if the suboptimality is not certified to be at most this.")
     ] = None,
@@ -76,7 +63,7 @@ def audit(
         ),
     ] = False,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on the wall time of that solve.")] = None,
-    quiet: Quiet = False,
+    quiet: shared.Quiet = False,
     label: Annotated[
         str | None,
         typer.Option(
@@ -126,7 +113,7 @@ def audit(
         given = [audits.read_iterates(file) if iterates else audits.read_metric(file, variable) for file in files]
         problem, title, instance = problem_of(name)
     else:
-        with noted():
+        with shared.noted():
             data = read_labelled(Path(name), label, drop, header, drop_missing, encoding)
             method, chosen = parsed(method, settings)
             # Settings that fit chose are stored in its file.
@@ -157,7 +144,7 @@ def audit(
         records = [audit_record(name, str(file), verdict) for file, verdict in zip(files, found, strict=True)]
         near = all(verdict.feasible and verdict.suboptimality <= (tol or np.inf) for verdict in found)
     if as_json:
-        print_json(records[0] if len(records) == 1 else records)
+        shared.print_json(records[0] if len(records) == 1 else records)
     else:
         _print(files, title, found)
     if plot is not None and iterates:
@@ -166,18 +153,18 @@ def audit(
     elif plot is not None:
         from convexmetric.plotting import plot_audit
 
-        write_picture(plot_audit(problem, found[0], reference=optimum), plot, title)
+        shared.write_picture(plot_audit(problem, found[0], reference=optimum), plot, title)
     if optimum is not None and optimum.status == "interrupted":
-        say("interrupted: the lower bound is the best one so far")
-        raise typer.Exit(INTERRUPTED)
+        shared.say("interrupted: the lower bound is the best one so far")
+        raise typer.Exit(shared.INTERRUPTED)
     if tol is not None and not near:
-        say(f"not certified to be within {tol:g} of the optimum")
-        raise typer.Exit(NOT_CERTIFIED)
+        shared.say(f"not certified to be within {tol:g} of the optimum")
+        raise typer.Exit(shared.NOT_CERTIFIED)
 
 
 def _print(files: list[Path], title: str, found: list[Any]) -> None:
     """Print what was found of each file: an audit, or a trail of iterates."""
-    out = console()
+    out = shared.console()
     for file, result in zip(files, found, strict=True):
         out.print(f"{file} on {title}", soft_wrap=True)
         if isinstance(result, audits.Audit):
@@ -192,4 +179,4 @@ def _plot_trails(trails: list[Any], path: Path, title: str) -> None:
 
     figure = Figure(figsize=(11.0, 4.8), layout="constrained")
     room("bench").plot_trails(trails, figure.subplots(1, 2))
-    write_picture(figure, path, title)
+    shared.write_picture(figure, path, title)

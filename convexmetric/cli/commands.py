@@ -19,23 +19,8 @@ import typer
 from convexmetric import __version__, certificates, solvers
 from convexmetric.audits import write_solution
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
+from convexmetric.cli import shared
 from convexmetric.cli.reports import bounds_record, explanation_record, solution_table, verdict_record
-from convexmetric.cli.shared import (
-    NOT_CERTIFIED,
-    WRONG_INPUT,
-    AsJson,
-    Picture,
-    Quiet,
-    app,
-    complete_name,
-    complete_solver,
-    console,
-    end,
-    print_json,
-    savable,
-    say,
-    write_picture,
-)
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.imports import room
 from convexmetric.problem import MetricProblem
@@ -46,7 +31,7 @@ Stated = Annotated[
     typer.Argument(
         metavar="NAME",
         help="An instance (see 'convexmetric list'), or module:factory, a function that returns a problem of your own.",
-        autocompletion=complete_name,
+        autocompletion=shared.complete_name,
         show_default=False,
     ),
 ]
@@ -102,7 +87,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@shared.app.callback()
 def _command(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -111,20 +96,21 @@ def _command(
     pass
 
 
-@app.command()
+@shared.app.command()
 def solve(
     name: Stated,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
-    as_json: AsJson = False,
+    as_json: shared.AsJson = False,
     save: Annotated[
-        Path | None, typer.Option(help="Write metric, bounds and dual point to this .npz file.", callback=savable)
+        Path | None,
+        typer.Option(callback=shared.savable, help="Write metric, bounds and dual point to this .npz."),
     ] = None,
-    plot: Picture = None,
+    plot: shared.Picture = None,
     solver: Annotated[
         str | None,
         typer.Option(
             help=f"One of {', '.join(solvers.SOLVERS)}. Default: the first exact one that fits.",
-            autocompletion=complete_solver,
+            autocompletion=shared.complete_solver,
         ),
     ] = None,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time.")] = None,
@@ -132,10 +118,10 @@ def solve(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Write the state to this file as the solve goes on, and take it up from there.")
     ] = None,
-    quiet: Quiet = False,
+    quiet: shared.Quiet = False,
     certificate: Annotated[
         Path | None,
-        typer.Option(help="Write a proof in exact arithmetic to this .npz file; see 'verify'.", callback=savable),
+        typer.Option(callback=shared.savable, help="Write a proof in exact arithmetic to this .npz; see 'verify'."),
     ] = None,
 ) -> None:
     """Solve an instance, or a problem of your own, to a certified relative gap.
@@ -144,15 +130,15 @@ def solve(
     """
     problem, title, instance = problem_of(name)
     if not as_json:
-        console().print(str(problem) + "\n")
+        shared.console().print(str(problem) + "\n")
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
     solution = solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
     if as_json:
-        print_json({"name": name, **bounds_record(solution)})
+        shared.print_json({"name": name, **bounds_record(solution)})
     else:
-        console().print(solution_table(solution))
+        shared.console().print(solution_table(solution))
     if save is not None:
-        say(f"solution: {write_solution(save, solution)}")
+        shared.say(f"solution: {write_solution(save, solution)}")
     if plot is not None:
         from convexmetric.plotting import plot_solution
 
@@ -160,31 +146,31 @@ def solve(
         # the points, so that no plane before and after can be compared.
         X, labels = (None, None) if instance is None else instance.rows()
         shown = X is not None and X.shape[1] == len(solution.M)
-        write_picture(plot_solution(solution, X, y=labels) if shown else plot_solution(solution), plot, title)
+        shared.write_picture(plot_solution(solution, X, y=labels) if shown else plot_solution(solution), plot, title)
     if certificate is not None:
         verdict = certificates.write_certificate(certificate, problem, solution=solution, title=title)
-        say(f"certificate: {certificate}\n{verdict}")
-    end(solution)
+        shared.say(f"certificate: {certificate}\n{verdict}")
+    shared.end(solution)
 
 
-@app.command()
+@shared.app.command()
 def explain(
     name: Stated,
     measure: Annotated[bool, typer.Option(help="Measure an evaluation of the objective.")] = True,
     max_seconds: Annotated[
         float | None, typer.Option(help="Say what a solve with this limit begins with.", show_default=False)
     ] = None,
-    as_json: AsJson = False,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Say which solvers the default takes for an instance, in which order, why, and what they cost; solve nothing."""
     explanation = solvers.explain(problem_of(name)[0], measure, max_seconds=max_seconds)
     if as_json:
-        print_json(explanation_record(name, explanation))
+        shared.print_json(explanation_record(name, explanation))
     else:
-        console().print(str(explanation))
+        shared.console().print(str(explanation))
 
 
-@app.command()
+@shared.app.command()
 def verify(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="A certificate, .npz, or all its parts.", show_default=False)
@@ -194,7 +180,7 @@ def verify(
         typer.Option(
             metavar="NAME",
             help="Check also that it is about this instance, built anew here: the same numbers, bit by bit.",
-            autocompletion=complete_name,
+            autocompletion=shared.complete_name,
         ),
     ] = None,
     instance_tolerance: Annotated[
@@ -204,7 +190,7 @@ def verify(
             help="Let floats differ by so much of their array's largest, and prove bounds for the instance built here.",
         ),
     ] = 0.0,
-    as_json: AsJson = False,
+    as_json: shared.AsJson = False,
     max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
     max_work: Annotated[
         float, typer.Option(help="Do no proof that takes more operations, each about a nanosecond.")
@@ -226,17 +212,17 @@ def verify(
             verdict, deviation = certificates.verify_instance(files, problem, tolerance=instance_tolerance, **limits)
         with refusals("the verdict"):
             if as_json:
-                print_json(verdict_record(files, verdict, instance, deviation))
+                shared.print_json(verdict_record(files, verdict, instance, deviation))
             else:
                 print(verdict)
                 if instance is not None:
                     print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
             sys.stdout.flush()
     except certificates.CertificateError as error:
-        say(f"refused: {error}")
-        raise typer.Exit(WRONG_INPUT) from None
+        shared.say(f"refused: {error}")
+        raise typer.Exit(shared.WRONG_INPUT) from None
     if not verdict.accepted:
-        raise typer.Exit(NOT_CERTIFIED)
+        raise typer.Exit(shared.NOT_CERTIFIED)
 
 
 def _deviating(deviation: float | None) -> str:
@@ -245,13 +231,13 @@ def _deviating(deviation: float | None) -> str:
     return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"
 
 
-@app.command()
-def demo(plot: Picture = Path("convexmetric-demo.png")) -> None:
+@shared.app.command()
+def demo(plot: shared.Picture = Path("convexmetric-demo.png")) -> None:
     """Solve ranking on wine exactly, audit other metrics against the optimum, draw one picture."""
     from convexmetric.cli.demo import run_demo
 
     assert plot is not None
-    end(run_demo(plot, console()))
+    shared.end(run_demo(plot, shared.console()))
 
 
 def main(begun: float | None = None) -> None:
@@ -260,7 +246,7 @@ def main(begun: float | None = None) -> None:
     ``begun`` is when its time began, by ``perf_counter``; by default now.
     """
     try:
-        app(obj=begun or time.perf_counter())
+        shared.app(obj=begun or time.perf_counter())
     except ConvexMetricError as error:
-        say(f"error: {' '.join(str(error).split())}")
-        sys.exit(WRONG_INPUT)
+        shared.say(f"error: {' '.join(str(error).split())}")
+        sys.exit(shared.WRONG_INPUT)

@@ -11,25 +11,10 @@ import numpy as np
 import typer
 
 from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
+from convexmetric.cli import shared
 from convexmetric.cli.fitting import DEFAULT_METHOD, KEEP_LONE, METHODS, Fitted, estimator_of, fit_table
 from convexmetric.cli.metric_tables import read_components, save_components, write_rows
 from convexmetric.cli.reports import figures_table, fit_record, solution_table
-from convexmetric.cli.shared import (
-    TABLES,
-    AsJson,
-    Quiet,
-    Report,
-    app,
-    command_line,
-    console,
-    end,
-    interruptible,
-    noted,
-    print_json,
-    savable,
-    say,
-    writable,
-)
 from convexmetric.datasets import Dataset, flattened, read_csv, read_table
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
@@ -68,7 +53,7 @@ DropMissing = Annotated[
 Encoding = Annotated[str, typer.Option(help="Of the table, such as latin-1 or utf-16.")]
 
 
-@app.command()
+@shared.app.command()
 def fit(
     context: typer.Context,
     file: Annotated[
@@ -109,12 +94,13 @@ def fit(
     save: Annotated[
         Path | None,
         typer.Option(
-            help="Write components, names of columns and bounds to this .npz file; see 'apply'.", callback=savable
+            help="Write components, names of columns and bounds to this .npz file; see 'apply'.",
+            callback=shared.savable,
         ),
     ] = None,
-    report: Report = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    report: shared.Report = None,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Learn a metric from a labelled CSV file, with a certified optimum, and say what it is good for.
 
@@ -132,7 +118,7 @@ def fit(
     method, chosen = parsed(method, settings)
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
-    with noted(), interruptible("there is no metric yet, and nothing is saved"):
+    with shared.noted(), shared.interruptible("there is no metric yet, and nothing is saved"):
         data = read_labelled(file, label, drop, header, drop_missing, encoding)
         if method in KEEP_LONE:
             _say_lone(data)
@@ -140,22 +126,22 @@ def fit(
     if save is not None:
         save_components(save, fitted)
     if as_json:
-        print_json(fit_record(str(file), fitted))
+        shared.print_json(fit_record(str(file), fitted))
     else:
         _print_fit(fitted)
     if save is not None:
-        say(f"components: {save}")
+        shared.say(f"components: {save}")
     if report is not None:
         from convexmetric.cli.html_report import write_report
 
-        with interruptible(f"{report} is not written"):
-            write_report(report, fitted, command_line(), clock)
-        say(f"report: {report}")
-    end(fitted.solution, fitted.interrupted)
+        with shared.interruptible(f"{report} is not written"):
+            write_report(report, fitted, shared.command_line(), clock)
+        shared.say(f"report: {report}")
+    shared.end(fitted.solution, fitted.interrupted)
 
 
 def _print_fit(fitted: Fitted) -> None:
-    out = console()
+    out = shared.console()
     if fitted.held_out is not None or fitted.unscored:
         out.print(f"{fitted.recommendation}\n")
     out.print(f"{fitted.data.summary.split('; extras')[0]}\n\n{fitted.solution.problem}\n")
@@ -183,7 +169,7 @@ def _say_lone(data: Dataset) -> None:
     lone = [name for name, rows in zip(data.target_names, np.bincount(data.y), strict=True) if rows == 1]
     if lone:
         shown = ", ".join(map(repr, lone[:5])) + (", ..." if len(lone) > 5 else "")
-        say(f"note: {len(lone)} class(es) have a single row ({shown}), to which no other row is similar")
+        shared.say(f"note: {len(lone)} class(es) have a single row ({shown}), to which no other row is similar")
 
 
 def parsed(method: str, settings: list[str] | None) -> tuple[str, dict[str, Any]]:
@@ -207,7 +193,7 @@ def parsed(method: str, settings: list[str] | None) -> tuple[str, dict[str, Any]
     return method, chosen
 
 
-@app.command()
+@shared.app.command()
 def apply(
     metric: Annotated[
         Path, typer.Argument(metavar="METRIC", help="What 'fit --save' wrote: .npz.", show_default=False)
@@ -220,7 +206,7 @@ def apply(
         typer.Option(
             help="Write the transformed rows to this .csv or .npy file.",
             show_default=False,
-            callback=writable("rows are", TABLES),
+            callback=shared.writable("rows are", shared.TABLES),
         ),
     ],
     drop: Drop = None,
@@ -233,7 +219,7 @@ def apply(
     Columns are found by their names, in any order; others, such as labels, are left out. A metric that knows no names
     takes all columns but those to --drop.
     """
-    with noted():
+    with shared.noted():
         components, columns = read_components(metric)
         data = read_table(file, columns, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
     if data.X.shape[1] != components.shape[1]:
@@ -243,4 +229,4 @@ def apply(
         )
     images = data.X @ components.T
     write_rows(save, images)
-    say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")
+    shared.say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")

@@ -221,9 +221,10 @@ def nearest_points(
 
     Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus.
     """
-    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * len(corpus)))
-    with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
-        for first in range(0, len(points), step):
+    n, m = points.shape[0], corpus.shape[0]
+    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * m))
+    with blas_threads_for(float(n) * m * cone.d):
+        for first in range(0, n, step):
             D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
             nearest = nearest_columns(D, k)
             yield slice(first, first + step), nearest, np.take_along_axis(D, nearest, axis=1)

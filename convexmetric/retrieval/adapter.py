@@ -48,7 +48,7 @@ from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK
 from convexmetric.papers import RankingProblem
 from convexmetric.retrieval.judged import judged_relevance
-from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, named, rows_named
 from convexmetric.retrieval.runs import rank_corpus, score_run
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
@@ -423,8 +423,7 @@ def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
         raise InputError(f"no query has a relevant document (of degree {least} or more); look at qrels and query_ids")
     without = [name for name in names if name not in able]
     if without:
-        which = f"{len(without)} queries have" if len(without) > 1 else "1 query has"
-        warnings.warn(f"{which} no relevant document and are left out: {named(without)}", stacklevel=4)
+        warnings.warn(f"{counted(without)} no relevant document and are left out: {named(without)}", stacklevel=4)
     return rows
 
 

@@ -10,23 +10,8 @@ import numpy as np
 import typer
 
 from convexmetric.arguments import not_one_of
+from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, bounds_record, figures_table, paired_record, solution_table
-from convexmetric.cli.shared import (
-    PICTURES,
-    AsJson,
-    Quiet,
-    Report,
-    app,
-    command_line,
-    console,
-    end,
-    noted,
-    print_json,
-    savable,
-    say,
-    writable,
-    write_picture,
-)
 from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_array, write_arrays
 from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
@@ -38,7 +23,7 @@ if TYPE_CHECKING:
     from convexmetric.retrieval import RetrievalAdapter
 
 
-@app.command()
+@shared.app.command()
 def adapt(
     corpus: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the documents.", show_default=False)],
     queries: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the queries.", show_default=False)],
@@ -70,18 +55,18 @@ def adapt(
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time, of all solves together.")] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.", callback=savable),
+        typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.", callback=shared.savable),
     ] = None,
-    report: Report = None,
+    report: shared.Report = None,
     picture: Annotated[
         Path | None,
         typer.Option(
             help="Draw the change of every query to this .png, .pdf or .svg file.",
-            callback=writable("a picture is", PICTURES),
+            callback=shared.writable("a picture is", shared.PICTURES),
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
 
@@ -105,7 +90,7 @@ def adapt(
         progress=not quiet,
     )
     interrupted = False
-    with noted():
+    with shared.noted():
         vectors = _matrix(corpus), _matrix(queries)
         names = {
             "corpus_ids": _identifiers(corpus_ids, len(vectors[0])),
@@ -120,17 +105,17 @@ def adapt(
                 raise
             interrupted = True
     if as_json:
-        print_json(_record(adapter))
+        shared.print_json(_record(adapter))
     else:
         _print_adapter(adapter)
     if save is not None:
         _save(save, adapter)
-        say(f"adapter: {save}")
+        shared.say(f"adapter: {save}")
     if report is not None:
         from convexmetric.retrieval.html_report import write_adapter_report
 
-        write_adapter_report(report, adapter, command_line())
-        say(f"report: {report}")
+        write_adapter_report(report, adapter, shared.command_line())
+        shared.say(f"report: {report}")
     if picture is not None:
         from matplotlib.figure import Figure
 
@@ -138,8 +123,8 @@ def adapt(
 
         figure = Figure(layout="constrained")
         plot_query_changes(adapter.held_out_, figure.add_subplot())
-        write_picture(figure, picture)
-    end(adapter.solution_, interrupted)
+        shared.write_picture(figure, picture)
+    shared.end(adapter.solution_, interrupted)
 
 
 def _matrix(path: Path) -> Any:
@@ -217,7 +202,7 @@ def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
 
 
 def _print_adapter(adapter: RetrievalAdapter) -> None:
-    out = console()
+    out = shared.console()
     if adapter.kept_ and adapter.solution_ is not None:
         out.print(f"{adapter.solution_.problem}\n")
         out.print(solution_table(adapter.solution_))
@@ -228,7 +213,7 @@ def _print_adapter(adapter: RetrievalAdapter) -> None:
     out.print(f"{adapter.held_out_.closing()}\n\n{adapter.verdict}")
 
 
-@app.command()
+@shared.app.command()
 def export(
     file: Annotated[
         Path,
@@ -262,4 +247,4 @@ def export(
     adapter = read_adapter(file, form)
     write_export(adapter, target, to, form, None if corpus is None else _matrix(corpus))
     rank, d = adapter.components.shape
-    say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
+    shared.say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")

@@ -9,14 +9,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from convexmetric.arguments import check_count, not_one_of
-from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.comparisons.relevance import Relevance
+from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
-from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+from convexmetric.evaluation.rankings import nearest_points
+from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, named, rows_named
 
 Rows = NDArray[np.int64]
 
@@ -104,7 +104,12 @@ def _by_query(
     document = rows_named(table.documents, documents, "document", places[1])[table.document]
     order = np.lexsort((document, query))
     bounds = np.searchsorted(query[order], np.arange(len(names) + 1))
-    _check_judged(np.diff(bounds), names)
+    missing = [names[q] for q in np.flatnonzero(np.diff(bounds) == 0)]
+    if missing:
+        raise InputError(
+            f"{counted(missing)} no judgement: {named(missing)}; pass those rows of queries and query_ids that are in "
+            "qrels.queries"
+        )
     return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
 
 
@@ -117,20 +122,6 @@ def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
     return sorted({int(least) for least in found})
 
 
-def _check_judged(counts: Rows, names: list[str]) -> None:
-    """Refuse queries without judgements, by name."""
-    missing = [names[q] for q in np.flatnonzero(counts == 0)]
-    if missing:
-        raise InputError(
-            f"{len(missing)} {_have(missing)} no judgement: {named(missing)}; pass those rows of queries and query_ids "
-            "that are in qrels.queries"
-        )
-
-
-def _have(names: list[str]) -> str:
-    return "queries have" if len(names) > 1 else "query has"
-
-
 def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) -> str:
     """Message for queries without documents of one kind: what the first of them lacks."""
     if not (degrees >= least).any():
@@ -139,30 +130,19 @@ def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) ->
         what, fix = "irrelevant document", "unjudged='irrelevant' or 'mined' takes unjudged ones"
     else:
         what, fix = "irrelevant document", "leave them out"
-    return f"{len(names)} {_have(names)} no {what}: {named(names)}; {fix}"
+    return f"{counted(names)} no {what}: {named(names)}; {fix}"
 
 
 def _nearest_unjudged(corpus: Any, queries: Any, judged: list[Rows], mined: int) -> Iterator[Rows]:
     """Find the unjudged documents nearest to each query, by (Euclidean distance, row)."""
-    n = corpus.shape[0]
-    norms = np.asarray(corpus.multiply(corpus).sum(axis=1)).ravel() if sp.issparse(corpus) else _norms(corpus)
-    step = max(1, BLOCK_BYTES // (8 * n))
-    for first in range(0, queries.shape[0], step):
-        products = queries[first : first + step] @ corpus.T
-        distances = norms - 2.0 * np.asarray(products.toarray() if sp.issparse(products) else products)
-        for row, known in zip(distances, judged[first : first + step], strict=True):
-            row[known] = np.inf
-            count = min(mined, n - known.size)
-            if count == 0:
-                yield np.empty(0, dtype=np.int64)
-                continue
-            bound = np.partition(row, count - 1)[count - 1]
-            nearer = np.flatnonzero(row < bound)
-            yield np.concatenate([nearer, np.flatnonzero(row == bound)[: count - nearer.size]])
-
-
-def _norms(points: Any) -> NDArray[np.float64]:
-    return np.asarray(np.einsum("ij,ij->i", points, points))
+    n, d = corpus.shape
+    cone = NonnegativeDiagonal(d)
+    # As many more as are judged, which are then left out.
+    k = min(n, mined + max(known.size for known in judged))
+    known = iter(judged)
+    for _, nearest, _ in nearest_points(cone, cone.identity(), corpus, queries, k):
+        for row in nearest:
+            yield row[~np.isin(row, next(known))][:mined]
 
 
 def _words(thresholds: list[int], unjudged: str, mined: int) -> str:

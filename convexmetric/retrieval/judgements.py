@@ -7,6 +7,7 @@ once, and a pair as two numbers.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -94,8 +95,7 @@ class PairTable:
         """
         if not isinstance(numbers, Mapping) or not all(isinstance(row, Mapping) for row in numbers.values()):
             raise InputError(f"a dictionary of {cls.what}s maps every query to a dictionary of documents")
-        rows = [(query, document, value) for query, row in numbers.items() for document, value in row.items()]
-        return cls.from_lists([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+        return cls.of((query, document, value) for query, row in numbers.items() for document, value in row.items())
 
     @classmethod
     def from_frame(
@@ -150,28 +150,20 @@ class PairTable:
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Convert to a dictionary, query to document to number, as pytrec_eval, ir_measures and BEIR take it."""
         table: dict[str, dict[str, Any]] = {query: {} for query in self.queries}
-        for query, document, number in zip(
-            self.query.tolist(), self.document.tolist(), self.numbers.tolist(), strict=True
-        ):
+        for query, document, number in zip(self.query, self.document, self.numbers.tolist(), strict=True):
             table[self.queries[query]][self.documents[document]] = number
         return table
 
-    def subset(self, queries: Iterable[Any] | None = None, documents: Iterable[Any] | None = None) -> Self:
-        """Select the pairs of some queries, some documents, or both; unknown identifiers are ignored.
+    def subset(self, queries: Iterable[Any]) -> Self:
+        """Select the pairs of some queries; unknown identifiers are ignored.
 
         Raises
         ------
         InputError
             If an identifier is neither text nor integer.
         """
-        keep = np.ones(len(self), dtype=bool)
-        for wanted, known, code, name in (
-            (queries, self.queries, self.query, "queries"),
-            (documents, self.documents, self.document, "documents"),
-        ):
-            if wanted is not None:
-                chosen = set(as_identifiers(wanted, name))
-                keep &= np.array([identifier in chosen for identifier in known], dtype=bool)[code]
+        chosen = set(as_identifiers(queries, "queries"))
+        keep = np.array([query in chosen for query in self.queries], dtype=bool)[self.query]
         query_names, query = _renumbered(self.queries, self.query[keep])
         document_names, document = _renumbered(self.documents, self.document[keep])
         return type(self)(query_names, document_names, query, document, self.numbers[keep])  # type: ignore[call-arg]
@@ -307,8 +299,7 @@ def identifiers_of(given: Iterable[Any] | None, size: int, name: str) -> list[st
     if len(found) != size:
         raise InputError(f"{name} must have one identifier a row: {size} rows, {len(found)} identifiers")
     if len(set(found)) != size:
-        seen: set[str] = set()
-        again = next(identifier for identifier in found if identifier in seen or seen.add(identifier))  # type: ignore[func-returns-value]
+        again = next(identifier for identifier, count in Counter(found).items() if count > 1)
         raise InputError(f"{name} has {again!r} twice; identifiers tell rows apart")
     return found
 
@@ -336,6 +327,11 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
 def named(names: Sequence[str]) -> str:
     """Format the first few of some names, quoted."""
     return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+
+
+def counted(queries: Sequence[str]) -> str:
+    """Begin a sentence about some queries: how many they are."""
+    return f"{len(queries)} {'queries have' if len(queries) > 1 else 'query has'}"
 
 
 def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_documents: int) -> int | None:

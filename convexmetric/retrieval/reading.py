@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,6 +30,7 @@ from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_gz
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun
 
+Table = TypeVar("Table", Qrels, RetrievalRun)
 #: Pattern of the beginning of a LETOR line, ``degree qid:query``.
 _LETOR = re.compile(r"[-+]?\d+(\.0*)?\s+qid:\d+(\s+\d+:\S+)*\s*$")
 
@@ -61,9 +63,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
         if not _is_integer(row[-1]):
             raise InputError(f"{path}, line {line}: the degree must be an integer, got {row[-1]!r}")
         degrees.append(int(row[-1]))
-    qrels = _table(Qrels, path, [(line, row[0], row[-2]) for line, row in rows], np.array(degrees, dtype=np.int64))
-    assert isinstance(qrels, Qrels)
-    return qrels
+    return _table(Qrels, path, [(line, row[0], row[-2]) for line, row in rows], degrees)
 
 
 def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
@@ -94,9 +94,7 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
             scores.append(np.nan)
         if not np.isfinite(scores[-1]):
             raise InputError(f"{path}, line {line}: the score must be a finite number, got {row[4]!r}")
-    run = _table(RetrievalRun, path, [(line, row[0], row[2]) for line, row in rows], np.array(scores))
-    assert isinstance(run, RetrievalRun)
-    return run
+    return _table(RetrievalRun, path, [(line, row[0], row[2]) for line, row in rows], scores)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,9 +236,7 @@ def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[in
     return rows
 
 
-def _table(
-    kind: type[Qrels] | type[RetrievalRun], path: Path, pairs: list[tuple[int, str, str]], numbers: np.ndarray
-) -> Qrels | RetrievalRun:
+def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], numbers: list[Any]) -> Table:
     """Make a table of pairs; the error for a pair that occurs twice names its line."""
     seen: set[tuple[str, str]] = set()
     for line, query, document in pairs:

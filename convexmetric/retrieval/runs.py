@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
@@ -47,8 +48,9 @@ USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
 OWN = ("nDCG", "AP", "RR", "P", "R")
 MEASURE = {"AP": "map", "RR": "mrr", "P": "precision"}
 OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
-_NAME = re.compile(r"(?P<name>[A-Za-z]+)(\((?P<options>[^()]*)\))?(@(?P<k>[1-9]\d*))?")
-_OPTION = re.compile(r"\s*(?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\s*")
+_NAME = re.compile(
+    r"(?P<name>nDCG|NDCG|AP|MAP|RR|MRR|P|R)(\((?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\))?(@(?P<k>[1-9]\d*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -182,17 +184,10 @@ def _own(name: str) -> _Own | None:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         return None
-    kind = OTHER_NAMES.get(match["name"], match["name"])
-    k = int(match["k"]) if match["k"] else None
-    options = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
-    if kind not in OWN or (kind in ("P", "R") and k is None) or None in options:
+    name, k = OTHER_NAMES.get(match["name"], match["name"]), match["k"]
+    if (name in ("P", "R") and k is None) or match["rel" if name == "nDCG" else "dcg"]:
         return None
-    found = [option for option in options if option is not None]
-    least = next((int(option["rel"]) for option in found if option["rel"]), None)
-    dcg = next((option["dcg"] for option in found if option["dcg"]), None)
-    if (least is not None and kind == "nDCG") or (dcg is not None and kind != "nDCG"):
-        return None
-    return _Own(kind, k, 1 if least is None else least, dcg == "exp-log2")
+    return _Own(name, None if k is None else int(k), int(match["rel"] or 1), match["dcg"] == "exp-log2")
 
 
 def _by_ir_measures(names: Sequence[str], run: RetrievalRun, qrels: Qrels) -> dict[str, Array]:
@@ -223,17 +218,14 @@ def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.
     kept = np.flatnonzero(query >= 0)
     kept = kept[np.argsort(query[kept], kind="stable")]
     query, document = query[kept], document[kept]
-    width = len(qrels.documents)
-    pairs = qrels.query * width + qrels.document
-    by_pair = np.argsort(pairs)
-    asked = np.where(document >= 0, query * width + document, -1)
-    place = np.minimum(np.searchsorted(pairs[by_pair], asked), len(pairs) - 1)
-    degrees = np.where(pairs[by_pair][place] == asked, qrels.degree[by_pair][place], 0)
-    every = range(len(qrels.queries))
-    bounds = np.searchsorted(query, [*every, len(every)])
-    # Codes of pairs are sorted by query first.
-    own = np.searchsorted(qrels.query[by_pair], [*every, len(every)])
-    return [(degrees[bounds[q] : bounds[q + 1]], qrels.degree[by_pair][own[q] : own[q + 1]]) for q in every]
+    shape = len(qrels.queries), len(qrels.documents)
+    judged = csr_array((qrels.degree, (qrels.query, qrels.document)), shape)
+    degrees = np.zeros(len(kept), dtype=np.int64)
+    known = document >= 0
+    degrees[known] = judged[query[known], document[known]]
+    bounds = np.searchsorted(query, np.arange(len(qrels.queries) + 1))
+    own = judged.indptr
+    return [(degrees[bounds[q] : bounds[q + 1]], judged.data[own[q] : own[q + 1]]) for q in range(len(qrels.queries))]
 
 
 def _ranked(run: RetrievalRun) -> NDArray[np.int64]:

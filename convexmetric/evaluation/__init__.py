@@ -12,14 +12,15 @@ from convexmetric.evaluation.pairs import (
     verifier_errors,
 )
 from convexmetric.evaluation.rankings import (
+    RetrievalCurve,
     RetrievalScores,
     knn_error,
     knn_right,
     mean_scores,
     query_scores,
+    retrieval_curve,
     retrieval_scores,
 )
-from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
 
 __all__ = [
     "RetrievalCurve",

@@ -18,7 +18,6 @@ from convexmetric.plotting import (
     plot_embedding,
     plot_gap,
     plot_mds,
-    plot_path,
     plot_precision_recall,
     plot_roc,
     plot_scale,
@@ -32,7 +31,7 @@ from convexmetric.plotting import (
     show_pictures,
 )
 from convexmetric.plotting.axes import COLOURS, shortened
-from convexmetric.plotting.principal_plane import distance_plane, metric_plane
+from convexmetric.plotting.embeddings import distance_plane, metric_plane
 from convexmetric.selection import Validation
 from convexmetric.solution import Progress
 
@@ -296,25 +295,6 @@ def test_texts_do_not_overlap(solution, data):
 def test_a_picture_that_cannot_be_written_is_an_input_error(solution, tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         save_picture(plot_solution(solution), tmp_path / "no" / "folder.png")
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_the_lines_of_a_path_are_spectra_in_the_order_of_C(diagonal):
-    data = cm.datasets.load("wine")
-    X = cm.datasets.preprocess(data.X, ["zscore"])[::4, :5]
-    problem = cm.RankingProblem.from_labels(X, data.y[::4], diagonal=diagonal)
-    solutions = cm.solve_path(problem, C=[10.0, 0.1, 1.0], tol=1e-3)
-    ax = plot_path(solutions)
-    lines = ax.get_lines()
-    assert len(lines) == 5
-    for line in lines:
-        assert_allclose(line.get_xdata(), [0.1, 1.0, 10.0])
-    drawn = np.sort([line.get_ydata()[2] for line in lines])
-    expected = solutions[0].w if diagonal else np.linalg.eigvalsh(solutions[0].M)
-    assert_allclose(drawn, np.sort(expected), atol=1e-12)
-    assert ax.get_xscale() == "log"
-    with pytest.raises(InputError, match="at least one"):
-        plot_path([])
 
 
 def test_scaling_finds_points_of_the_plane_again():

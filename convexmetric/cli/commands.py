@@ -216,7 +216,7 @@ def verify(
             else:
                 print(verdict)
                 if instance is not None:
-                    print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
+                    print(f"the problem is {instance}, built anew from its data{_differing(deviation)}")
             sys.stdout.flush()
     except certificates.CertificateError as error:
         shared.say(f"refused: {error}")
@@ -225,7 +225,7 @@ def verify(
         raise typer.Exit(shared.NOT_CERTIFIED)
 
 
-def _deviating(deviation: float | None) -> str:
+def _differing(deviation: float | None) -> str:
     if not deviation:
         return ""
     return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"

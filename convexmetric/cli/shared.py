@@ -21,7 +21,7 @@ from rich.text import Text
 
 from convexmetric.cli.reports import plain
 from convexmetric.errors import GapWarning, InputError
-from convexmetric.files import check_solution_path, check_writable
+from convexmetric.files import check_writable
 from convexmetric.imports import room
 from convexmetric.notebooks import printable
 from convexmetric.solution import Solution
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-PICTURES, PAGES, TABLES = (".png", ".pdf", ".svg"), (".html",), (".csv", ".npy")
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -59,7 +58,7 @@ def writable(what: str, suffixes: tuple[str, ...]) -> Callable[[Path | None], Pa
 
     def checked(path: Path | None) -> Path | None:
         if path is not None and path.suffix.lower() not in suffixes:
-            raise InputError(f"{path}: {what} written as {', '.join(suffixes)}, not as {path.suffix or 'no suffix'!r}")
+            raise InputError(f"{path}: {what} as {', '.join(suffixes)}, not as {path.suffix or 'no suffix'!r}")
         if path is not None:
             check_writable(path)
         return path
@@ -67,21 +66,20 @@ def writable(what: str, suffixes: tuple[str, ...]) -> Callable[[Path | None], Pa
     return checked
 
 
-def savable(path: Path | None) -> Path | None:
-    """Refuse a path that is no ``.npz`` or cannot be written: a callback of options."""
-    return None if path is None else check_solution_path(path)
-
+#: Callbacks of options that save arrays, and pictures.
+savable = writable("a solution is saved", (".npz",))
+drawable = writable("a picture is written", (".png", ".pdf", ".svg"))
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 Picture = Annotated[
-    Path | None,
-    typer.Option(help="Write a picture to this .png, .pdf or .svg file.", callback=writable("a picture is", PICTURES)),
+    Path | None, typer.Option(callback=drawable, help="Write a picture to this .png, .pdf or .svg file.")
 ]
 Report = Annotated[
     Path | None,
     typer.Option(
-        help="Write a page of all that was found to this .html file.", callback=writable("a report is", PAGES)
+        callback=writable("a report is written", (".html",)),
+        help="Write a page of all that was found to this .html file.",
     ),
 ]
 

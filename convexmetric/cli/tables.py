@@ -206,7 +206,7 @@ def apply(
         typer.Option(
             help="Write the transformed rows to this .csv or .npy file.",
             show_default=False,
-            callback=shared.writable("rows are", shared.TABLES),
+            callback=shared.writable("rows are written", (".csv", ".npy")),
         ),
     ],
     drop: Drop = None,

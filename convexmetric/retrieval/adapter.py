@@ -47,8 +47,7 @@ from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK
 from convexmetric.papers import RankingProblem
-from convexmetric.retrieval.judged import judged_relevance
-from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, named, rows_named
+from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, judged_relevance, named, rows_named
 from convexmetric.retrieval.runs import rank_corpus, score_run
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly

@@ -62,7 +62,7 @@ def adapt(
         Path | None,
         typer.Option(
             help="Draw the change of every query to this .png, .pdf or .svg file.",
-            callback=shared.writable("a picture is", shared.PICTURES),
+            callback=shared.drawable,
         ),
     ] = None,
     as_json: shared.AsJson = False,

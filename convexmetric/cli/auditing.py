@@ -10,11 +10,21 @@ import typer
 
 from convexmetric import audits
 from convexmetric.cli import shared
-from convexmetric.cli.commands import problem_of, solved
+from convexmetric.cli.commands import Stated, problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, scaled
-from convexmetric.cli.metric_tables import metric_on_table, saved_settings
 from convexmetric.cli.reports import audit_record, facts, worst_table
-from convexmetric.cli.tables import Drop, DropMissing, Encoding, Header, Method, Settings, parsed, read_labelled
+from convexmetric.cli.tables import (
+    Drop,
+    DropMissing,
+    Encoding,
+    Header,
+    Method,
+    Settings,
+    metric_on_table,
+    parsed,
+    read_labelled,
+    saved_settings,
+)
 from convexmetric.errors import InputError
 from convexmetric.imports import room
 from convexmetric.solution import Solution
@@ -22,16 +32,7 @@ from convexmetric.solution import Solution
 
 @shared.app.command()
 def audit(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="An instance (see 'convexmetric list'), module:factory, a function that returns a problem of your "
-            "own, or with --label a table of your own.",
-            autocompletion=shared.complete_name,
-            show_default=False,
-        ),
-    ],
+    name: Stated,
     files: Annotated[
         list[Path] | None,
         typer.Argument(

@@ -16,7 +16,7 @@ import convexmetric as cm
 from convexmetric.audits import read_metric
 from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
-from convexmetric.cli.metric_tables import read_components
+from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
 from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened

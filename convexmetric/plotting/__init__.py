@@ -7,7 +7,7 @@ use ``pyplot``, with or without a screen.
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
 from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture, show_pictures
-from convexmetric.plotting.embeddings import plot_embedding, plot_mds
+from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
     plot_query_changes,
@@ -24,7 +24,6 @@ __all__ = [
     "plot_bounds",
     "plot_embedding",
     "plot_gap",
-    "plot_mds",
     "plot_precision_recall",
     "plot_query_changes",
     "plot_roc",

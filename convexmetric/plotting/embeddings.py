@@ -1,4 +1,4 @@
-r"""Points in the plane in which a metric is seen best, or in one by their distances alone.
+r"""Points in the plane in which a metric is seen best.
 
 .. math:: z_i = \big( \sqrt{\lambda_1} \, v_1^\top (x_i - \bar x), \; \sqrt{\lambda_2} \, v_2^\top (x_i - \bar x) \big),
    \qquad M = \sum_k \lambda_k v_k v_k^\top, \quad \lambda_1 \ge \lambda_2 \ge \dots
@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator, svds
 
-from convexmetric.arrays import Array, real_array
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
@@ -63,7 +63,12 @@ def plot_embedding(
     plane = metric_plane(points, M)
     labels, names = _classes(y, target_names, points.shape[0])
     ax = axes_of(ax)
-    _scatter(ax, plane.points, labels, names)
+    for k, name in enumerate(names):
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        x, z = plane.points[labels == k].T
+        ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
+    if 1 < len(names) <= LEGEND_LIMIT:
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
     ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}")
     ax.set_xlabel(_axis_label(plane, 0, M is None))
     ax.set_ylabel(_axis_label(plane, 1, M is None))
@@ -71,53 +76,6 @@ def plot_embedding(
         # Distances are to be read off the picture.
         ax.set_aspect("equal", adjustable="datalim")
     return ax
-
-
-def plot_mds(
-    distances: ArrayLike,
-    y: ArrayLike | None = None,
-    *,
-    ax: Axes | None = None,
-    target_names: Sequence[str] | None = None,
-) -> Axes:
-    """Points in the plane by classical multidimensional scaling of their distances.
-
-    Unlike :func:`plot_embedding` it needs distances only, from whatever metric, kernel or judgement.
-
-    Parameters
-    ----------
-    distances : (n, n) array
-        Symmetric, not squared.
-    y : (n,) array, optional
-        Class of each point.
-    ax : Axes, optional
-    target_names : sequence of str, optional
-        Names of the classes, in the order of ``numpy.unique(y)``.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not one of distances, or the labels do not fit.
-    """
-    points, shares = distance_plane(distances)
-    labels, names = _classes(y, target_names, len(points))
-    ax = axes_of(ax)
-    _scatter(ax, points, labels, names)
-    ax.set_title("Multidimensional scaling")
-    ax.set_xlabel(f"1st axis ({shares[0]:.0%} of the scatter)")
-    ax.set_ylabel(f"2nd axis ({shares[1]:.0%} of the scatter)")
-    ax.set_aspect("equal", adjustable="datalim")
-    return ax
-
-
-def _scatter(ax: Axes, points: Array, labels: NDArray[Any], names: list[str]) -> None:
-    """Draw points by class, with a legend where it does not hide them."""
-    for k, name in enumerate(names):
-        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
-        x, z = points[labels == k].T
-        ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
-    if 1 < len(names) <= LEGEND_LIMIT:
-        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
 
 
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:
@@ -214,52 +172,6 @@ def metric_plane(X: Any, M: ArrayLike | None = None) -> Plane:
     return Plane(
         _scores(X, mean, directions) * scales, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank
     )
-
-
-def distance_plane(distances: ArrayLike) -> tuple[Array, tuple[float, float]]:
-    r"""Classical multidimensional scaling of a matrix of distances to two dimensions (Torgerson 1952).
-
-    .. math:: -\tfrac12 J D^2 J = \sum_k \mu_k u_k u_k^\top, \quad J = I - \tfrac1n 1 1^\top, \qquad
-       z_i = \big( \sqrt{\mu_1} \, u_{1i}, \sqrt{\mu_2} \, u_{2i} \big)
-
-    From Euclidean distances in the plane it recovers the points, up to a rotation or a reflection.
-
-    Parameters
-    ----------
-    distances : (n, n) array
-        Symmetric and nonnegative, with a zero diagonal; not squared.
-
-    Returns
-    -------
-    points : (n, 2) array
-        Centred. A column is zero where its eigenvalue is not positive.
-    shares : tuple of float
-        Share of each axis in the sum of the positive eigenvalues.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not one of distances.
-    """
-    D = real_array(distances, "distances")
-    if D.ndim != 2 or D.shape[0] != D.shape[1] or D.shape[0] == 0:
-        raise InputError(f"distances must have shape (n, n), one row and one column a point, got {D.shape}")
-    if not np.isfinite(D).all() or D.min() < 0.0:
-        raise InputError("distances contains negative, NaN or infinite entries")
-    largest = D.max()
-    if np.abs(D - D.T).max() > 1e-8 * largest or np.abs(np.diag(D)).max() > 1e-6 * largest:
-        raise InputError("distances must be symmetric with a zero diagonal")
-    B = 0.25 * (D**2 + D.T**2)
-    B = B.mean(axis=0) + B.mean(axis=1)[:, None] - B.mean() - B
-    values, vectors = np.linalg.eigh(B)
-    positive = np.maximum(values, 0.0)
-    total = float(positive.sum())
-    points, shares = np.zeros((len(D), 2)), [0.0, 0.0]
-    for axis in range(min(2, len(D))):
-        if positive[-1 - axis] > RANK_SHARE * RANK_SHARE * positive[-1]:
-            points[:, axis] = _signed(vectors[:, [-1 - axis]])[:, 0] * np.sqrt(positive[-1 - axis])
-            shares[axis] = float(positive[-1 - axis]) / total
-    return points, (shares[0], shares[1])
 
 
 def _top(M: ArrayLike, d: int) -> tuple[Array, Array, int, float]:

@@ -272,13 +272,6 @@ CALLS = [
     ),
     ("cm.evaluation.empirical_risk_from_labels(T, X, y[:-1])", errors.InputError, "y must have one label a point"),
     ("cm.evaluation.empirical_risk_from_labels(T, X, np.zeros(12))", errors.InputError, "one class only"),
-    (
-        "cm.evaluation.empirical_risk_from_labels(T, X, y, n_pairs=1)",
-        errors.InputError,
-        "n_pairs must be an integer of at least 2",
-    ),
-    ("cm.evaluation.balanced_error([1, 2], [1, -1])", errors.InputError, "verdict must hold"),
-    ("cm.evaluation.balanced_error([1, 1], [[1], [-1]])", errors.InputError, "verdict and y must have the same shape"),
     ("cm.evaluation.verifier_errors(T, X, np.arange(12))", errors.InputError, "no class with two members"),
     ("cm.evaluation.roc_area(None, X_nan, y)", errors.InputError, "X contains NaN"),
     ("cm.evaluation.roc_curve(T, X, y, n_points=1)", errors.InputError, "n_points must be"),

@@ -322,7 +322,7 @@ class RankingProblem(SpannedProblem):
         for name in ("relevant", "irrelevant"):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
-        judged = room("retrieval.judged").judged_relevance(
+        judged = room("retrieval.judgements").judged_relevance(
             points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
         )
         if settings.get("query_weights") is not None:

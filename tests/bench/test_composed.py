@@ -13,7 +13,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.bench import read_instance
 from convexmetric.bench.blocks import compose
-from convexmetric.cli.commands import app
+from convexmetric.cli import app
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError

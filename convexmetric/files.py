@@ -38,26 +38,7 @@ from scipy.io.matlab import MatReadError
 
 from convexmetric.errors import InputError
 
-__all__ = [
-    "MAX_BYTES",
-    "all_or_nothing",
-    "check_solution_path",
-    "check_unpacked",
-    "check_writable",
-    "existing",
-    "guarded",
-    "mapped",
-    "read_array",
-    "read_arrays",
-    "read_gz",
-    "read_json_xz",
-    "read_lines",
-    "read_lines_xz",
-    "read_mat",
-    "read_tar_xz",
-    "read_unpacked",
-    "write_arrays",
-]
+__all__ = ["read_arrays", "write_arrays"]
 
 MAX_BYTES = 512 * 2**20
 """No file is read that is larger than this, or that decompresses to more (512 MiB)."""

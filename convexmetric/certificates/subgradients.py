@@ -17,8 +17,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel.regularizers import SumRegularizer, Zero
-from convexmetric.certificates.rules import RULES
-from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
+from convexmetric.certificates.rules import RULES, Bounded, Dual, in_blocks
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
 

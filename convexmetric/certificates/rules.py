@@ -3,8 +3,8 @@ r"""How subgradients of regularizers are found: a rule for each class of the ker
 A dual point of the risk proves :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` of all metrics, and
 where the risk is nonnegative so does each multiple :math:`\theta (v, S)`, :math:`0 \le \theta \le 1`. A rule finds in
 floats by what to multiply a dual point and which subgradient shows that it is feasible then; both are backed off a
-little, because the kernel counts its own rounding against them. What is found here is no part of a proof: a false number
-is not accepted.
+little, because the kernel counts its own rounding against them. What is found here is no part of a proof: a false
+number is not accepted.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def largest(of: Callable[[float], float]) -> float:
     return max((0.0, low, high, 1.0), key=of)
 
 
-# A rule for each regularizer -------------------------------------------------------------------------------------------
+# A rule for each regularizer ------------------------------------------------------------------------------------------
 
 
 class Trace(Bounded):

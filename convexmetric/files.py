@@ -71,13 +71,12 @@ def read_lines(path: Path) -> list[str]:
 
 def read_lines_xz(path: Path) -> list[str]:
     """Return the lines of an xz-compressed text file that are not empty."""
-    return _lines(_decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path))
+    return _lines(_unpacked_xz(path))
 
 
 def read_json_xz(path: Path) -> Any:
     """Return the value of an xz-compressed JSON file."""
-    decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES)
-    return json.loads(_decompress(decompressor, path))
+    return json.loads(_unpacked_xz(path))
 
 
 def read_gz(path: Path) -> bytes:
@@ -146,7 +145,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
     ValueError
         The file is damaged.
     """
-    raw = _decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path)
+    raw = _unpacked_xz(path)
     try:
         with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
             members = [member for member in archive if member.isfile()]
@@ -385,6 +384,10 @@ def check_unpacked(size: int, path: Path, limit: int | None = None) -> None:
     limit = MAX_BYTES if limit is None else limit
     if size > limit:
         raise InputError(f"{path} decompresses to more than {limit} bytes and was not read")
+
+
+def _unpacked_xz(path: Path) -> bytes:
+    return _decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path)
 
 
 def _decompress(decompressor: Any, path: Path) -> bytes:

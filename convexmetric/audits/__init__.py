@@ -1,21 +1,18 @@
 """Audits of metrics from any source against certified bounds, and the files that hold metrics and iterates."""
 
 from convexmetric.audits.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
-from convexmetric.audits.optimality import (
+from convexmetric.audits.scale_and_range import (
     RANK_SHARE,
-    Conditions,
     Scale,
     Subspace,
     best_scale,
     compare_ranges,
-    optimality_conditions,
 )
 from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, projected, reference_of, worst_parts
 
 __all__ = [
     "RANK_SHARE",
     "Audit",
-    "Conditions",
     "Iterates",
     "Reference",
     "Scale",
@@ -24,7 +21,6 @@ __all__ = [
     "audit",
     "best_scale",
     "compare_ranges",
-    "optimality_conditions",
     "projected",
     "read_certificate",
     "read_iterates",

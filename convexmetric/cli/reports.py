@@ -149,18 +149,15 @@ def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
         "reference_gap": finite(verdict.reference_gap),
         "risk": finite(verdict.risk),
         "penalty": finite(verdict.penalty),
-        "asymmetry": verdict.asymmetry,
         "hard_margins": verdict.hard_margins,
-        "comparisons_share": finite(verdict.comparisons_share),
         "scale": _plain(verdict.scale),
-        "conditions": None if verdict.conditions is None else _plain(verdict.conditions),
         "subspace": None if verdict.subspace is None else _plain(verdict.subspace),
         "worst": [_plain(part) for part in verdict.worst],
     }
 
 
 def audit_table(verdict: Audit) -> Table:
-    """Table of an audit: objective, certified bound, suboptimality, and residuals of the optimality conditions."""
+    """Table of an audit: objective, certified bound, suboptimality, scale and range."""
     table = facts()
     for name, value in verdict.rows():
         table.add_row(name, value)

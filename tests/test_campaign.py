@@ -14,9 +14,9 @@ import samples
 from campaign import attacks, judge
 from campaign.attacks import ATTACKS
 from campaign.composed import COMPOSED
-from campaign.exact import Statement, Unreadable
 from campaign.judge import Campaign
 from campaign.mutations import MUTATIONS
+from campaign.optima import Statement, Unreadable
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
 from samples import some

@@ -45,14 +45,11 @@ class Reference:
         Objective of a metric that is known; infinite if none is.
     M : array or None
         The metric whose objective is ``upper_bound``.
-    dual : object or None
-        The dual point that proves the bound.
     """
 
     lower_bound: float
     upper_bound: float = np.inf
     M: Array | None = field(default=None, repr=False)
-    dual: Any = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -364,7 +361,7 @@ def reference_of(
                 else "reference was solved without the constraints or terms of this problem, of which its bound says "
                 "nothing; solve the problem with them"
             )
-        made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
+        made = Reference(reference.lower_bound, reference.upper_bound, reference.M)
         if np.shape(reference.M) != problem.cone.shape:
             raise InputError(
                 f"reference must belong to this problem: its metric has shape {np.shape(reference.M)}, "

@@ -6,8 +6,7 @@ from catalogue import cases, instance, names
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.audits import best_scale, compare_ranges
-from convexmetric.audits.scale_and_range import _along
+from convexmetric.audits.scale_and_range import _along, best_scale, compare_ranges
 
 SOFT = cases(without=("hard", "barrier", "user terms", "user blocks"))
 

@@ -1,10 +1,9 @@
-r"""Audit any metric: its certified distance from optimal, and what the optimality conditions say is wrong.
+r"""Audit any metric: its certified distance from optimal, and what is wrong with it.
 
 .. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
 
-The bound is that of a reference, or of a solve; beside it stands what the metric proves by itself, by its own tangent
-plane. What is wrong falls into parts: the comparisons that cost most, the scale (the best multiple of M), and the
-range (:mod:`convexmetric.audits.scale_and_range`).
+The bound is that of a reference, or of a solve. What is wrong falls into parts: the comparisons that cost most, the
+scale (the best multiple of M), and the range (:mod:`convexmetric.audits.scale_and_range`).
 """
 
 from __future__ import annotations
@@ -108,11 +107,6 @@ class Audit:
     suboptimality : float
         ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
         distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
-    own_bound : float
-        The best lower bound that the metric proves by itself, by tangent planes at it and at its best multiple; minus
-        infinity if none.
-    own_gap : float
-        Relative gap between ``projected_objective`` and ``own_bound``: what is certified without any reference.
     reference_gap : float
         Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
         no more than a bound.
@@ -138,8 +132,6 @@ class Audit:
     projected_objective: float
     lower_bound: float
     suboptimality: float
-    own_bound: float
-    own_gap: float
     reference_gap: float
     risk: float
     penalty: float
@@ -224,7 +216,6 @@ class Audit:
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
             ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
-            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {max(0.0, self.own_gap):.3g}"),
             (
                 "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
                 f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
@@ -312,15 +303,12 @@ def audit(
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     cost = risk + penalty
     scale = best_scale(problem, judged, lower_bound=against.lower_bound)
-    own_bound = _own_bound(problem, judged, scale)
     margins = bool(np.isfinite(cost))
     return Audit(
         objective=objective,
         projected_objective=cost,
         lower_bound=against.lower_bound,
         suboptimality=relative_gap(cost, against.lower_bound),
-        own_bound=own_bound,
-        own_gap=relative_gap(cost, own_bound),
         reference_gap=against.gap,
         risk=risk,
         penalty=penalty,
@@ -423,16 +411,6 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     if best is None:
         raise InputError("M: the callable returned no iterate")
     return best
-
-
-def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
-    """Best lower bound of the optimum from tangent planes of the risk at the metric and at its best multiple."""
-    bound = -np.inf
-    for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
-        if np.isfinite(problem.value(factor * M)):
-            for dual in problem.risk.own_duals(factor * M):
-                bound = max(bound, problem.dual_bound(dual, hint=factor * M))
-    return bound
 
 
 def _subspace(problem: MetricProblem, M: Array, scale: Scale, against: Reference) -> Subspace | None:

@@ -144,8 +144,6 @@ def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
         "min_eigenvalue": finite(verdict.min_eigenvalue),
         "feasible": verdict.feasible,
         "verdict": verdict.verdict,
-        "own_bound": finite(verdict.own_bound),
-        "own_gap": finite(verdict.own_gap),
         "reference_gap": finite(verdict.reference_gap),
         "risk": finite(verdict.risk),
         "penalty": finite(verdict.penalty),

@@ -1,7 +1,7 @@
 """Solve instances, write their certified bounds into their files, and renew the table of README.md.
 
     python problems/certify.py [NAME ...] [--tol 1e-6] [--max-seconds S] [--certificates FOLDER]    these, or all
-    python problems/certify.py [NAME ...] --verify-only --certificates FOLDER
+    python problems/certify.py [NAME ...] --verify-only --certificates FOLDER [--instance-tolerance RELATIVE]
     python problems/certify.py --table-only
 
 Every solution is written as a certificate, which is proven in exact arithmetic: these bounds go into the file as
@@ -99,11 +99,11 @@ def checked(problem: cm.MetricProblem, solution: cm.Solution) -> cm.Certificate:
     return cm.certify(problem, solution.certificate.M, solution.certificate.dual)
 
 
-def verify(name: str, certificates: Path) -> str:
+def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
     """Prove a certificate of the folder again; what is wrong with it, or nothing."""
     instance, path = cm.bench.load_instance(name), certificates / f"{name}.npz"
     try:
-        verdict = verify_instance(path, instance.problem())
+        verdict, _ = verify_instance(path, instance.problem(), tolerance=tolerance)
         print(verdict, flush=True)
     except cm.certificates.CertificateError as error:
         return str(error)
@@ -206,6 +206,10 @@ def main() -> None:
     parser.add_argument("--max-seconds", type=float, help="limit for each instance; the gap reached is written")
     parser.add_argument("--certificates", type=Path, help="folder where certificates are kept")
     parser.add_argument("--verify-only", action="store_true", help="prove the certificates of the folder again")
+    parser.add_argument(
+        "--instance-tolerance", type=float, default=0.0, dest="tolerance",
+        help="with --verify-only: prove bounds for instances whose floats differ by so much, relative",
+    )  # fmt: skip
     parser.add_argument("--table-only", action="store_true", help="renew the table from the files")
     arguments = parser.parse_args()
     kept: Path | None = arguments.certificates
@@ -215,7 +219,7 @@ def main() -> None:
         if kept is None:
             sys.exit("--verify-only needs --certificates FOLDER")
         names = arguments.names or sorted(path.stem for path in kept.glob("*.npz"))
-        wrong = {name: reason for name in names if (reason := verify(name, kept))}
+        wrong = {name: reason for name in names if (reason := verify(name, kept, arguments.tolerance))}
         sys.exit("\n".join(f"{name}: {reason}" for name, reason in wrong.items()) or None)
     if not arguments.table_only:
         for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):

@@ -89,7 +89,7 @@ def test_readers_that_differ_are_found(campaign, monkeypatch):
 
 @pytest.mark.integration
 def test_what_passes_for_an_instance_is_found(campaign, monkeypatch):
-    monkeypatch.setattr(instances, "difference", lambda *given: "")
+    monkeypatch.setattr(instances, "difference", lambda *given, tolerance: ("", 0.0))
     assert found_in(campaign, "attack: parts", "FALSE: instance")
 
 

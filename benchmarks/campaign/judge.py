@@ -199,7 +199,7 @@ def _instance() -> Any:
 def about_another(arguments: list[str]) -> int:
     """``convexmetric verify FILES --instance NAME``."""
     try:
-        verdict = verify_instance(arguments, _instance())
+        verdict, _ = verify_instance(arguments, _instance())
     except kernel.CertificateError as error:
         print(f"refused: {error}", file=sys.stderr)
         return 2

@@ -1,12 +1,13 @@
 """Bounds on the optimum and what proves them, in float64 and, from files, in exact arithmetic."""
 
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
-from convexmetric.certificates.checker import CertificateError, Verdict, verify
+from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
 from convexmetric.certificates.instances import difference, verify_instance
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
 
 __all__ = [
+    "Ball",
     "Certificate",
     "CertificateError",
     "Verdict",

@@ -32,7 +32,7 @@ if __package__:
 else:  # A script beside the kernel.
     import kernel  # type: ignore[import-not-found, no-redef]
 
-CertificateError, MAX_BYTES = kernel.CertificateError, kernel.MAX_BYTES
+Ball, CertificateError, MAX_BYTES = kernel.Ball, kernel.CertificateError, kernel.MAX_BYTES
 read, refusals = kernel.contents, kernel.refusals
 
 Array = NDArray[Any]

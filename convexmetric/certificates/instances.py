@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.statement import Table, describe, plain
+from convexmetric.certificates.subgradients import above, feasible
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
 
-def difference(document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem) -> str:
-    """What differs between the contents of a file (see ``checker.read``) and the statement of a problem built here.
+def difference(
+    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, *, tolerance: float = 0.0
+) -> tuple[str, float]:
+    """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
-    Empty if nothing does: everything must be equal, bit by bit.
+    Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
+    of their array.
+
+    Returns
+    -------
+    str
+        What differs; empty if nothing does, or only floats within the tolerance.
+    float
+        Largest difference of a float, relative to the largest one of its array.
 
     Raises
     ------
@@ -28,50 +42,113 @@ def difference(document: Table, arrays: Mapping[str, np.ndarray], problem: Metri
     table, made = describe(problem)
     wanted = {name: plain(array) for name, array in made.items()}
     if stated.sha256 == kernel.statement_digest(table, wanted):
-        return ""
+        return "", 0.0
     if document["problem"] != table:
-        return "the statement or its parameters"
-    for name in sorted({*stated.arrays, *wanted}):
-        here, there = wanted.get(name), stated.arrays.get(name)
+        return "the statement or its parameters", 0.0
+    deviation = 0.0
+    for name in sorted(set(stated.arrays) ^ set(wanted)) or wanted:
+        here, there = wanted.get(name), arrays.get(name)
         if here is None or there is None or there.shape != here.shape or there.dtype != here.dtype:
-            return f"the array {name}"
+            return f"the array {name}", 0.0
         if kernel.digest(there) != kernel.digest(here):
-            off = np.abs(here - there).max() / np.abs(here).max(initial=np.finfo(float).tiny)
-            return f"the array {name}" + (f", by {off:.1e} of its largest number" if off > 0.0 else "")
-    raise AssertionError
+            off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
+            if not 0.0 <= off <= tolerance:
+                return f"the array {name}", off
+            deviation = max(deviation, off)
+    # Equal floats may still differ in bits, by the sign of a zero.
+    return "" if tolerance > 0.0 else "the sign of a zero", deviation
+
+
+def _deviation(here: np.ndarray, there: np.ndarray) -> float:
+    """Largest difference between two arrays, relative to the largest number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(here - there).max() / max(np.abs(here).max(), np.finfo(float).tiny))
 
 
 def verify_instance(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     problem: MetricProblem,
     *,
+    tolerance: float = 0.0,
     max_bytes: int = checker.MAX_BYTES,
     max_work: float = checker.MAX_WORK,
-) -> checker.Verdict:
+) -> tuple[checker.Verdict, float]:
     """Prove the bounds of a certificate, and that they are about a problem built here.
+
+    With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
+    the place of that in the file, of which only the metric and the dual point are kept; how much of that is feasible is
+    found anew. So the deviation ends up in the bounds, and what the file claims must hold for the problem built here.
 
     Parameters
     ----------
     path : path or sequence of paths
         A certificate, or all its parts.
     problem : MetricProblem
+    tolerance : float
+        By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
     max_bytes, max_work
         See :func:`convexmetric.verify`.
+
+    Returns
+    -------
+    Verdict
+    float
+        Largest deviation of the file's floats from the problem's.
 
     Raises
     ------
     checker.CertificateError
         If the file is refused, or is about another problem.
+    InputError
+        If the tolerance is not a number between 0 and 1.
     """
+    if not 0.0 <= tolerance < 1.0:
+        raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
+    made = {name: plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
+    deviations = [0.0]
 
     def compared() -> Iterator[kernel.Contents]:
         for one in [path] if isinstance(path, str | os.PathLike) else path:
             document, arrays = checker.read(Path(one), max_bytes)
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
-            what = difference(document, arrays, problem)
+            what, deviation = difference(document, arrays, problem, tolerance=tolerance)
             if what:
-                raise checker.CertificateError(f"it is about another problem: what differs is {what}")
-            yield document, arrays
+                near = f", by {deviation:.1e} of its largest number" if deviation > 0.0 else ""
+                raise checker.CertificateError(f"it is about another problem: what differs is {what}{near}")
+            deviations.append(deviation)
+            yield document, {**arrays, **made}
 
-    return checker.judge(compared(), max_work)
+    files = compared() if tolerance == 0.0 else iter(_anew(problem, list(compared()), max_work))
+    return checker.judge(files, max_work), max(deviations)
+
+
+def _anew(problem: MetricProblem, files: list[kernel.Contents], max_work: float) -> list[kernel.Contents]:
+    """Recompute scalings and subgradients for the statement built here; files are unchanged if none are found."""
+    says, costs, made = [], [], []
+    with checker.refusals("the problem"), np.errstate(all="ignore"):
+        try:
+            for document, arrays in files:
+                if not checker.operations(document, arrays) <= max_work:
+                    return files
+                of, dual = kernel.Arrays(arrays), document["dual"]
+                stated = kernel.Problem(document, of)
+                factor, _, _ = stated.read(dual, of)
+                risk = stated.risk.part(slice(*kernel.some_rows(dual, len(stated.risk))))
+                made.append({name: array for name, array in arrays.items() if name not in of.used - set(stated.arrays)})
+                says.append(risk.dual(dual, of))
+                costs.append(risk.value(factor))
+            said, metric = reduce(add, says), stated.cone.metric(factor).mid
+            given, known = above(stated.omega, metric)
+            upper = stated.upper(reduce(add, costs), factor, given)
+            v, S = float(said.value.mid), said.S.mid
+            hints = problem.regularizer.hints(v, S, problem.G, problem.cone, metric)
+            share, slope = feasible(stated, said, hints, upper, known)
+        except (kernel.NotProven, InputError):
+            return files
+    name = "weights_of_metric" if stated.cone.diagonal else "factor"
+    slope |= {name: factor} | known
+    return [
+        (document | {"dual": document["dual"] | share}, kept | slope)
+        for (document, _), kept in zip(files, made, strict=True)
+    ]

@@ -402,6 +402,13 @@ def verify(
             autocompletion=complete_name,
         ),
     ] = None,
+    instance_tolerance: Annotated[
+        float,
+        typer.Option(
+            metavar="RELATIVE",
+            help="Let floats differ by so much of their array's largest, and prove bounds for the instance built here.",
+        ),
+    ] = 0.0,
     as_json: AsJson = False,
     max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
     max_work: Annotated[
@@ -412,25 +419,36 @@ def verify(
 
     Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem.
     """
+    if instance is None and instance_tolerance:
+        raise InputError("--instance-tolerance goes with --instance")
+    deviation = None
     try:
         if instance is None:
             verdict = verify_files(*files, max_bytes=max_bytes, max_work=max_work)
         else:
             problem = room("bench").load_instance(instance).problem()
-            verdict = verify_instance(files, problem, max_bytes=max_bytes, max_work=max_work)
+            verdict, deviation = verify_instance(
+                files, problem, tolerance=instance_tolerance, max_bytes=max_bytes, max_work=max_work
+            )
         with refusals("the verdict"):
             if as_json:
-                print_json(verdict_record(files, verdict, instance))
+                print_json(verdict_record(files, verdict, instance, deviation))
             else:
                 print(verdict)
                 if instance is not None:
-                    print(f"the problem is {instance}, built anew from its data")
+                    print(f"the problem is {instance}, built anew from its data{_deviating(deviation)}")
             sys.stdout.flush()
     except CertificateError as error:
         say(f"refused: {error}")
         raise typer.Exit(WRONG_INPUT) from None
     if not verdict.accepted:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _deviating(deviation: float | None) -> str:
+    if not deviation:
+        return ""
+    return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"
 
 
 @app.command()

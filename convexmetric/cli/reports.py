@@ -162,7 +162,9 @@ def audit_table(verdict: Audit) -> Table:
     return table
 
 
-def verdict_record(files: Sequence[Path], verdict: Verdict, instance: str | None) -> dict[str, Any]:
+def verdict_record(
+    files: Sequence[Path], verdict: Verdict, instance: str | None, deviation: float | None
+) -> dict[str, Any]:
     """Record that ``verify --json`` prints: bounds as rationals in text, null where nothing is proven.
 
     Decimals are texts rounded outward, so that they are bounds too.
@@ -185,6 +187,7 @@ def verdict_record(files: Sequence[Path], verdict: Verdict, instance: str | None
         "sizes": verdict.sizes,
         "sha256": verdict.sha256,
         "instance": instance,
+        "deviation": deviation,
         "seconds": verdict.seconds,
     }
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.certificates import CertificateError, checker, kernel
+from convexmetric.certificates import Ball, CertificateError, checker, kernel
 from convexmetric.certificates.dual_points import whole_weights
-from convexmetric.certificates.kernel import Ball, NotProven
+from convexmetric.certificates.kernel import NotProven
 from convexmetric.measures import measure_named
 from convexmetric.measures.base import rankings_of
 

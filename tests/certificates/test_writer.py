@@ -3,7 +3,6 @@
 import copy
 import importlib.util
 import json
-import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -144,9 +143,9 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(tmp_path):
         table, _ = describe(problem)
         assert json.loads(json.dumps(table)) == table
         cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
-        assert difference(*checker.read(path), problem) == ""
+        assert difference(*checker.read(path), problem) == ("", 0.0)
         other = instance(name, seed=1)
-        assert difference(*checker.read(path), other)
+        assert difference(*checker.read(path), other)[0]
     contents = opened(path)
     contents[1]["query_weights"] = np.ones(3)
     with pytest.raises(checker.CertificateError):
@@ -159,20 +158,29 @@ def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
     path = tmp_path / "c.npz"
     problem = instance("triplets, labels")
     verdict = cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
-    assert verify_instance(path, problem).sha256 == verdict.sha256
-    document, arrays = opened(path)
-    for size in (1e-15, 1e-7):
+    assert verify_instance(path, problem)[0].sha256 == verdict.sha256
+    contents = opened(path)
+    for size, tolerance, same in ((1e-15, 0.0, False), (1e-15, 1e-14, True), (1e-7, 1e-8, False), (1e-7, 1e-6, True)):
+        document, arrays = contents
         points = arrays["points"] + size * np.abs(arrays["points"]).max()
         changed = written(tmp_path / "other.npz", (document, arrays | {"points": points}))
-        what = re.fullmatch(
-            "the array points, by (.*) of its largest number", difference(*checker.read(changed), problem)
-        )
-        assert float(what[1]) == pytest.approx(size, rel=0.5)
-        with pytest.raises(checker.CertificateError, match="another problem: what differs is the array points"):
-            verify_instance(changed, problem)
-    zeros = np.where(arrays["points"] == 0.0, -0.0, arrays["points"])
-    zeros[0, 0] = -0.0
-    assert difference(document, arrays | {"points": zeros}, problem).startswith("the array points")
+        what, off = difference(*checker.read(changed), problem, tolerance=tolerance)
+        assert off == pytest.approx(size, rel=0.5)
+        assert what == ("" if same else "the array points")
+        if same:
+            # The proof is about the points of the problem, not about those of the file.
+            shown, deviation = verify_instance(changed, problem, tolerance=tolerance)
+            assert (shown.sha256, deviation) == (verdict.sha256, off)
+            assert (shown.lower, shown.upper) == (verdict.lower, verdict.upper)
+        else:
+            with pytest.raises(checker.CertificateError, match="another problem: what differs is the array points"):
+                verify_instance(changed, problem, tolerance=tolerance)
+    zeros = {"points": np.where(contents[1]["points"] == 0.0, -0.0, contents[1]["points"])}
+    zeros["points"][0, 0] = -0.0
+    assert difference(contents[0], contents[1] | zeros, problem)[0]
+    for wrong in (-1.0, 1.0, np.nan):
+        with pytest.raises(InputError, match="tolerance"):
+            verify_instance(path, problem, tolerance=wrong)
 
 
 def moved(problem, weights, size):
@@ -200,6 +208,23 @@ def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, comman
     code, out, error = command("verify", path, "--instance", name)
     assert (code, out) == (2, "")
     assert error.startswith("refused: it is about another problem: what differs is the array points")
+    code, out, _ = command("verify", path, "--instance", name, "--instance-tolerance", "2e-9")
+    assert code == 1
+    assert "NOT accepted: the lower bound claimed is larger" in out
+    assert "differ by up to 1.0e-09" in out
+    # With claims that allow for it the file proves bounds about the instance, from its hints.
+    slack = Fraction(1, 10**6) * true.upper
+    written(path, claim(opened(path), false.lower - slack, false.upper + slack))
+    code, out, _ = command("verify", path, "--instance", name, "--instance-tolerance", "2e-9", "--json")
+    record = json.loads(out)
+    assert code == 0
+    assert record["deviation"] == pytest.approx(1e-9, rel=1e-3)
+    assert record["sha256"] == true.sha256
+    assert Fraction(record["lower"]) <= true.upper
+    assert Fraction(record["upper"]) >= true.lower
+    assert Fraction(record["lower_decimal"]) <= Fraction(record["lower"])
+    assert Fraction(record["upper_decimal"]) >= Fraction(record["upper"])
+    assert command("verify", path, "--instance-tolerance", "1e-9")[0] == 2
 
 
 def test_only_what_is_known_exactly_is_described():
@@ -404,8 +429,9 @@ def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
     arrays |= {"points": np.zeros((n, d)), "codes": np.zeros(n, dtype=np.int64)}
     written(path, (document, arrays))
     start = process_time()
-    with pytest.raises(checker.CertificateError, match="comparisons"):
-        verify_instance(path, problem)
+    for tolerance in (0.0, 1e-9):
+        with pytest.raises(checker.CertificateError, match="comparisons"):
+            verify_instance(path, problem, tolerance=tolerance)
     assert process_time() - start < 5.0
 
 

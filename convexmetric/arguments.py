@@ -12,22 +12,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = [
-    "Learner",
-    "as_generator",
-    "check_count",
-    "check_flag",
-    "check_positive_number",
-    "check_seconds",
-    "check_share",
-    "checked_margins",
-    "checked_part_weights",
-    "checked_weight",
-    "fitted",
-    "is_real",
-    "not_one_of",
-]
-
 
 @runtime_checkable
 class Learner(Protocol):

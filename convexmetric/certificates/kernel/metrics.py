@@ -11,8 +11,6 @@ from .balls import BLOCK, Array, Ball, semidefinite
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural
 
-__all__ = ["Cone", "Images", "Minorant", "laplacian"]
-
 
 class Cone:
     """Positive semidefinite matrices, those that are block-diagonal, or of diagonal ones the weights."""

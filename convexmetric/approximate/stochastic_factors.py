@@ -56,7 +56,7 @@ from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedPairs
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
@@ -137,7 +137,7 @@ class StochasticFactors(RandomisedSolver):
         """
         images = problem.risk.form(ImageRisk)
         source: Callable[[], _Source]
-        if isinstance(images, ListedImages):
+        if isinstance(images, ListedPairs):
             source = partial(_Listed, images)
         elif isinstance(images, LabelledPairRisk):
             source = partial(_Labelled, images)
@@ -174,7 +174,7 @@ class _Source(Protocol):
 class _Listed:
     """Pairs in a list, drawn uniformly."""
 
-    def __init__(self, images: ListedImages) -> None:
+    def __init__(self, images: ListedPairs) -> None:
         self.images, loss = images, images.loss
         self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
         self.count = m = len(self.pairs)

@@ -2,7 +2,7 @@
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pair_distances import PairDistances
-from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
+from convexmetric.comparisons.rankings import Block, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
 from convexmetric.comparisons.stacked import StackedComparisons
@@ -11,8 +11,6 @@ from convexmetric.comparisons.triplets import Triplets
 __all__ = [
     "Block",
     "Comparisons",
-    "DenseBlock",
-    "ListedBlock",
     "PairDistances",
     "Rankings",
     "Relevance",

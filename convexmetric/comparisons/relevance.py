@@ -318,3 +318,15 @@ def lists_of(first, dense, lists, row):
 def place(items, begin, dense, i):
     """Position of the value of item i of a list: its column in a whole row of the corpus, or its place in the list."""
     return begin + (items[i] if dense else i)
+
+
+@compiled
+def places_of(dense, first, lists, row):
+    """Positions of the values of the positives and of the negatives of a query of a block."""
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    near, far = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
+    for i in range(positives.size):
+        near[i] = place(positives, near_at, dense, i)
+    for j in range(negatives.size):
+        far[j] = place(negatives, far_at, dense, j)
+    return near, far

@@ -67,14 +67,9 @@ def worst_weighted(x, z, v, b, weight):
     """
     p, n = x.size, z.size
     items, start = distribute(z)
-    inverse = np.empty(p + n)
-    for i in range(p + n):
-        inverse[i] = 1.0 / (i + 1.0)
-    projected = np.empty(p + 2, dtype=np.int64)
-    for i in range(p + 2):
-        projected[i] = 0
-    for j in range(n):
-        v[j] = 0
+    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
+    projected = np.zeros(p + 2, dtype=np.int64)
+    v[:] = 0
     best = np.empty(n, dtype=np.int64)
     # Typed constants: a plain 0 and 1 would have the function compiled again for other types.
     done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)

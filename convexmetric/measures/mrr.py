@@ -56,8 +56,7 @@ def worst_mrr(x, z, v, b):
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base = x[0]
-    sums = np.empty(p + 1)
-    sums[0] = 0.0
+    sums = np.zeros(p + 1)
     for i in range(p):
         sums[i + 1] = sums[i] + (x[i] - base)
     scale = 2.0 / (p * n)

@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Comparisons, PairDistances
+from convexmetric.comparisons import Comparisons
 from convexmetric.losses import BoxLoss
 
 
@@ -60,19 +60,3 @@ class ListedHinges:
     def smoothed_multipliers(self, s: Array, width: float) -> Array:
         """``C clip(1/2 + (mu - s) / width, 0, 1)``: minus the slopes of hinges smoothed over a width."""
         return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
-
-
-@dataclass(frozen=True)
-class ListedPairs:
-    """Losses of listed pairs whose conjugates are parabolas on boxes.
-
-    Attributes
-    ----------
-    pairs : PairDistances
-    loss : BoxLoss
-    """
-
-    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of listed pairs"
-
-    pairs: PairDistances
-    loss: BoxLoss

@@ -7,6 +7,7 @@ with weights :math:`w_q` that are 1 in the paper; of mean 1 they make a weighted
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,10 +21,9 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.registry import COMPILED
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers, real_multipliers
-from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.certificate_duals import witnesses
-from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
+from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.dual_points import SmoothedPairs
+from convexmetric.risks.pairwise import PairwiseRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.ranking_record import Ranking, order_of
 from convexmetric.risks.separable import SeparableRisk
@@ -76,7 +76,16 @@ class RankingRisk(QueryRisk):
             raise InputError(
                 "multipliers of rankings that are written out are not stored in certificates: solve with cutting planes"
             )
-        return witnesses(dual, self.rankings, 0.5 * self.pairs.weights)
+        return super().hints(dual)
+
+    @property
+    def _most(self) -> Array:
+        return 0.5 * self.pairs.weights
+
+    def _pair_loss(self, q: int) -> Callable[[Array], Array]:
+        """The term of an inverted pair in ``-<W, dpsi>``, as the loss of a ranking is not a sum over pairs."""
+        weight = 2.0 * float(self._share[q]) / float(self.rankings.pairs[q])
+        return lambda s: np.asarray(weight * np.maximum(0.0, -s))
 
     def blocks(self) -> Blocks:
         """The measure, as the block with a contract."""
@@ -155,51 +164,22 @@ class RankingRisk(QueryRisk):
         some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
         return float(shares[order] @ some.part_values(self.cone.zeros()))
 
-    def part_values(self, M: Array) -> Array:
-        """Weighted loss and violation of every query's worst ranking."""
+    @property
+    def _factor(self) -> float:  # type: ignore[override]
+        return 1.0 if self._in_pairs else self.C / self.parts
+
+    def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         if self._in_pairs:
-            return self.pairs.part_values(M)
-        violations = np.empty(self.parts)
+            yield from self.pairs._planes(M, order, write)
+            return
         with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, np.arange(self.parts)):
-                violations[block.queries] = self._worst(block)[1]
-        return self.C / self.parts * violations
-
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each query that is most out of order.
-
-        The loss of a ranking is not a sum over pairs. Reported is, for an inverted pair, its term of ``-<W, dpsi>``,
-        ``2 C w_q / (n_q p n) max(0, d_qi - d_qj)``.
-        """
-        worst, share = [], self._share
-        for q in parts:
-            weight = 2.0 * float(share[q]) / float(self.rankings.pairs[q])
-            found = self.rankings.worst_pair(int(q), M, other, lambda s, c=weight: c * np.maximum(0.0, -s))  # type: ignore[misc]
-            worst.append(Violation(*found))
-        return worst
+            for block in self.rankings.blocks(M, order):
+                losses, violations = self._worst(block)
+                yield block, violations, losses
 
     def own_duals(self, M: Array) -> list[Any]:
         """Tangent plane and others made from the metric alone; for pairwise measures also slopes of smoothed hinges."""
         return self.pairs.own_duals(M) if self.measure.pairwise else super().own_duals(M)
-
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The most violated ranking of every query, added up by group: one cut a group."""
-        if self._in_pairs:
-            return self.pairs.separate(M, groups)
-        order = np.argsort(groups, kind="stable")
-        n_groups = int(groups.max()) + 1
-        values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, *self.cone.shape))
-        weight = self.C / self.parts
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, order):
-                losses, violations = self._worst(block)
-                for g, start, stop in block.runs(groups):
-                    values[g] += weight * violations[start:stop].sum()
-                    offsets[g] += weight * losses[start:stop].sum()
-                    normals[g] += weight * block.adjoint(start, stop)
-                    weights[g] += weight * float(np.abs(block.part(start, stop)).sum())
-        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def worst(self, M: Array, queries: np.ndarray) -> list[Ranking]:
         """The most violated ranking of each of some queries at ``M``."""
@@ -207,10 +187,7 @@ class RankingRisk(QueryRisk):
         for block in self.rankings.blocks(M, queries):
             losses, _ = most_violated_rankings(self.measure, block)
             for row, (q, loss) in enumerate(zip(block.queries.tolist(), losses.tolist(), strict=True)):
-                positives, negatives = self.rankings.relevance.of(q)
-                t = block.part(row, row + 1).ravel()
-                sides = (t[positives], t[negatives]) if block.layout[1] else (t[: len(positives)], t[len(positives) :])
-                order, relevant = order_of(positives, negatives, *sides)
+                order, relevant = order_of(*block.of(row))
                 found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
         return found
 
@@ -335,19 +312,16 @@ class RankingRisk(QueryRisk):
         multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
             return None
-        relevance, share = self.rankings.relevance, self._share
-        T, value, first = np.zeros((self.parts, self.rankings.X.shape[0])), 0.0, 0
+        share, pairs, value, first = self._share, [], 0.0, 0
         for q in range(self.parts):
-            relevant, irrelevant = relevance.of(q)
-            p, n = len(relevant), len(irrelevant)
+            p, n = (len(rows) for rows in self.rankings.relevance.of(q))
             Y, losses = self._patterns(p, n)
             a = np.maximum(multipliers[first : first + len(losses)], 0.0)
             a *= min(1.0, share[q] / max(a.sum(), np.finfo(float).tiny))
             first += len(losses)
-            inverted = 2.0 / (p * n) * np.tensordot(a, Y, axes=1)
             value += float(a @ losses)
-            T[q, relevant] = -inverted.sum(axis=1)
-            T[q, irrelevant] = inverted.sum(axis=0)
+            pairs.append(2.0 / (p * n) * np.tensordot(a, Y, axes=1))
+        T = self._of_pairs(pairs)
         return Minorant(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
 
     def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:

@@ -15,11 +15,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Comparisons
-from convexmetric.described import Described
-from convexmetric.losses import SmoothLoss
 from convexmetric.risks.base import Minorant, Risk
-from convexmetric.risks.separable import SeparableRisk
 
 Derivative = Callable[[Array], Array]
 
@@ -42,35 +38,3 @@ class SmoothRisk(Risk):
         """Map E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
         second = self.second_derivative(B.T @ B)
         return lambda E: B @ second(B.T @ E + E.T @ B)
-
-
-class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
-    """A smooth loss of every listed comparison.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        The operator ``s = D(M)``.
-    loss : SmoothLoss
-        Applied to every ``s_t``.
-    """
-
-    loss: SmoothLoss
-
-    def __init__(self, comparisons: Comparisons, loss: SmoothLoss) -> None:
-        super().__init__(comparisons, loss)
-
-    def described(self) -> Described:
-        """Description of listed comparisons with their smooth loss."""
-        return super().described()
-
-    def tangent(self, M: Array) -> tuple[float, Minorant]:
-        """``R(M)`` and the tangent plane, by one forward and one adjoint product."""
-        s = self.comparisons.forward(M)
-        u = self.loss.subgradient(s)
-        return self.loss.value(s), Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))
-
-    def second_derivative(self, M: Array) -> Derivative:
-        """``D^*(l''(s) D(.))``."""
-        w = self.loss.curvature(self.comparisons.forward(M))
-        return lambda change: self.comparisons.adjoint(w * self.comparisons.forward(change))

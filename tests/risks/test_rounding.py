@@ -33,7 +33,7 @@ def test_distances_err_by_less_than_the_estimate(diagonal, seed, power, offset):
     E, W = exact(problem.X), exact(np.diag(M) if diagonal else M)
     for q in range(7):
         true = [(E[q] - x) @ W @ (E[q] - x) - E[q] @ W @ E[q] for x in E]
-        found = block.values[q]
+        found = block.values.reshape(7, 7)[q]
         wrong = max(abs(float(Fraction(f) - t)) for f, t in zip(found, true, strict=True))
         assert wrong <= error_of_distances((problem.X,), M)
 

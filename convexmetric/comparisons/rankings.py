@@ -6,8 +6,7 @@ r"""Distances from queries to their corpus, and the adjoint of weighting them.
 
 for weights whose rows sum to zero, ``T 1 = 0``, as all differences of rankings have: then the term
 in ``q q^T`` vanishes, and so does the part of the distance that only depends on the query. The adjoint is one weighted
-graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison. Sums of distances, whose weights
-do not sum to zero, have the term in ``q q^T`` as well (``Rankings.laplacian``).
+graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison.
 
 Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
 (relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few
@@ -226,10 +225,6 @@ class Rankings:
                 best = i, j, float(here[j] - there[j]), float(here[j]), float(there[j])
         i, j, _, at_metric, at_other = best
         return (int(self.rows(np.array([query]))[0]), int(positives[i]), int(negatives[j])), at_metric, at_other
-
-    def laplacian(self, T: Any, queries: np.ndarray) -> Array:
-        """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""
-        return self.adjoint(T, queries) + self.cone.outer_sum(self.points(queries), np.asarray(T.sum(axis=1)).ravel())
 
 
 class Block:

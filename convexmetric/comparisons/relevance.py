@@ -288,14 +288,10 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
     filled = [rows for rows in lists if rows.size]
     flat = np.concatenate(filled) if filled else np.empty(0, dtype=np.int64)
     query = np.repeat(np.arange(n_queries), sizes)
-    if all(np.issubdtype(rows.dtype, np.integer) for rows in filled):
-        wrong = np.flatnonzero((flat < 0) | (flat >= n_corpus))
-        suspects = query[wrong[:1]]
-    else:
-        suspects = np.array([q for q, rows in enumerate(lists) if not np.issubdtype(rows.dtype, np.integer)])
-    for q in suspects:
-        if lists[q].size:
-            rows_of(lists[q], n_corpus, f"{name}[{q}]")
+    whole = all(np.issubdtype(rows.dtype, np.integer) for rows in filled)
+    if not (whole and ((flat >= 0) & (flat < n_corpus)).all()):
+        for q, rows in enumerate(lists):
+            rows_of(rows, n_corpus, f"{name}[{q}]")
     order = np.lexsort((flat, query))
     flat = flat[order]
     repeated = np.flatnonzero((flat[1:] == flat[:-1]) & (query[1:] == query[:-1]))

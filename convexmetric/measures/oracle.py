@@ -9,9 +9,8 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block
-from convexmetric.measures.base import Measure, MeasureAtK
+from convexmetric.measures.base import COMPILED, Measure, MeasureAtK
 from convexmetric.measures.reference import places
-from convexmetric.measures.registry import COMPILED
 from convexmetric.measures.rows import coefficients
 from convexmetric.numerics.threads import over_rows
 

@@ -1,16 +1,24 @@
 """Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
 
-from convexmetric.risks.base import Blocks, Cuts, Minorant, Risk, RiskStatement, Violation, tangent_dual
+from convexmetric.risks.base import (
+    Blocks,
+    Cuts,
+    Form,
+    Minorant,
+    Risk,
+    RiskStatement,
+    SmoothRisk,
+    Violation,
+    tangent_dual,
+)
 from convexmetric.risks.dual_points import CutDual, JoinedDual, SmoothedPairs
-from convexmetric.risks.forms import Form, ListedHinges
 from convexmetric.risks.images import ImagePass, ImageRisk, ListedPairs
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.ranking_record import Ranking
-from convexmetric.risks.separable import SeparableRisk, SmoothSeparableRisk
-from convexmetric.risks.smooth import SmoothRisk
+from convexmetric.risks.separable import ListedHinges, SeparableRisk, SmoothSeparableRisk
 from convexmetric.risks.sum import SumRisk
 
 __all__ = [

@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from convexmetric.losses import Loss
 from convexmetric.measures import Measure
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.dual_points import CutDual
-from convexmetric.risks.forms import Form
 
-Kind = TypeVar("Kind", bound=Form)
+Kind = TypeVar("Kind", bound="Form")
+Derivative = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,13 @@ def real_multipliers(dual: np.ndarray) -> Array:
         return real_array(dual, "multipliers")
     except InputError as error:
         raise DualError(str(error)) from error
+
+
+class Form(Protocol):
+    """Base class of the forms in which a solver may ask a risk for its data."""
+
+    #: Description, for messages, of risks that can be written in this form.
+    form_words: ClassVar[str]
 
 
 class Risk(ABC):
@@ -406,6 +413,34 @@ class Risk(ABC):
         """Supporting planes as of :meth:`separate`, where groups without any of ``parts`` may be left out."""
         some = None if len(parts) == self.parts else self.subset(parts)
         return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
+
+
+class SmoothRisk(Risk):
+    r"""A risk with two derivatives.
+
+    .. math:: R(N) \; \ge \; R(M) + \langle \nabla R(M), N - M \rangle = v - \langle S, N \rangle, \qquad
+       S = -\nabla R(M)
+
+    The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
+    weight one (:func:`~convexmetric.risks.tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative
+    is needed only as a product with B, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
+    """
+
+    form_words: ClassVar[str] = "smooth"
+    smooth: ClassVar[bool] = True
+
+    @abstractmethod
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
+        """``R(M)`` and the tangent plane at ``M``; minus its S is the gradient."""
+
+    @abstractmethod
+    def second_derivative(self, M: Array) -> Derivative:
+        """The second derivative at ``M``, a linear map of the cone's space."""
+
+    def second_along(self, B: Array) -> Derivative:
+        """Map E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
+        second = self.second_derivative(B.T @ B)
+        return lambda E: B @ second(B.T @ E + E.T @ B)
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

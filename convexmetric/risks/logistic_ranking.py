@@ -28,12 +28,10 @@ from convexmetric.described import Described, description
 from convexmetric.losses import Logistic
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
-from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Minorant, RiskStatement
+from convexmetric.risks.base import Derivative, Minorant, SmoothRisk
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.separable import SmoothSeparableRisk
-from convexmetric.risks.smooth import Derivative, SmoothRisk
 
 #: Spread of distances up to which exponentials of them neither overflow nor vanish.
 SPREAD = 600.0
@@ -90,25 +88,17 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
     def exchanged(self) -> LogisticRankingRisk:
         """Exchange positives and negatives, which turns the sign of every s."""
-        positives, positive_start, positive_stop, negatives, negative_start, negative_stop = (
-            self.rankings.relevance.lists(np.arange(self.parts))
-        )
+        lists = self.rankings.relevance.lists(np.arange(self.parts))
         other = copy(self)
         other.rankings = copy(self.rankings)
-        other.rankings.relevance = Relevance(
-            negatives, negative_start, negative_stop, positives, positive_start, positive_stop
-        )
+        other.rankings.relevance = Relevance(*lists[3:], *lists[:3])
         return other
-
-    def value(self, M: Array) -> float:
-        """One pass over all queries."""
-        return sum(float(values.sum()) for _, values, _ in self._planes(M, np.arange(self.parts)))
 
     def tangent(self, M: Array) -> tuple[float, Minorant]:
         """One pass over all queries and one adjoint product."""
         totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
         for block, values, offsets in self._planes(M, np.arange(self.parts)):
-            totals += values.sum(), offsets.sum()
+            totals += np.column_stack([values, offsets]).sum(axis=0)
             S = S + block.adjoint(0, len(block))
             weight += float(np.abs(block.values).sum())
         return float(totals[0]), Minorant(float(totals[1]), S, weight)
@@ -126,6 +116,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
         """Second derivative where distances come from ``rankings`` and their changes from ``tangents``."""
         every = np.arange(len(rankings))
+        work = float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
         # What fits one block is kept from one application to the next: distances, or even better the weights.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
         stop = np.cumsum(self.pairs)
@@ -137,7 +128,7 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
         def applied(change: Array) -> Array:
             S = tangents.cone.zeros()
-            with blas_threads_for(self._work):
+            with blas_threads_for(work):
                 changes = tangents.blocks(change, every)
                 for here, along in zip(kept or rankings.blocks(M, every), changes, strict=True):
                     values = nothing if weights.size else here.values
@@ -147,16 +138,6 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
             return S
 
         return applied
-
-    def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY, with one exponential cone per pair.
-
-        Raises
-        ------
-        InputError
-            If there are too many pairs to write out.
-        """
-        return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
         """Minorant of one multiplier per pair in the order of :meth:`listed` (few pairs only), or of weighted cuts."""
@@ -172,18 +153,12 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         """
         return SmoothSeparableRisk(listed_pairs(self.rankings), self.loss)
 
-    @property
-    def _work(self) -> float:
-        rankings = self.rankings
-        return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
-
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, order):
-                sums = np.empty((len(block), 2))
-                arguments = *block.flat, float(self.loss.C), sums
-                over_rows(_slopes, len(block), int(self.pairs[block.queries].sum()), *arguments)
-                yield block, sums[:, 0], sums[:, 1]
+        for block in self._blocks(M, order):
+            sums = np.empty((len(block), 2))
+            arguments = *block.flat, float(self.loss.C), sums
+            over_rows(_slopes, len(block), int(self.pairs[block.queries].sum()), *arguments)
+            yield block, sums[:, 0], sums[:, 1]
 
 
 @compiled

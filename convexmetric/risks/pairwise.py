@@ -31,9 +31,8 @@ from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled
-from convexmetric.numerics.threads import blas_threads_for, over_rows
-from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Minorant, RiskStatement, checked_multipliers
+from convexmetric.numerics.threads import over_rows
+from convexmetric.risks.base import Minorant, checked_multipliers
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
@@ -139,12 +138,6 @@ class PairwiseRisk(QueryRisk):
     def stated_rows(self) -> float:
         """Number of all pairs: one slack each."""
         return float(self.pairs.sum())
-
-    def value(self, M: Array) -> float:
-        """One pass over all queries; no pass at zero, where every hinge costs its margin."""
-        if not np.any(M):
-            return float(self.margin * (self.weights @ self.pairs))
-        return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0, write=False))
 
     def own_duals(self, M: Array) -> list[Any]:
         """The tangent plane, and slopes of hinges smoothed over some widths."""
@@ -263,17 +256,16 @@ class PairwiseRisk(QueryRisk):
         rankings = self.rankings
         places, slopes = exceptions or (np.empty((0, 3), dtype=np.int64), np.empty(0))
         starts = np.random.default_rng(seed).random(len(rankings))
-        with blas_threads_for(float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)):
-            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
-                q, size = block.queries, len(block)
-                sums, strides = np.empty((size, 4)), np.full(size, stride)
-                found = np.full((size, most, 2), -1, dtype=np.int64)
-                settings = self.margin, width, write
-                begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
-                own = begin, end, places, slopes
-                rest = block.flat, settings, self.weights[q], own, strides, starts[q], sums, found
-                over_rows(every_slope, size, block.values.size, *rest)
-                yield block, sums, found, strides
+        for block in self._blocks(M, np.arange(len(rankings)) if order is None else order):
+            q, size = block.queries, len(block)
+            sums, strides = np.empty((size, 4)), np.full(size, stride)
+            found = np.full((size, most, 2), -1, dtype=np.int64)
+            settings = self.margin, width, write
+            begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
+            own = begin, end, places, slopes
+            rest = block.flat, settings, self.weights[q], own, strides, starts[q], sums, found
+            over_rows(every_slope, size, block.values.size, *rest)
+            yield block, sums, found, strides
 
     def listed(self) -> SeparableRisk:
         """Return the risk with all pairs as triplets (query, positive, negative), in ascending order.
@@ -285,10 +277,6 @@ class PairwiseRisk(QueryRisk):
         """
         weights = np.repeat(self.weights, self.pairs)
         return SeparableRisk(listed_pairs(self.rankings), BoxLoss.hinge(weights, np.full(weights.shape, self.margin)))
-
-    def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY, with one slack and one constraint per pair."""
-        return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
         """Minorant of slopes of smoothed hinges, of multipliers in the order of :meth:`listed`, or of cuts."""

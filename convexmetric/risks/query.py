@@ -13,8 +13,11 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.described import Described
-from convexmetric.risks.base import Cuts, Risk, Violation
+from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.risks.base import Cuts, Risk, RiskStatement, Violation
 from convexmetric.risks.dual_points import SmoothedPairs
+from convexmetric.risks.separable import SeparableRisk
 
 
 class QueryRisk(Risk):
@@ -49,6 +52,12 @@ class QueryRisk(Risk):
     def _pair_loss(self, q: int) -> Callable[[Array], Array]:
         """What a pair of query q costs, as a term of the risk, as a function of how much farther its negative is."""
 
+    def _blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
+        """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
+        rankings = self.rankings
+        with blas_threads_for(float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)):
+            yield from rankings.blocks(M, order)
+
     @property
     def points(self) -> tuple[Any, ...]:
         """Corpus and queries, as point sets."""
@@ -71,6 +80,10 @@ class QueryRisk(Risk):
         points = sum(points.shape[0] for points in rankings.sets)
         numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else self.distances
         return 2.0 * min(8.0 * numbers, float(BLOCK_BYTES)) + 2.0 * 8.0 * points * rankings.cone.d
+
+    def value(self, M: Array) -> float:
+        """One pass over all queries."""
+        return float(self.part_values(M).sum())
 
     def part_values(self, M: Array) -> Array:
         """Values of all queries, in one pass."""
@@ -96,6 +109,14 @@ class QueryRisk(Risk):
                 normals[g] += factor * block.adjoint(start, stop)
                 weights[g] += factor * float(np.abs(block.part(start, stop)).sum())
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
+
+    @abstractmethod
+    def listed(self) -> SeparableRisk:
+        """Return the risk as losses of all pairs, in a list, or raise an :class:`~convexmetric.errors.InputError`."""
+
+    def statement(self, M: cp.Variable) -> RiskStatement:
+        """Write the risk in CVXPY, with one slack or cone, and one constraint, per pair."""
+        return self.listed().statement(M)
 
     def hints(self, dual: Any) -> Described:
         """Witnesses (metrics) at which slopes or rankings are taken.

@@ -18,8 +18,7 @@ from convexmetric.comparisons import Block, Rankings
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.measures.registry import COMPILED
-from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.measures.base import COMPILED
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_multipliers
 from convexmetric.risks.dual_points import SmoothedPairs
@@ -107,11 +106,10 @@ class RankingRisk(QueryRisk):
         if self._in_pairs:
             return self.pairs.lipschitz_near(M, error)
         total = 0.0
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, np.arange(self.parts)):
-                block.bring_nearer(2.0 * error)
-                self._worst(block)
-                total += float(np.abs(block.values).sum())
+        for block in self._blocks(M, np.arange(self.parts)):
+            block.bring_nearer(2.0 * error)
+            self._worst(block)
+            total += float(np.abs(block.values).sum())
         return self.C / self.parts * total
 
     @property
@@ -142,29 +140,6 @@ class RankingRisk(QueryRisk):
         return self.C / self.parts * (np.ones(self.parts) if self.weights is None else self.weights)
 
     @property
-    def _work(self) -> float:
-        """Number of multiplications that the distances from queries to items take."""
-        if self.rankings.dense:
-            return float(self.parts) * self.rankings.X.size
-        return float(self.rankings.X.size) * self.cone.d
-
-    def value(self, M: Array) -> float:
-        """One pass of the separation oracle over all queries; at zero over one query for each (p, n)."""
-        if self._in_pairs:
-            return self.pairs.value(M)
-        return float(self.part_values(M).sum()) if np.any(M) else self._value_at_zero()
-
-    def _value_at_zero(self) -> float:
-        """``R(0)``: distances are zero, so that the worst loss of a query depends only on its p and n."""
-        relevance = self.rankings.relevance
-        numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
-        _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
-        shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
-        # One query for each (p, n), at a weight of 1.
-        some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
-        return float(shares[order] @ some.part_values(self.cone.zeros()))
-
-    @property
     def _factor(self) -> float:  # type: ignore[override]
         return 1.0 if self._in_pairs else self.C / self.parts
 
@@ -172,10 +147,9 @@ class RankingRisk(QueryRisk):
         if self._in_pairs:
             yield from self.pairs._planes(M, order, write)
             return
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, order):
-                losses, violations = self._worst(block)
-                yield block, violations, losses
+        for block in self._blocks(M, order):
+            losses, violations = self._worst(block)
+            yield block, violations, losses
 
     def own_duals(self, M: Array) -> list[Any]:
         """Tangent plane and others made from the metric alone; for pairwise measures also slopes of smoothed hinges."""
@@ -223,16 +197,14 @@ class RankingRisk(QueryRisk):
         return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY: one slack a query and a constraint for each ranking; or one hinge a pair.
-
-        Rankings are written out where there are at most 20,000; pairs, for a pairwise measure, otherwise.
+        """Write the risk in CVXPY: one hinge a pair, or, if not pairwise, a slack a query and a constraint a ranking.
 
         Raises
         ------
         InputError
             If there are too many rankings or pairs to write out.
         """
-        if self.count() <= ENUMERATION_LIMIT:
+        if not self.measure.pairwise and self.count() <= ENUMERATION_LIMIT:
             return self._every_ranking(M)
         written = self.listed().statement(M)
         return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
@@ -255,21 +227,15 @@ class RankingRisk(QueryRisk):
     def _every_ranking(self, M: cp.Variable) -> RiskStatement:
         xi = cp.Variable(self.parts, nonneg=True, name="xi")
         constraints = []
-        for q in range(self.parts):
-            x, z = self._distances(M, q)
+        for q, row in enumerate(self.rankings.rows(np.arange(self.parts))):
+            sides = (self.rankings.Q[row] - self.rankings.X[items] for items in self.rankings.relevance.of(q))
+            x, z = (self.cone.quadratic_form_expressions(differences, M) for differences in sides)
             Y, losses = self._patterns(x.size, z.size)
             margins = 2.0 / (x.size * z.size) * (Y.sum(axis=1) @ z - Y.sum(axis=2) @ x)
             constraints.append(margins >= losses - xi[q])
 
         def dual() -> Array:
-            if not self.measure.pairwise:
-                return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
-            multipliers = []
-            for q, constraint in enumerate(constraints):
-                p, n = (len(rows) for rows in self.rankings.relevance.of(q))
-                Y, _ = self._patterns(p, n)
-                multipliers.append(np.tensordot(np.asarray(constraint.dual_value), Y, axes=1).ravel() / (p * n))
-            return np.concatenate(multipliers)
+            return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
 
         return RiskStatement(self._share @ xi, constraints, dual)
 
@@ -301,11 +267,11 @@ class RankingRisk(QueryRisk):
             if not self.measure.pairwise:
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
             return self.pairs.minorant(dual)
-        if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self.count() <= ENUMERATION_LIMIT):
-            return super().minorant(dual)
-        if not self.measure.pairwise:
+        if isinstance(dual, np.ndarray) and self.measure.pairwise:
+            return self.pairs.minorant(2.0 * real_multipliers(dual))
+        if isinstance(dual, np.ndarray) and self.count() <= ENUMERATION_LIMIT:
             return self._enumerated_minorant(dual)
-        return self.pairs.minorant(2.0 * real_multipliers(dual))
+        return super().minorant(dual)
 
     def _enumerated_minorant(self, dual: np.ndarray) -> Minorant | None:
         """Minorant ``sum a Delta``, ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
@@ -323,16 +289,6 @@ class RankingRisk(QueryRisk):
             pairs.append(2.0 / (p * n) * np.tensordot(a, Y, axes=1))
         T = self._of_pairs(pairs)
         return Minorant(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
-
-    def _distances(self, M: cp.Variable, q: int) -> tuple[cp.Expression, cp.Expression]:
-        """Distances from query q to its relevant and to its irrelevant points."""
-        relevant, irrelevant = self.rankings.relevance.of(q)
-        (row,) = self.rankings.rows(np.array([q]))
-        query, X = self.rankings.Q[row], self.rankings.X
-        return (
-            self.cone.quadratic_form_expressions(query - X[relevant], M),
-            self.cone.quadratic_form_expressions(query - X[irrelevant], M),
-        )
 
     def _patterns(self, p: int, n: int) -> tuple[Array, Array]:
         """Inverted pairs ``(K, p, n)`` and losses ``(K,)`` of every ranking."""

@@ -2,6 +2,7 @@ r"""Risks that are a sum of losses of single comparisons, :math:`R(M) = \sum_t \
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,22 +18,61 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
     Blocks,
     Cuts,
+    Derivative,
     Minorant,
     Risk,
     RiskStatement,
+    SmoothRisk,
     Violation,
     checked_multipliers,
     group_sums,
 )
-from convexmetric.risks.forms import ListedHinges
 from convexmetric.risks.images import ImageRisk, ListedPairs
 from convexmetric.risks.rounding import error_of_lifted, lift
-from convexmetric.risks.smooth import Derivative, SmoothRisk
 
 #: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
 MOST_TERMS = 32
 #: Multiple of the Euclidean metric at which multipliers of losses that are unbounded below are small.
 FAR_OUT = 1e6
+
+
+@dataclass(frozen=True)
+class ListedHinges:
+    r""":math:`\sum_t C_t \max(0, \mu_t - s_t)` of listed comparisons, :math:`s = D(M)`.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    weights : (T,) array
+        C; all infinite where margins are hard constraints.
+    margins : (T,) array
+        mu.
+    """
+
+    form_words: ClassVar[str] = "a sum of hinges of listed comparisons"
+
+    comparisons: Comparisons
+    weights: Array
+    margins: Array
+
+    @cached_property
+    def hard(self) -> bool:
+        """Whether margins are hard constraints."""
+        return bool(np.isinf(self.weights).any())
+
+    @cached_property
+    def size(self) -> float:
+        """Largest absolute margin; widths of smoothing are relative to it."""
+        return float(np.abs(self.margins).max())
+
+    @cached_property
+    def loss(self) -> BoxLoss:
+        """Soft hinges as a loss."""
+        return BoxLoss.hinge(self.weights, self.margins)
+
+    def smoothed_multipliers(self, s: Array, width: float) -> Array:
+        """``C clip(1/2 + (mu - s) / width, 0, 1)``: minus the slopes of hinges smoothed over a width."""
+        return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
 
 
 class SeparableRisk(Risk):

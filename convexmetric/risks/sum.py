@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.stacked import StackedComparisons
+from convexmetric.comparisons import StackedComparisons
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation
 from convexmetric.risks.dual_points import JoinedDual
-from convexmetric.risks.forms import ListedHinges
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import ListedHinges, SeparableRisk
 
 #: Largest number of rounds of repairs; where all scale up, two rounds suffice, up to the last bits.
 ROUNDS = 10

@@ -30,7 +30,7 @@ from convexmetric.arrays import Array
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.risks.smooth import Derivative
+from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.nearby import NearbyPairs

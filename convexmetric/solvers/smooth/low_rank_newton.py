@@ -15,7 +15,7 @@ from convexmetric.arrays import Array
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.risks.smooth import Derivative
+from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.memory import metric_memory

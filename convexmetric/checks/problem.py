@@ -44,7 +44,7 @@ import numpy as np
 
 from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock
+from convexmetric.comparisons.rankings import Block
 from convexmetric.cones import Cone, NonnegativeDiagonal
 from convexmetric.errors import ContractError, InputError, UnsupportedProblemError
 from convexmetric.losses import Loss, SmoothLoss
@@ -413,9 +413,8 @@ def _blocks(D: Array, p: int) -> list[Block]:
     cases, count = D.shape
     relevance = Relevance.from_lists([np.arange(p)] * cases, [np.arange(p, count)] * cases, cases, count)
     rankings = Rankings(np.zeros((count, 1)), np.zeros((cases, 1)), relevance, NonnegativeDiagonal(1))
-    listed = ListedBlock(rankings, np.arange(cases), np.zeros(count), np.zeros((count, 1)))
-    listed.values[:] = D.ravel()
-    return [DenseBlock(rankings, np.arange(cases), D.copy()), listed]
+    items = np.tile(np.arange(count, dtype=np.int32), cases)
+    return [Block(rankings, np.arange(cases), D.copy(), listed) for listed in (None, items)]
 
 
 def _check_risk(risk: Risk, metrics: list[Array], rng: np.random.Generator) -> list[tuple[float, Array]]:

@@ -73,9 +73,6 @@ class PairDistances(Comparisons):
         """The pairs."""
         return self.pairs
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
     def differences(self, rows: np.ndarray | slice) -> Any:
         """``x_i - x_j`` of some pairs; sparse if X is."""
         i, j = self.pairs[rows].T

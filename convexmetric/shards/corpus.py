@@ -18,7 +18,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
-from convexmetric.comparisons.rankings import DENSE_FROM, DenseBlock
+from convexmetric.comparisons.rankings import DENSE_FROM
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
 from convexmetric.shards.folder import BLOCK
@@ -88,7 +88,7 @@ class StreamedRankings(SharedRankings):
                 values[:, rows] = self.cone.gram(points, M, X)
             values *= -2.0
             values += norms
-            yield DenseBlock(self, queries, values)
+            yield Block(self, queries, values)
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for dense weights; rows sum to zero."""

@@ -136,8 +136,7 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
     counts, found = [], []
     with blas_threads_for(float(len(rankings)) * rankings.cone.d * rankings.X.shape[0]):
         for block in rankings.blocks(lower, np.arange(risk.parts)):
-            first, _ = block.layout
-            arguments = block.values.reshape(-1), first, block.lists, limits[block.queries]
+            arguments = block.values, block.first, block.lists, limits[block.queries]
             count = np.zeros(len(block), dtype=np.int64)
             over_rows(_within_limits, len(block), block.values.size, *arguments, count, np.empty(0, dtype=np.int32))
             stop = np.cumsum(count)
@@ -169,7 +168,7 @@ def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
     )
     largest = np.empty(risk.parts)
     for block in rankings.listing(positives).blocks(M, np.arange(risk.parts)):
-        largest[block.queries] = np.maximum.reduceat(block.values, block.layout[0][:-1])
+        largest[block.queries] = np.maximum.reduceat(block.values, block.first[:-1])
     return np.asarray(largest + rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), M))
 
 

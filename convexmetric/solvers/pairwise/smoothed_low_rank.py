@@ -29,7 +29,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.risks.smooth import Derivative
+from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.nearby import NearbyPairs, samples_of, unit_of

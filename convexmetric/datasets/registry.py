@@ -119,7 +119,7 @@ def load(
     reasons = [str(missing)]
     if name in OPENML and download:
         try:
-            return beside("bench.readers.openml:fetch", name)
+            return beside("bench.readers.uci:fetch", name)
         except DataNotFoundError as error:
             reasons.append(str(error))
     elif name in OPENML:

@@ -276,7 +276,7 @@ BOUNDS: tuple[dict[str, type], dict[str, type]] = (
 #: The same of tables that a file may have; of those whose keys are names, the type of all.
 TABLES: dict[str, tuple[dict[str, type], dict[str, type] | type]] = {
     "triplets": ({"count": int, "seed": int, "sha256": str}, {"also": list}),
-    "pairs": ({"count": int, "seed": int, "sha256": str}, {"balanced": bool}),
+    "pairs": ({"count": int, "seed": int, "sha256": str}, {}),
     "projection": ({"kind": str, "r": int, "seed": int, "sha256": str}, {}),
     "extras": ({}, list),
     "arrays": ({}, str),

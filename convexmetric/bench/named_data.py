@@ -85,8 +85,7 @@ def named_data(data: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]])
     """
     rows = chosen_rows(data)
     named = {"X": rows.X, "y": rows.labels, "identity": np.eye(rows.X.shape[1]), "none": None}
-    whole = not any(key in data for key in ("without", "parts", "rows"))
-    if whole and "adjacency" in rows.dataset.extras:
+    if "adjacency" in rows.dataset.extras and not any(key in data for key in ("without", "parts", "rows")):
         named["adjacency"] = rows.dataset.extras["adjacency"]
     if "triplets" in tables:
         named["triplets"] = _drawn_triplets(rows.labels, **tables["triplets"])
@@ -99,9 +98,11 @@ def named_data(data: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]])
             raise InputError(f"[extras]: {not_one_of('a key', rows.dataset.extras, name)}")
         named[name] = rows.of(rows.dataset.extras[name], steps)
     for name, expected in tables.get("arrays", {}).items():
-        if name in MADE and name not in ("covariance", "mahalanobis") and "pairs" not in tables:
+        if name not in MADE:
+            raise InputError(f"[arrays]: {not_one_of('a key', MADE, name)}")
+        if name != "mahalanobis" and "pairs" not in tables:
             raise InputError(f"[arrays]: {name} is made of pairs; there is no table [pairs]")
-        array = MADE[name](rows.X, named) if name in MADE else _extra(rows.dataset, name, whole)
+        array = MADE[name](rows.X, named)
         _same(_sha256(array), expected, f"[arrays]: {name} is")
         named[name] = array
     return named
@@ -154,10 +155,8 @@ def _drawn_triplets(labels: NDArray[Any], count: int, seed: int, sha256: str, al
     return triplets
 
 
-def _drawn_pairs(
-    labels: NDArray[Any], count: int, seed: int, sha256: str, balanced: bool = True
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    pairs, r = balanced_pairs(labels, count, random_state=seed, balanced=balanced)
+def _drawn_pairs(labels: NDArray[Any], count: int, seed: int, sha256: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    pairs, r = balanced_pairs(labels, count, random_state=seed)
     _same(_sha256(np.column_stack([pairs, r.astype(np.int64)])), sha256, "[pairs]: the pairs drawn here are")
     return pairs, r
 
@@ -167,15 +166,6 @@ def _projection(X: Any, kind: str, r: int, seed: int, sha256: str) -> Projection
     L = made.L if isinstance(made.L, np.ndarray) else made.L.toarray()
     _same(_sha256(L, bits=30), sha256, "[projection]: the map drawn here is")
     return made
-
-
-def _extra(dataset: Dataset, name: str, whole: bool) -> NDArray[Any]:
-    array = dataset.extras.get(name)
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iubf":
-        raise InputError(f"[arrays]: {not_one_of('a key', [*MADE, *dataset.extras], name)}")
-    if not whole:
-        raise InputError(f"[arrays]: {name} is about all rows; leave without, parts and rows out of [data]")
-    return array
 
 
 def _same(found: str, expected: str, subject: str) -> None:
@@ -203,16 +193,13 @@ def pairs_by_name(pairs: np.ndarray, r: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def _covariance(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
-    return np.asarray(np.cov(X, rowvar=False, bias=True))
-
-
 def _mahalanobis(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
-    inverse = np.linalg.inv(_covariance(X, drawn))
+    inverse = np.linalg.inv(np.cov(X, rowvar=False, bias=True))
     return np.asarray(0.5 * (inverse + inverse.T))
 
 
-def _scatter(X: Any, pairs: np.ndarray) -> np.ndarray:
+def _similar_scatter(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
+    pairs = drawn["similar"]
     V = X[pairs[:, 0]] - X[pairs[:, 1]]
     return np.asarray(V.T @ V / len(V))
 
@@ -225,10 +212,8 @@ def _percentiles(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
 
 #: Arrays that a file may list in [arrays], computed from the points and the pairs drawn; see ``docs/instances.md``.
 MADE: dict[str, Callable[[Any, Mapping[str, Any]], np.ndarray]] = {
-    "covariance": _covariance,
     "mahalanobis": _mahalanobis,
-    "similar_scatter": lambda X, drawn: _scatter(X, drawn["similar"]),
-    "dissimilar_scatter": lambda X, drawn: _scatter(X, drawn["dissimilar"]),
+    "similar_scatter": _similar_scatter,
     "percentiles": _percentiles,
 }
 #: Percentiles of the distances: targets that similar pairs should not exceed, and dissimilar ones should.

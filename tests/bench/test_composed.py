@@ -1,9 +1,7 @@
 """Problems composed of blocks in a file are those composed by hand, and what is wrong in a file is named."""
 
-import hashlib
 import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,6 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.bench import read_instance
 from convexmetric.bench.blocks import compose
-from convexmetric.bench.named_data import chosen_rows
 from convexmetric.cli.commands import app
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
@@ -67,22 +64,6 @@ def test_names_of_arrays_stand_for_what_the_page_says():
     )
     assert loss.bounds == pytest.approx(np.where(r > 0, np.quantile(d, 0.05), np.quantile(d, 0.95)), rel=1e-12)
     assert (loss.signs == -r).all()
-
-
-def test_extras_of_the_data_set_are_covered_by_their_hash(monkeypatch):
-    given = cm.datasets.Dataset("wine", WINE.X, WINE.y, WINE.target_names, "", {"W0": np.diag(np.arange(1.0, 14.0))})
-    monkeypatch.setattr(sys.modules[chosen_rows.__module__], "load", lambda name: given)
-    digest = hashlib.sha256(np.rint(2.0**20 * given.extras["W0"]).astype("<i8").tobytes()).hexdigest()
-    text = text_of("blocks-prior-auc-wine").replace('prior = "mahalanobis"', 'prior = "W0"')
-    arrays = text.partition("[arrays]\n")[2].partition("\n")[0]
-    listed = text.replace(arrays, f'W0 = "{digest}"')
-    problem = read_instance(listed, "blocks-prior-auc-wine.toml").problem()
-    assert (problem.regularizer.prior == given.extras["W0"]).all()
-    given.extras["W0"][0, 0] = 2.0
-    with pytest.raises(InputError, match=r"\[arrays\]: W0 is not what was certified"):
-        read_instance(listed, "blocks-prior-auc-wine.toml").problem()
-    with pytest.raises(InputError, match="W0 is about all rows; leave without, parts and rows out"):
-        read_instance(listed.replace("[178, 13]", "[100, 13]\nrows = 100"), "blocks-prior-auc-wine.toml").problem()
 
 
 @pytest.mark.parametrize(

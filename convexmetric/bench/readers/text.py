@@ -138,7 +138,7 @@ def read_crossmodal(folder: Path | None) -> Dataset:
 
     X has the images (128 SIFT words, rows sum to 1), training pairs first. Extras: ``text`` (n x 10 topic
     proportions, rows sum to 1, in the order of X), ``part`` (``"train"`` or ``"test"``), ``train`` and ``test`` (row
-    numbers), ``text_id``, ``image_id``.
+    numbers).
     """
     place = "wikipedia-crossmodal/"
     images, texts = [], []
@@ -164,7 +164,5 @@ def read_crossmodal(folder: Path | None) -> Dataset:
             "part": np.repeat(["train", "test"], [n_train, len(X) - n_train]),
             "train": np.arange(n_train),
             "test": np.arange(n_train, len(X)),
-            "text_id": np.array([row[0] for row in rows]),
-            "image_id": np.array([row[1] for row in rows]),
         },
     )

@@ -189,7 +189,6 @@ CALLS = [
     ),
     ("cm.selection.cross_validate_queries(relative, C=[1.0])", errors.InputError, "must be a RankingProblem"),
     ("ranking.with_queries([12])", errors.InputError, "points to row 12"),
-    ("cm.bench.synthetic_matchings(10, 3)", errors.InputError, "n_matchings must be between"),
     ("cm.TripletProblem(X, [[0, 1, 1]])", errors.InputError, "repeats an index"),
     ("cm.TripletProblem(X, triplets, reg=0.0)", errors.InputError, "reg must be positive"),
     ("cm.TripletProblem(X, triplets, reg='1')", errors.InputError, "reg must be a positive number, got the text"),

@@ -228,7 +228,7 @@ def solve(
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
-        with room("shards.distribute").spread(problem, backend) as there:
+        with room("shards.writing").spread(problem, backend) as there:
             limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
             others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
             found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]

@@ -222,10 +222,6 @@ class Regularizer(ABC):
         """The term (or None) and the constraints that users added, in CVXPY, for the metric ``M`` on the features."""
         return None, []
 
-    def added_latex(self, M: str) -> str:
-        """LaTeX of what users added, to be appended to a formula."""
-        return ""
-
     def violation(self, M: Array, cone: Cone) -> float:
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0
@@ -249,10 +245,6 @@ class Regularizer(ABC):
     def change_coordinates(self, linear: Callable[[Array], Array]) -> Regularizer:
         """The regularizer for metrics in other coordinates; ``linear`` maps its prior to them."""
         return self
-
-    @abstractmethod
-    def latex(self, M: str) -> str:
-        """The formula, for a metric called ``M``."""
 
     @abstractmethod
     def text(self, M: str) -> str:

@@ -96,10 +96,6 @@ class EntrywiseL1(NormTerm):
         """``reg * sum |N_ij|``."""
         return cp.sum(cp.multiply(self._weights(cone), cp.abs(N)))
 
-    def norm_latex(self, M: str) -> str:
-        """The formula of the norm."""
-        return rf"{self.reg:g} \|{M}\|_1" if self.diagonal else rf"{self.reg:g} \sum_{{i \ne j}} |{M}_{{ij}}|"
-
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
         return f"{self.reg:g} ||{M}||_1" if self.diagonal else f"{self.reg:g} sum_(i != j) |{M}_ij|"

@@ -82,10 +82,6 @@ class Frobenius(WeightedRegularizer):
         """``reg * ||M||_F``."""
         return self.reg * cp.norm(M, "fro" if M.ndim == 2 else 2)
 
-    def latex(self, M: str) -> str:
-        """The formula."""
-        return rf"{self.reg:g} \|{M}\|_F"
-
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{self.reg:g} ||{M}||_F"

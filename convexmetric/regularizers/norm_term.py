@@ -86,10 +86,6 @@ class NormTerm(Regularizer):
         """CVXPY expression of :meth:`norm`."""
 
     @abstractmethod
-    def norm_latex(self, M: str) -> str:
-        """The formula of the norm."""
-
-    @abstractmethod
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
 
@@ -260,11 +256,6 @@ class NormTerm(Regularizer):
         """Constraints of ``rest``."""
         return self.rest.constraints(M, cone)
 
-    def latex(self, M: str) -> str:
-        """The formula."""
-        norm = self.norm_latex(M if self.centre is None else f"({M} - {M}_0)")
-        return norm if isinstance(self.rest, Zero) else f"{self.rest.latex(M)} + {norm}"
-
     def text(self, M: str) -> str:
         """The formula in plain text."""
         norm = self.norm_text(M if self.centre is None else f"({M} - {M}0)")
@@ -307,10 +298,6 @@ class Distance(NormTerm):
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
         """``reg * ||N||_F``."""
         return self.reg * cp.norm(N, "fro" if N.ndim == 2 else 2)
-
-    def norm_latex(self, M: str) -> str:
-        """The formula of the norm."""
-        return rf"{self.reg:g} \|{M}\|_F"
 
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
@@ -360,10 +347,6 @@ class TraceDistance(NormTerm):
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
         """``reg * ||N||_*``."""
         return self.reg * (cp.normNuc(N) if N.ndim == 2 else cp.norm1(N))
-
-    def norm_latex(self, M: str) -> str:
-        """The formula of the norm."""
-        return rf"{self.reg:g} \|{M}\|_*"
 
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""

@@ -46,11 +46,6 @@ class SquaredFrobenius(WeightedRegularizer):
         """``reg / 2 * ||M||_F^2``."""
         return 0.5 * self.reg * cp.sum_squares(M)
 
-    def latex(self, M: str) -> str:
-        """The formula."""
-        half = r"\tfrac12" if self.reg == 1 else rf"\frac{{{self.reg:g}}}{{2}}"
-        return rf"{half} \|{M}\|_F^2"
-
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{self.reg / 2:.6g} ||{M}||_F^2"

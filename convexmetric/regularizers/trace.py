@@ -48,10 +48,6 @@ class Trace(WeightedRegularizer):
         trace = cone.trace_expression(M)
         return trace if self.reg == 1.0 else self.reg * trace
 
-    def latex(self, M: str) -> str:
-        """The formula."""
-        return rf"{_factor(self.reg)} \mathrm{{tr}} {M}"
-
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{_factor(self.reg)}tr({M})"

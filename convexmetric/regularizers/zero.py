@@ -42,10 +42,6 @@ class Zero(Regularizer):
         """Zero."""
         return cp.Constant(0.0)
 
-    def latex(self, M: str) -> str:
-        """The formula."""
-        return "0"
-
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return "0"

@@ -25,9 +25,6 @@ class Norm(Regularizer):
     def expression(self, M, cone):
         return cp.norm(M, "fro")
 
-    def latex(self, M):
-        return rf"\|{M}\|_F"
-
     def text(self, M):
         return f"||{M}||_F"
 

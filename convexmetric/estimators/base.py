@@ -19,7 +19,6 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
@@ -274,11 +273,6 @@ class MetricEstimator(CertifiedEstimator):
     def pair_score(self, pairs: Any) -> Array:
         """``(n,)`` scores that grow with similarity: learned distances with a minus."""
         return -self.pair_distance(pairs)
-
-    def get_metric(self) -> LearnedDistance:
-        """The learned distance as a function of two points, for ``KNeighborsClassifier(metric=...)`` and the like."""
-        check_is_fitted(self)
-        return LearnedDistance(self.components_.copy(), self.embedding_)
 
     def get_operator(self) -> SimilarityOperator:
         """Return the learned map as a :class:`~convexmetric.SimilarityOperator`, saved and loaded without pickle.

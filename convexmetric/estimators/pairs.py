@@ -9,17 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import pair_signs
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import roc_area
 
-__all__ = ["STRATEGIES", "PairEstimator", "best_threshold"]
-
-#: Strategies of :meth:`PairEstimator.calibrate_threshold`.
-STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
+__all__ = ["PairEstimator"]
 
 
 class PairEstimator(MetricEstimator):
@@ -73,37 +70,23 @@ class PairEstimator(MetricEstimator):
             If it is not a finite number.
         """
         check_is_fitted(self)
-        if not (_is_number(threshold) and np.isfinite(threshold)):
+        if not (is_real(threshold) and np.isfinite(threshold)):
             raise InputError(f"threshold must be a finite number, got {threshold!r}")
         self.threshold_ = float(threshold)
         return self
 
-    def calibrate_threshold(
-        self,
-        pairs_valid: Any,
-        y_valid: ArrayLike,
-        strategy: str = "accuracy",
-        min_rate: float | None = None,
-        beta: float = 1.0,
-    ) -> Self:
-        """Choose the threshold that does best on pairs, which should not be those of the fit.
+    def calibrate_threshold(self, pairs_valid: Any, y_valid: ArrayLike) -> Self:
+        """Choose the threshold that gets the most pairs right, which should not be those of the fit.
 
         Every threshold that treats the pairs differently is tried: halfway between distances that follow each other,
-        below the smallest and at the largest.
+        below the smallest and at the largest. For any other aim, take one from ``sklearn.metrics.roc_curve`` of
+        :meth:`decision_function`, with a minus, to :meth:`set_threshold`.
 
         Parameters
         ----------
         pairs_valid : (n, 2, d) array, or (n, 2) indices with a ``preprocessor``
         y_valid : (n,) array
             +1 and -1, both present.
-        strategy : str
-            ``"accuracy"``: the most pairs right. ``"f_beta"``: the largest F-measure of similar pairs. ``"max_tpr"``:
-            the most similar pairs found among thresholds whose true negative rate is at least ``min_rate``;
-            ``"max_tnr"`` the other way around.
-        min_rate : float, optional
-            From 0 to 1, for the last two.
-        beta : float
-            Weight of recall against precision in ``"f_beta"``.
 
         Raises
         ------
@@ -111,42 +94,18 @@ class PairEstimator(MetricEstimator):
             If an argument is malformed, or one kind of pairs is missing.
         """
         distances = self.pair_distance(pairs_valid)
-        r = both_kinds(y_valid, distances.size)
-        return self.set_threshold(best_threshold(distances, r, strategy, min_rate, beta))
+        return self.set_threshold(best_threshold(distances, both_kinds(y_valid, distances.size)))
 
 
-def best_threshold(
-    distances: Array, r: Array, strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0
-) -> float:
+def best_threshold(distances: Array, r: Array) -> float:
     """Choose a threshold as :meth:`PairEstimator.calibrate_threshold` does; r is +1 for similar, -1 for other pairs."""
-    if strategy not in STRATEGIES:
-        raise InputError(not_one_of("strategy", STRATEGIES, strategy))
-    bounded = strategy in ("max_tpr", "max_tnr")
-    if bounded and not (_is_number(min_rate) and 0.0 <= min_rate <= 1.0):  # type: ignore[operator]
-        raise InputError(f"min_rate must be a rate from 0 to 1 for {strategy!r}, got {min_rate!r}")
-    if not bounded and min_rate is not None:
-        raise InputError(f"min_rate is for 'max_tpr' and 'max_tnr'; leave it out for {strategy!r}")
-    if not (_is_number(beta) and beta > 0.0):
-        raise InputError(f"beta must be a positive number, got {beta!r}")
     values, place = np.unique(distances, return_inverse=True)
-    # Counts of similar and of dissimilar pairs that each threshold accepts; the first one accepts none.
-    accepted = [np.r_[0, np.cumsum(np.bincount(place.ravel(), r == kind, values.size))] for kind in (1.0, -1.0)]
-    similar, dissimilar = (count[-1] for count in accepted)
-    tp, fp = accepted
-    if strategy == "accuracy":
-        merit = tp + (dissimilar - fp)
-    elif strategy == "f_beta":
-        merit = (1.0 + beta**2) * tp / (tp + fp + beta**2 * similar)
-    else:
-        tpr, tnr = tp / similar, (dissimilar - fp) / dissimilar
-        merit, bound = (tpr, tnr) if strategy == "max_tpr" else (tnr, tpr)
-        assert min_rate is not None
-        # Ties go to the larger bounded rate, whose weight is below any difference of the rates to maximise.
-        merit = np.where(bound >= min_rate, merit + 1e-9 * bound, -1.0)
+    # Pairs that each threshold gets right, less the dissimilar ones; the first threshold accepts no pair.
+    right = np.r_[0.0, np.cumsum(np.bincount(place.ravel(), r, values.size))]
     middle = values[:-1] + 0.5 * np.diff(values)
     between = np.where(middle < values[1:], middle, values[:-1])
     thresholds = np.r_[np.nextafter(values[0], -np.inf), between, values[-1]]
-    return float(thresholds[np.argmax(merit)])
+    return float(thresholds[np.argmax(right)])
 
 
 def both_kinds(y: Any, m: int) -> Array:
@@ -156,7 +115,3 @@ def both_kinds(y: Any, m: int) -> Array:
     if not ((r > 0.0).any() and (r < 0.0).any()):
         raise InputError("y must hold both +1 (similar) and -1 (dissimilar) to tell one kind from the other")
     return r
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -38,8 +38,6 @@ class OperatorMarginMetric(PairEstimator):
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
         coordinates in the span of the points' differences, which ``embedding_`` gives.
-    prior : "identity" or array, optional
-        A metric known before: half the squared distance to it takes the place of the norm.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
@@ -69,7 +67,6 @@ class OperatorMarginMetric(PairEstimator):
         random_state: Any = 0,
         preprocessor: Any = None,
         n_components: int | str | None = None,
-        prior: Any = None,
     ) -> None:
         self.n_pairs = n_pairs
         self.balanced = balanced
@@ -85,7 +82,6 @@ class OperatorMarginMetric(PairEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.n_components = n_components
-        self.prior = prior
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from pairs, or from points and labels.
@@ -113,7 +109,7 @@ class OperatorMarginMetric(PairEstimator):
     def _stated(
         self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
     ) -> tuple[PairMarginProblem, Embedding | None]:
-        options = {name: getattr(self, name) for name in ("reg", "margin", "penalty", "kernel", "prior")}
+        options = {name: getattr(self, name) for name in ("reg", "margin", "penalty", "kernel")}
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
             weights = self._part_weights(sample_weight, len(rows), "pair")

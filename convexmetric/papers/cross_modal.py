@@ -201,12 +201,6 @@ class CrossModalProblem(MetricProblem):
                 n_far_clusters=n_far_clusters,
                 random_state=random_state,
             )
-        self._options: dict[str, Any] = {
-            "n_clusters": n_clusters,
-            "n_neighbors": n_neighbors,
-            "random_state": random_state,
-            "n_far_clusters": n_far_clusters,
-        }
         #: Representatives of the rows of Y, and the queries that rank them.
         self.representatives: Representatives = chosen
         dx, dy = self.X.shape[1], self.Y.shape[1]
@@ -256,10 +250,6 @@ class CrossModalProblem(MetricProblem):
         other = copy(self)
         other._weigh(alpha, beta)
         return other
-
-    def other_direction(self) -> CrossModalProblem:
-        """Swap the modalities: rows of Y query the rows of X, all else as given."""
-        return CrossModalProblem(self.Y, self.X, self.labels_y, self.labels_x, self.alpha, self.beta, **self._options)
 
     @property
     def count(self) -> int:

@@ -1,7 +1,7 @@
 r"""Choosing C by cross-validation.
 
-Folds are stratified by class. The points of a fold query the others, which are what the metric was learned from, and are
-ranked or classified by it. The risk is a mean over queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the
+Folds are stratified by class. The points of a fold query the others, which are what the metric was learned from; it
+ranks or classifies them. The risk is a mean over queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the
 queries is the C for all of them. Each fold is one path over C, whose solves share their cuts.
 """
 

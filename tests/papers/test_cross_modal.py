@@ -209,14 +209,6 @@ def test_other_weights_share_everything_else():
     assert other.fingerprint() != problem.fingerprint()
 
 
-def test_the_other_direction():
-    X, Y, labels_x, labels_y = modalities()
-    turned = make().other_direction()
-    expected = cm.CrossModalProblem(Y, X, labels_y, labels_x, ALPHA, BETA, n_clusters=2, n_neighbors=3, random_state=0)
-    assert turned.fingerprint() == expected.fingerprint()
-    assert turned.other_direction().fingerprint() == make().fingerprint()
-
-
 def test_relevance_matrices():
     X, Y, labels_x, labels_y = modalities()
     relevance = labels_x[:, None] == labels_y

@@ -161,6 +161,16 @@ class LargeMarginProblem(MetricProblem):
         return ListedPairs(self.targets, n).total(self.X, cone, own) + share * every
 
     @property
+    def feature_map(self) -> Any:
+        """``K^+``."""
+        return self.whitening
+
+    @property
+    def weighs_features(self) -> bool:
+        """Whether metrics are diagonal: K is diagonal, too."""
+        return self.cone.diagonal
+
+    @property
     def in_other_coordinates(self) -> bool:
         """True: the variable is ``M' = K^T M K`` instead of M."""
         return True
@@ -198,18 +208,6 @@ class LargeMarginProblem(MetricProblem):
     def weights(self, M: Array) -> Array:
         """Convert the diagonal variable to weights of the features of X."""
         return np.asarray(self.whitening.power(2).T @ M)
-
-    def components(self, M: Array) -> Any:
-        """Factor the metric on the features of X: L, ``(rank, d)``, with ``M = L^T L``."""
-        factor = super().components(M) @ self.whitening
-        return factor if sp.issparse(factor) else np.asarray(factor)
-
-    def full_matrix(self, M: Array) -> Any:
-        """``K^-T M' K^-1``, the metric on the features of X."""
-        if self.cone.diagonal:
-            return self._diagonal(self.weights(M))
-        factor = self.components(M)
-        return factor.T @ factor
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, on the metric M of the features, a constraint for every triplet.

@@ -38,7 +38,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
@@ -48,7 +48,6 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
-from convexmetric.papers.spanned import FULL_LIMIT, OFF_ROWS, on_rows
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
@@ -370,65 +369,14 @@ class TripletProblem(MetricProblem):
         return estimate, total
 
     @property
-    def in_other_coordinates(self) -> bool:
-        """Whether a projection has r = d; with r < d, the shape of a matrix tells the variable from a metric."""
-        return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
+    def feature_map(self) -> Any:
+        """L of the projection, ``(r, d)``; None without one."""
+        return None if self.projection is None else self.projection.L
 
     @property
     def coordinates(self) -> str:
         """Description of the projected coordinates; empty without a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
-
-    def from_features(self, M: ArrayLike) -> Array:
-        """Recover ``R`` from a metric ``L^T R L`` on the features; pass on R, ``(r, r)`` with r < d, or its weights.
-
-        Raises
-        ------
-        InputError
-            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or is not of that form.
-        """
-        if self.projection is None or np.shape(M) != (self.projection.L.shape[1],) * 2:
-            return super().from_features(M)
-        L, r = self.projection.L, self.cone.d
-        refusal = (
-            f"{self.letter} must have the form L.T @ R @ L with the projection's L ({r} x {L.shape[1]}): pass R, "
-            f"({r}, {r}), or its weights if it is diagonal"
-        )
-        R = on_rows(as_rows(L), PSDCone(L.shape[1]).element(M, self.letter), refusal)
-        if not self.cone.diagonal:
-            return R
-        if norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R):
-            raise InputError(refusal)
-        return np.diag(R).copy()
-
-    @property
-    def weighs_features(self) -> bool:
-        """Whether the metric is a weight for each feature: diagonal, and not on projected points."""
-        return self.cone.diagonal and self.projection is None
-
-    def components(self, M: Array) -> Array:
-        """Factor the metric on the original features; ``R^(1/2) L`` for a projection."""
-        if self.projection is None:
-            return super().components(M)
-        return self.projection.components(np.diag(M) if M.ndim == 1 else M)
-
-    def full_matrix(self, M: Array) -> Array:
-        """The metric on the original features; ``L^T R L`` for a projection.
-
-        Raises
-        ------
-        InputError
-            If there are too many features to write it out: use :meth:`components`.
-        """
-        if self.projection is None:
-            return super().full_matrix(M)
-        if self.projection.L.shape[1] > FULL_LIMIT:
-            raise InputError(
-                f"the metric on {self.projection.L.shape[1]} features is too large to write out; use components, "
-                "its factor"
-            )
-        factor = self.components(M)
-        return factor.T @ factor
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a hinge for every triplet; R acts on v = L x.

@@ -59,6 +59,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     _atol: ClassVar[float] = 0.0
     #: Added to the error for points without labels: the shape of the tuples that may have been meant.
     _otherwise: ClassVar[str] = ""
+    #: Whether points may be sparse whatever the parameters; where not, they may be under a diagonal metric.
+    _takes_sparse: ClassVar[bool] = False
 
     solver: Any
     tol: float
@@ -67,7 +69,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     progress: bool | int
     #: Engine that evaluates the risk; a parameter of the estimators that support one.
     backend: Any = None
-    #: Rows of ``components_``: None, a number, or "rank"; :attr:`_asked_components` says where it means something else.
+    #: Rows of ``components_``: None, a number, or "rank".
     n_components: Any = None
 
     def __getstate__(self) -> Any:
@@ -118,7 +120,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _rows(self, problem: MetricProblem) -> int | None:
         """Number of rows of ``components_``, known before the solve; None for the numerical rank of the metric."""
-        asked, most = self._asked_components, self._full_width(problem)
+        asked, most = self.n_components, self._full_width(problem)
         if isinstance(asked, str) and asked == "rank":
             return None
         if asked is None:
@@ -127,11 +129,6 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if asked > most:
             raise InputError(f"n_components must be at most {most}, the dimensions of the metric, got {asked}")
         return int(asked)
-
-    @property
-    def _asked_components(self) -> Any:
-        """Number of rows of ``components_`` asked for: ``n_components``, unless a subclass uses it otherwise."""
-        return self.n_components
 
     def _full_width(self, problem: MetricProblem) -> int:
         """Largest rank that the metric can have, whatever the data are."""
@@ -170,6 +167,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse or getattr(self, "diagonal", False) is True
         return tags
 
     def _labels(self, X: Any, y: Any) -> np.ndarray:
@@ -233,10 +231,6 @@ class MetricEstimator(CertifiedEstimator):
         InputError
             As ``fit`` does.
         """
-        return self.stated(X, y)[0]
-
-    def stated(self, X: Any, y: Any = None) -> tuple[MetricProblem, Embedding | None]:
-        """Return :meth:`problem` and the map from points to coordinates on which its metric acts, None for features."""
         other = clone(self)
         return other._stated(X, y, generator(other.random_state))
 
@@ -244,9 +238,7 @@ class MetricEstimator(CertifiedEstimator):
         """Values of the parameter :attr:`weight` to try on a problem, from the strongest regularization on."""
         raise NotImplementedError
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[MetricProblem, Embedding | None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> MetricProblem:
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
@@ -283,9 +275,9 @@ class MetricEstimator(CertifiedEstimator):
         L = self.components_
         return SimilarityOperator(dense(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
-    def _learn(self, problem: MetricProblem, rng: np.random.Generator, embedding: Embedding | None = None) -> None:
+    def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         self._solve(problem, rng)
-        self.embedding_ = embedding
+        self.embedding_ = problem.embedding
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Transform the points whose label another point has; returns images and labels."""

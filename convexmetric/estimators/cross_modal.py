@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.errors import InputError
@@ -172,20 +171,6 @@ class CrossModalMetric(CertifiedEstimator):
         """``(m, n)`` learned distances of all rows of X to all rows of Y, not squared."""
         return np.sqrt(squared_distances(self.transform_x(X), self.transform_y(Y)))
 
-    def rank(self, X: ArrayLike, Y: ArrayLike, *, k: int | None = None) -> NDArray[np.int64]:
-        """Rows of Y, nearest first, for every row of X: ``(m, n)``, or the first k of them.
-
-        Ties in distance go to the smaller row number.
-
-        Raises
-        ------
-        InputError
-            If k is no positive integer or None.
-        """
-        if k is not None:
-            check_count(k, "k", " or None for all")
-        return np.argsort(self.distances(X, Y), axis=1, kind="stable")[:, :k].astype(np.int64)
-
     def score(self, X: Any, y: Any = None) -> float:
         """Mean average precision of the x parts of objects as queries for the y parts, side by side in X.
 
@@ -196,19 +181,10 @@ class CrossModalMetric(CertifiedEstimator):
             Labels; a query's own y part is relevant too.
         """
         check_is_fitted(self)
-        images = self._both(X)
-        labels = self._object_labels(images[0], y)
-        return _mean_average_precision(*images, labels, labels)
-
-    def score_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> float:
-        """Mean average precision of rows of X as queries for rows of Y.
-
-        Raises
-        ------
-        InputError
-            If an argument is malformed, or no query has a relevant row.
-        """
-        return _mean_average_precision(self.transform_x(X), self.transform_y(Y), labels_x, labels_y)
+        images_x, images_y = self._both(X)
+        labels = self._object_labels(images_x, y)
+        shared = sharing(*as_indicators(labels, labels))
+        return retrieval_curve(squared_distances(images_x, images_y), shared).mean_average_precision
 
     @property
     def _n_features_out(self) -> int:
@@ -240,8 +216,3 @@ class CrossModalMetric(CertifiedEstimator):
         if given.shape[1] != factor.shape[1]:
             raise InputError(f"{name} has {given.shape[1]} features, but {factor.shape[1]} were learned from")
         return np.asarray(given @ factor.T)
-
-
-def _mean_average_precision(images_x: Array, images_y: Array, labels_x: Any, labels_y: Any) -> float:
-    shared = sharing(*as_indicators(labels_x, labels_y))
-    return retrieval_curve(squared_distances(images_x, images_y), shared).mean_average_precision

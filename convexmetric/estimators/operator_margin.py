@@ -8,7 +8,6 @@ import numpy as np
 
 from convexmetric.errors import InputError
 from convexmetric.estimators.pairs import PairEstimator, both_kinds
-from convexmetric.features import Embedding
 from convexmetric.papers import PairMarginProblem
 from convexmetric.problem import MetricProblem
 
@@ -48,6 +47,7 @@ class OperatorMarginMetric(PairEstimator):
     """
 
     _stronger = "lower reg"
+    _takes_sparse = True
     weight = "reg"
 
     def __init__(
@@ -101,41 +101,29 @@ class OperatorMarginMetric(PairEstimator):
             If an argument or a parameter is malformed, or one kind of pairs is missing.
         """
         rng = self._begin()
-        problem, embedding = self._stated(X, y, rng, sample_weight)
-        self._learn(problem, rng, embedding)
+        self._learn(self._stated(X, y, rng, sample_weight), rng)
         self.threshold_ = 1.0
         return self._finished()
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[PairMarginProblem, Embedding | None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> PairMarginProblem:
         options = {name: getattr(self, name) for name in ("reg", "margin", "penalty", "kernel")}
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
             weights = self._part_weights(sample_weight, len(rows), "pair")
-            problem = PairMarginProblem(points, rows, both_kinds(y, len(rows)), **options, weights=weights)
-        elif sample_weight is not None:
+            return PairMarginProblem(points, rows, both_kinds(y, len(rows)), **options, weights=weights)
+        if sample_weight is not None:
             raise InputError(
                 "sample_weight is of pairs, and those that labels make have none: leave it out, or list pairs, such as "
                 "those of balanced_pairs"
             )
-        else:
-            points = self._points(X, reset=True)
-            labels = self._labels(points, y)
-            problem = PairMarginProblem.from_labels(
-                points, labels, n_pairs=self._count(len(labels)), balanced=self.balanced, random_state=rng, **options
-            )
-        return problem, problem.embedding
+        points = self._points(X, reset=True)
+        labels = self._labels(points, y)
+        # None for all pairs.
+        count = MANY_PAIRS if self.n_pairs is None and len(labels) > ALL_PAIRS_UP_TO else self.n_pairs
+        return PairMarginProblem.from_labels(
+            points, labels, n_pairs=count, balanced=self.balanced, random_state=rng, **options
+        )
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of reg to try: 0.5 to 0.0005, around the paper's 0.005."""
         return (0.5, 0.05, 0.005, 0.0005)
-
-    def _count(self, points: int) -> int | None:
-        """Number of pairs to draw from labelled points; None for all pairs."""
-        return MANY_PAIRS if self.n_pairs is None and points > ALL_PAIRS_UP_TO else self.n_pairs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -58,6 +58,7 @@ class RandomProjectionMetric(TripletEstimator):
     """
 
     _stronger = "lower reg"
+    _takes_sparse = True
     weight = "reg"
 
     def __init__(
@@ -124,21 +125,19 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = self._begin()
-        return self._fit(self._stated(X, y, rng, sample_weight)[0], rng)
+        return self._fit(self._stated(X, y, rng, sample_weight), rng)
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[TripletProblem, None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
             weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
-            return self._weighed(TripletProblem(points, rows, **options, weights=weights)), None
+            return self._weighed(TripletProblem(points, rows, **options, weights=weights))
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         points, options = self._projected(points, rng)
         options["weights"] = weights
         problem = TripletProblem.from_labels(points, labels, n_same=self.n_same, n_other=self.n_other, **options)
-        return self._weighed(problem), None
+        return self._weighed(problem)
 
     def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
@@ -170,10 +169,9 @@ class RandomProjectionMetric(TripletEstimator):
             return (10.0, 1.0, 0.1, 0.01, 0.001)
         return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
 
-    @property
-    def _asked_components(self) -> Any:
-        """None, for all rows: ``n_components`` is the number of projected features, the largest rank of the metric."""
-        return None
+    def _rows(self, problem: MetricProblem) -> int:
+        """All rows: ``n_components`` is the number of projected features, the largest rank of the metric."""
+        return self._full_width(problem)
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Make the projection, sparse points dense where needed, and the options of the problem."""
@@ -202,12 +200,7 @@ class RandomProjectionMetric(TripletEstimator):
         largest = problem.reg_max
         return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
 
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator, sample_weight: Any = None) -> Self:
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
         self.reg_ = problem.reg
         self._learn(problem, rng)
         return self._finished()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -27,7 +27,7 @@ from convexmetric.notebooks import printable
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Minorant, Ranking, Risk, RiskStatement, tangent_dual
+from convexmetric.risks import Minorant, Ranking, Risk, tangent_dual
 
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
@@ -571,9 +571,7 @@ class MetricProblem:
             If there are too many comparisons to list them.
         """
         M, in_cone = self.cone.variable(self.letter)
-        return self._assembled(M, in_cone, self.risk.statement(M))
-
-    def _assembled(self, M: cp.Variable, in_cone: list[cp.Constraint], risk: RiskStatement) -> Statement:
+        risk = self.risk.statement(M)
         objective = self.regularizer.expression(M, self.cone) + risk.expression
         if self.G is not None:
             objective = objective + cp.sum(cp.multiply(self.G, M))

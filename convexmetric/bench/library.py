@@ -602,7 +602,7 @@ METHODS: dict[str, Method] = {
     "cross-modal": Method(
         _cross_modal,
         {"alpha": float, "beta": float, "n_clusters": int, "n_neighbors": int, "random_state": int},
-        {"n_far_clusters": int},
+        {},
         modalities=MODALITIES,
     ),
     "large-margin": Method(

@@ -41,8 +41,6 @@ class CrossModalMetric(CertifiedEstimator):
         Number of clusters of relevant objects, whose centroids are ranked; ``"mean-shift"`` finds it, None ranks all.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes into so many clusters once more.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all features of both, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
@@ -69,7 +67,6 @@ class CrossModalMetric(CertifiedEstimator):
         beta: float = 0.001,
         n_clusters: int | str | None = 5,
         n_neighbors: int = 50,
-        n_far_clusters: int | None = None,
         solver: Any = "exact",
         tol: float = 1e-4,
         max_iter: int | None = None,
@@ -83,7 +80,6 @@ class CrossModalMetric(CertifiedEstimator):
         self.beta = beta
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
-        self.n_far_clusters = n_far_clusters
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -146,7 +142,6 @@ class CrossModalMetric(CertifiedEstimator):
                 n_clusters=self.n_clusters,
                 n_neighbors=self.n_neighbors,
                 random_state=rng,
-                n_far_clusters=self.n_far_clusters,
             ),
             rng,
         )

@@ -60,7 +60,6 @@ def representatives(
     labels_y: sp.csr_array,
     n_clusters: int | str,
     *,
-    n_far_clusters: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Representatives:
     """Cluster relevant items and irrelevant classes; centroids are ranked (equations 9 to 12 of paper 5).
@@ -74,8 +73,6 @@ def representatives(
     n_clusters : int or "mean-shift"
         Clusters of relevant items; where there are no more items than that, each stands for itself. Or as many as mean
         shift finds, with the mean distance to the neighbour at 30% of the items for its bandwidth.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes by k-means once more, into so many clusters.
     random_state : int, numpy.random.Generator or None
         Seed or generator for k-means.
 
@@ -98,11 +95,7 @@ def representatives(
             np.setdiff1d(members[label], wanted, assume_unique=True) if shared[label] else members[label]
             for label in others
         ]
-        centroids = [found.centroid(rows) for rows in classes if rows.size]
-        if n_far_clusters is not None and len(centroids) > n_far_clusters:
-            places = _k_means(np.array([found.vectors[c] for c in centroids]), n_far_clusters, rng)
-            centroids = [found.add(vector) for vector in places]
-        negatives.append(np.array(centroids, dtype=np.int64))
+        negatives.append(np.array([found.centroid(rows) for rows in classes if rows.size], dtype=np.int64))
     return _gathered(np.array(found.vectors), positives, negatives, of)
 
 

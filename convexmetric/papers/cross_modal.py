@@ -131,8 +131,6 @@ class CrossModalProblem(MetricProblem):
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
         Seed or generator for k-means.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes into so many clusters once more.
 
     Raises
     ------
@@ -173,7 +171,6 @@ class CrossModalProblem(MetricProblem):
         n_clusters: int | str | None = 5,
         n_neighbors: int = 50,
         random_state: int | np.random.Generator | None = None,
-        n_far_clusters: int | None = None,
     ) -> None:
         self.X, self.Y = as_points(X, "X"), as_points(Y, "Y")
         self.labels_x, self.labels_y = as_indicators(labels_x, labels_y)
@@ -185,22 +182,11 @@ class CrossModalProblem(MetricProblem):
                 )
         if not (n_clusters is None or n_clusters == MEAN_SHIFT):
             check_count(n_clusters, "n_clusters", f' or None, or "{MEAN_SHIFT}"')
-        if n_far_clusters is not None:
-            check_count(n_far_clusters, "n_far_clusters", " or None")
         check_count(n_neighbors, "n_neighbors")
-        if n_clusters is None and n_far_clusters is not None:
-            raise InputError("n_far_clusters is for representatives: give n_clusters as well, or leave it out")
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
-            chosen = representatives(
-                self.Y,
-                self.labels_x,
-                self.labels_y,
-                n_clusters,
-                n_far_clusters=n_far_clusters,
-                random_state=random_state,
-            )
+            chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, random_state=random_state)
         #: Representatives of the rows of Y, and the queries that rank them.
         self.representatives: Representatives = chosen
         dx, dy = self.X.shape[1], self.Y.shape[1]
@@ -227,7 +213,7 @@ class CrossModalProblem(MetricProblem):
         relevance : (m, n) 0/1 matrix
         alpha, beta : float
         **options
-            ``n_clusters``, ``n_neighbors``, ``random_state``, ``n_far_clusters`` as for the class.
+            ``n_clusters``, ``n_neighbors``, ``random_state`` as for the class.
 
         Raises
         ------
@@ -242,7 +228,7 @@ class CrossModalProblem(MetricProblem):
 
     def _weigh(self, alpha: float, beta: float) -> None:
         self.alpha = checked_weight(alpha, "alpha")
-        self.beta = 0.0 if not isinstance(beta, (str, bool)) and beta == 0 else checked_weight(beta, "beta")
+        self.beta = checked_weight(beta, "beta", zero=True)
         super().__init__(self._risk, Trace(0.5 * self.alpha), self.beta * self.B if self.beta else None)
 
     def with_weights(self, alpha: float, beta: float) -> CrossModalProblem:

@@ -37,7 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight, is_real
+from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
@@ -133,7 +133,7 @@ class LargeMarginProblem(MetricProblem):
         own = np.ones(n) if self.point_weights is None else self.point_weights
         anchors = np.flatnonzero(own)
         #: rho, and k and mu.
-        self.ridge = 0.0 if is_real(ridge) and ridge == 0.0 else checked_weight(ridge, "ridge")
+        self.ridge = checked_weight(ridge, "ridge", zero=True)
         self.n_neighbors, self.push = int(n_neighbors), float(push)
         i = np.repeat(np.arange(n), relevance.n_relevant)
         #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.errors import InfeasibleError, InputError
-from convexmetric.estimators.pairs import best_threshold
+from convexmetric.estimators.operator_margin import best_threshold
 from convexmetric.estimators.triplets import triplet_accuracy
 from convexmetric.estimators.tuples import points_and_rows
 

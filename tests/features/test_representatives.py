@@ -58,14 +58,6 @@ def test_classes_lose_what_is_relevant():
     np.testing.assert_allclose(in_order(found.items[far]), in_order(Y[[0, 4]]))
 
 
-def test_centroids_of_irrelevant_classes_may_be_clustered_again():
-    labels_y = one_hot(np.arange(8), 8)
-    Y = items(np.random.default_rng(2), labels_y)
-    found = representatives(Y, one_hot([0, 5], 8), labels_y, 2, n_far_clusters=3, random_state=0)
-    assert found.relevance.n_irrelevant.tolist() == [3, 3]
-    assert np.isfinite(found.items).all()
-
-
 def test_without_representatives_everything_stands_for_itself():
     labels_y = one_hot([0, 1, 0, 2], 3)
     Y = items(np.random.default_rng(3), labels_y)

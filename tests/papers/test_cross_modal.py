@@ -82,7 +82,7 @@ def maps(problem, c=2, seed=1):
     return 0.4 * rng.standard_normal((problem.X.shape[1], c)), 0.4 * rng.standard_normal((problem.Y.shape[1], c))
 
 
-@pytest.mark.parametrize("options", [{}, {"n_clusters": None}, {"n_far_clusters": 1}, {"beta": 0.0}])
+@pytest.mark.parametrize("options", [{}, {"n_clusters": None}, {"beta": 0.0}])
 def test_the_lifted_objective_is_the_papers(options):
     problem = make(**options)
     U, V = maps(problem)
@@ -268,7 +268,6 @@ def test_it_says_what_it_is():
         ({"beta": "1"}, "beta must be a positive number, got the text"),
         ({"n_clusters": 0}, "n_clusters must be a positive integer or None"),
         ({"n_neighbors": 2.5}, "n_neighbors must be a positive integer"),
-        ({"n_clusters": None, "n_far_clusters": 2}, "give n_clusters as well"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )

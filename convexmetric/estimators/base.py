@@ -134,6 +134,10 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """Largest rank that the metric can have, whatever the data are."""
         return problem.cone.d
 
+    def _options(self, *names: str) -> dict[str, Any]:
+        """Parameters of the estimator that are options of its problem, by the same names."""
+        return {name: getattr(self, name) for name in names}
+
     def _part_weights(self, sample_weight: Any, count: int, part: str) -> Array | None:
         """Check ``sample_weight``, one weight for each part of the risk; None where no weights are given."""
         return checked_part_weights(sample_weight, count, "sample_weight", part)

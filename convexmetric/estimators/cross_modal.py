@@ -131,20 +131,8 @@ class CrossModalMetric(CertifiedEstimator):
 
     def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
         rng = self._begin()
-        self._solve(
-            CrossModalProblem(
-                x,
-                y,
-                labels_x,
-                labels_y,
-                self.alpha,
-                self.beta,
-                n_clusters=self.n_clusters,
-                n_neighbors=self.n_neighbors,
-                random_state=rng,
-            ),
-            rng,
-        )
+        options = self._options("alpha", "beta", "n_clusters", "n_neighbors")
+        self._solve(CrossModalProblem(x, y, labels_x, labels_y, **options, random_state=rng), rng)
         self.components_x_ = self.components_[:, : x.shape[1]]
         self.components_y_ = self.components_[:, x.shape[1] :]
         return self._finished()

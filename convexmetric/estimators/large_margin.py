@@ -142,15 +142,8 @@ class LargeMargin(NeighborEstimator):
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> LargeMarginProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
-        return LargeMarginProblem(
-            points,
-            labels,
-            n_neighbors=self.n_neighbors,
-            push=self.push,
-            diagonal=self.diagonal,
-            weights=weights,
-            ridge=self.ridge,
-        )
+        options = self._options("n_neighbors", "push", "diagonal", "ridge")
+        return LargeMarginProblem(points, labels, **options, weights=weights)
 
     def _full_width(self, problem: MetricProblem) -> int:
         """Number of features, those included that never vary and are left out of the problem."""

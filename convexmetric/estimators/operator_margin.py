@@ -120,7 +120,7 @@ class OperatorMarginMetric(MetricEstimator):
         return self._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> PairMarginProblem:
-        options = {name: getattr(self, name) for name in ("reg", "margin", "penalty", "kernel")}
+        options = self._options("reg", "margin", "penalty", "kernel")
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
             weights = self._part_weights(sample_weight, len(rows), "pair")

@@ -188,8 +188,7 @@ class RandomProjectionMetric(TripletEstimator):
             self.projection_ = make_projection(self.projection, points, r, random_state=rng)
         elif not self.diagonal:
             points = dense(points)
-        names = ("margin", "intra", "inter", "diagonal", "penalty", "prior")
-        options = {name: getattr(self, name) for name in names}
+        options = self._options("margin", "intra", "inter", "diagonal", "penalty", "prior")
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
     def _weighed(self, problem: TripletProblem) -> TripletProblem:

@@ -16,6 +16,9 @@ from convexmetric.measures import measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
 
+#: Parameters of the estimator that are options of the problem.
+OPTIONS = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
+
 
 class MLR(MetricEstimator):
     """Metric learning to rank: a metric that ranks points of the query's label first.
@@ -138,7 +141,7 @@ class MLR(MetricEstimator):
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> RankingProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
-        return RankingProblem.from_labels(points, labels, **self._options(), query_weights=weights)
+        return RankingProblem.from_labels(points, labels, **self._options(*OPTIONS), query_weights=weights)
 
     def fit_rankings(
         self,
@@ -174,7 +177,7 @@ class MLR(MetricEstimator):
         asked = None if queries is None else self._points(queries)
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
         problem = RankingProblem(
-            points, relevant, irrelevant=irrelevant, queries=asked, **self._options(), query_weights=weights
+            points, relevant, irrelevant=irrelevant, queries=asked, **self._options(*OPTIONS), query_weights=weights
         )
         self._learn(problem, rng)
         return self._finished()
@@ -220,7 +223,7 @@ class MLR(MetricEstimator):
             unjudged=unjudged,
             relevant_from=relevant_from,
             mined=mined,
-            **self._options() | settings,
+            **self._options(*OPTIONS) | settings,
         )
         self._learn(problem, rng)
         return self._finished()
@@ -244,7 +247,3 @@ class MLR(MetricEstimator):
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of C to try, 1 to 1,000: the loss is a mean over queries, so that they suit tables of any length."""
         return (1.0, 10.0, 100.0, 1e3)
-
-    def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
-        return {name: getattr(self, name) for name in names}

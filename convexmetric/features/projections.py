@@ -21,7 +21,6 @@ from convexmetric.arguments import as_generator, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
-from convexmetric.features.embeddings import storable
 
 #: Names of the kinds of projection.
 KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
@@ -29,7 +28,6 @@ KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
 DENSE_SVD = 2_000
 
 
-@storable
 @dataclass(frozen=True)
 class Projection:
     """Linear map ``v = L x`` to fewer features.

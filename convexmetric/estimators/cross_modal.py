@@ -37,8 +37,8 @@ class CrossModalMetric(CertifiedEstimator):
         Weight of the squared norms.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int, "mean-shift" or None
-        Number of clusters of relevant objects, whose centroids are ranked; ``"mean-shift"`` finds it, None ranks all.
+    n_clusters : int or None
+        Number of clusters of relevant objects, whose centroids are ranked; None ranks all objects.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     n_components : int, "rank" or None
@@ -65,7 +65,7 @@ class CrossModalMetric(CertifiedEstimator):
         *,
         alpha: float = 1.0,
         beta: float = 0.001,
-        n_clusters: int | str | None = 5,
+        n_clusters: int | None = 5,
         n_neighbors: int = 50,
         solver: Any = "exact",
         tol: float = 1e-4,

@@ -54,7 +54,7 @@ from convexmetric.comparisons.label_graphs import as_indicators, cross_product, 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
-from convexmetric.features import MEAN_SHIFT, Representatives, all_items, representatives
+from convexmetric.features import Representatives, all_items, representatives
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
@@ -123,10 +123,9 @@ class CrossModalProblem(MetricProblem):
         Weight of the squared norms, positive.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int, ``"mean-shift"`` or None
-        Clusters of relevant objects that stand for them, by k-means, or as many as mean shift finds (the paper leaves
-        the algorithm open); the irrelevant ones are represented by the centroids of their classes. None: all objects,
-        without representatives, for small data.
+    n_clusters : int or None
+        Clusters of relevant objects that stand for them, by k-means; the irrelevant ones are represented by the
+        centroids of their classes. None: all objects, without representatives, for small data.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
@@ -168,7 +167,7 @@ class CrossModalProblem(MetricProblem):
         alpha: float,
         beta: float,
         *,
-        n_clusters: int | str | None = 5,
+        n_clusters: int | None = 5,
         n_neighbors: int = 50,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
@@ -180,8 +179,8 @@ class CrossModalProblem(MetricProblem):
                     f"labels_{name.lower()} must be one an object: {name} has {len(points)} rows, "
                     f"but there are {labels.shape[0]}"
                 )
-        if not (n_clusters is None or n_clusters == MEAN_SHIFT):
-            check_count(n_clusters, "n_clusters", f' or None, or "{MEAN_SHIFT}"')
+        if n_clusters is not None:
+            check_count(n_clusters, "n_clusters", " or None")
         check_count(n_neighbors, "n_neighbors")
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)

@@ -12,6 +12,7 @@ from convexmetric.comparisons.label_graphs import neighbour_graph, sharing
 from convexmetric.errors import InputError
 
 ALPHA, BETA = 0.7, 0.05
+NEIGHBORS = 3
 
 
 def modalities(seed=0, m=16, n=13, dx=3, dy=2, classes=3):
@@ -23,7 +24,7 @@ def modalities(seed=0, m=16, n=13, dx=3, dy=2, classes=3):
 
 
 def make(seed=0, **options):
-    options = {"alpha": ALPHA, "beta": BETA, "n_clusters": 2, "n_neighbors": 3, "random_state": 0} | options
+    options = {"alpha": ALPHA, "beta": BETA, "n_clusters": 2, "n_neighbors": NEIGHBORS, "random_state": 0} | options
     return cm.CrossModalProblem(*modalities(seed), **options)
 
 
@@ -43,7 +44,7 @@ def laplacian(w):
 
 def matrices(problem):
     """L'_x, L'_y and D_x^-1/2 W_xy D_y^-1/2 of equation 20."""
-    k = problem._options["n_neighbors"]
+    k = NEIGHBORS
     Lx = laplacian(neighbour_graph(problem.X, problem.labels_x, k).toarray()) + np.eye(len(problem.X))
     Ly = laplacian(neighbour_graph(problem.Y, problem.labels_y, k).toarray()) + np.eye(len(problem.Y))
     w = sharing(problem.labels_x, problem.labels_y)

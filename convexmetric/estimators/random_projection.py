@@ -41,9 +41,6 @@ class RandomProjectionMetric(TripletEstimator):
         Learn weights of the (projected) features.
     penalty : str
         ``"squared-frobenius"``, or ``"trace"``.
-    prior : "identity" or array, optional
-        A metric of the (projected) features known before, to which the squared norm is the distance; ``reg`` must then
-        be a number.
     solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
@@ -82,7 +79,6 @@ class RandomProjectionMetric(TripletEstimator):
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
-        prior: Any = None,
     ) -> None:
         self.projection = projection
         self.n_components = n_components
@@ -102,7 +98,6 @@ class RandomProjectionMetric(TripletEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
-        self.prior = prior
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
@@ -180,15 +175,13 @@ class RandomProjectionMetric(TripletEstimator):
         check_count(count, "n_components")
         if isinstance(self.reg, str) and self.reg == "auto" and self.penalty == "trace":
             raise InputError("reg='auto' is made for the squared norm; with penalty='trace' give a number")
-        if isinstance(self.reg, str) and self.reg == "auto" and self.prior is not None:
-            raise InputError("reg='auto' is made for no prior: give reg a number, or leave prior out")
         self.projection_ = None
         if self.projection is not None and count < d:
             r = min(count, n - 1) if self.projection == "pca" else count
             self.projection_ = make_projection(self.projection, points, r, random_state=rng)
         elif not self.diagonal:
             points = dense(points)
-        options = self._options("margin", "intra", "inter", "diagonal", "penalty", "prior")
+        options = self._options("margin", "intra", "inter", "diagonal", "penalty")
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
     def _weighed(self, problem: TripletProblem) -> TripletProblem:

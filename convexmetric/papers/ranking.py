@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_part_weights, checked_weight, not_one_of
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
@@ -170,8 +170,7 @@ class RankingProblem(SpannedProblem):
             )
         if not isinstance(penalty, str) or penalty not in REGULARIZERS:
             raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
-        if not isinstance(diagonal, bool):
-            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        check_flag(diagonal, "diagonal")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
         weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")

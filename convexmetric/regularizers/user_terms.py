@@ -47,10 +47,6 @@ TOLERANCE = 1e-7
 STEP = 1e-4
 
 
-def _as_it_is(M: cp.Expression) -> cp.Expression:
-    return M
-
-
 class SubjectTo(Regularizer):
     """``Omega(M) + h(M)`` on a set of metrics, infinite outside it.
 
@@ -81,7 +77,7 @@ class SubjectTo(Regularizer):
         *,
         constraints: Constraints | None = None,
         extra_objective: ExtraObjective | None = None,
-        on_features: Callable[[cp.Expression], cp.Expression] = _as_it_is,
+        on_features: Callable[[cp.Expression], cp.Expression] = lambda M: M,
     ) -> None:
         for name, function in (("constraints", constraints), ("extra_objective", extra_objective)):
             if function is not None and not callable(function):

@@ -196,8 +196,6 @@ def test_estimators_take_it():
     assert cm.MLR(C=1e-9, penalty="squared-frobenius", prior="identity").fit(X, Y).get_mahalanobis_matrix() == (
         pytest.approx(np.eye(5))
     )
-    made = cm.RandomProjectionMetric(projection=None, reg=1e9, prior="identity")
-    assert made.fit(X, Y).get_mahalanobis_matrix() == pytest.approx(np.eye(5))
 
 
 OTHER_NORMS = {
@@ -240,7 +238,6 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
         (lambda: ranking(prior=-np.eye(5)), "prior is no metric: it has a negative eigenvalue, -1"),
         (lambda: ranking(prior=-np.ones(5), diagonal=True), "prior is no metric: it has a negative weight, -1"),
         (lambda: cm.TripletProblem.from_labels(X, Y, prior="identity").reg_max, "reg_max is for problems without"),
-        (lambda: cm.RandomProjectionMetric(prior="identity").fit(X, Y), "give reg a number"),
     ],
 )
 def test_what_it_refuses(make, message):

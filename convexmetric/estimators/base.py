@@ -19,7 +19,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
+from convexmetric.estimators.tuples import NAMES, dimensions, look_up, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.imports import room
@@ -326,7 +326,8 @@ class MetricEstimator(CertifiedEstimator):
         return points, rows
 
     def _are_tuples(self, X: Any) -> bool:
-        return are_tuples(X, self.preprocessor)
+        """Whether X holds tuples of points: a 3-D array, or a 2-D one with a preprocessor."""
+        return dimensions(X) == 3 or (dimensions(X) == 2 and self.preprocessor is not None)
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -47,6 +47,10 @@ TOLERANCE = 1e-7
 STEP = 1e-4
 
 
+def _as_it_is(M: cp.Expression) -> cp.Expression:
+    return M
+
+
 class SubjectTo(Regularizer):
     """``Omega(M) + h(M)`` on a set of metrics, infinite outside it.
 
@@ -77,7 +81,7 @@ class SubjectTo(Regularizer):
         *,
         constraints: Constraints | None = None,
         extra_objective: ExtraObjective | None = None,
-        on_features: Callable[[cp.Expression], cp.Expression] = lambda M: M,
+        on_features: Callable[[cp.Expression], cp.Expression] = _as_it_is,
     ) -> None:
         for name, function in (("constraints", constraints), ("extra_objective", extra_objective)):
             if function is not None and not callable(function):

@@ -105,6 +105,8 @@ class MetricProblem:
     C: float | None = None
     #: Weights that are set where the problem is made, and that no method changes.
     fixed_weights: ClassVar[tuple[str, ...]] = ()
+    #: Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features.
+    embedding: Any = None
     #: Cache of :meth:`_inner_floor`: a risk, the plane found for it, and how many were tried.
     _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
@@ -277,11 +279,6 @@ class MetricProblem:
         Where there is one, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` use the
         metric on the features; :meth:`value`, certificates and dual points use the variable.
         """
-        return None
-
-    @property
-    def embedding(self) -> Any:
-        """Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features."""
         return None
 
     def from_features(self, M: ArrayLike) -> Array:

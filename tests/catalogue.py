@@ -161,13 +161,15 @@ def _triplets(form: str, diagonal: bool) -> Callable[[np.random.Generator], Metr
     return make
 
 
-def _pairs(listed: bool, norm: str, kernel: str | None, margin: Any) -> Callable[[np.random.Generator], MetricProblem]:
-    """Paper 4: a list with repeated pairs, or all pairs of labels."""
+def _pairs(
+    listed: bool, norm: str, kernel: str | None, margin: Any, prior: Any = None
+) -> Callable[[np.random.Generator], MetricProblem]:
+    """Paper 4: a list with repeated pairs, or all pairs of labels; perhaps near a prior."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         n, y = 9, np.arange(9) % 3
         X = rng.standard_normal((n, 3)) + 0.7 * y[:, None]
-        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "penalty": norm, "kernel": kernel}
+        options: dict[str, Any] = {"reg": 0.4, "margin": margin, "penalty": norm, "kernel": kernel, "prior": prior}
         if not listed:
             return cm.PairMarginProblem.from_labels(X, y, **options)
         pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(14)])
@@ -452,6 +454,9 @@ for _kernel in (None, "unit-rbf"):
 enter(
     "method, pairs",
     {
+        "pairs, listed, near the identity": _pairs(True, "frobenius", None, (0.5, 1.5), "identity"),
+        "pairs, all, near a metric": _pairs(False, "frobenius", None, 1.0, np.diag([2.0, 1.0, 0.5])),
+        "pairs, all, near the identity of a kernel": _pairs(False, "frobenius", "unit-rbf", 1.0, "identity"),
         **{f"weighted, {norm}": _weighted(norm) for norm in ("frobenius", "trace")},
     },
 )
@@ -469,6 +474,9 @@ enter(
     {
         "large margin": _large_margin(False),
         "large margin, diagonal": _large_margin(True),
+        "large margin, near the identity": _large_margin(False, prior="identity", reg=0.3),
+        "large margin, near a metric": _large_margin(False, prior=SINGULAR, ridge=0.1),
+        "large margin, diagonal, near weights": _large_margin(True, prior=SINGULAR.diagonal(), weights=np.arange(15)),
     },
 )
 enter(
@@ -580,10 +588,11 @@ REPRESENTATIVES = (
     "cross-modal, representatives",
     "pairs, listed, frobenius, features, margin (0.5, 1.5)",
     "pairs, all, trace, unit-rbf, margin 1.0",
+    "pairs, all, near a metric",
     "similarity, squared, frobenius",
     "similarity, absolute, trace",
     "large margin",
-    "large margin, diagonal",
+    "large margin, diagonal, near weights",
     "weighted, queries",
     "map, weighted queries",
     "weighted, triplets",

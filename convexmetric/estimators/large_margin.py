@@ -53,6 +53,12 @@ class LargeMargin(NeighborEstimator):
     ridge : float
         Pull every target neighbour by ``ridge`` times the mean squared distance of two points as well: where there are
         few points a feature, metrics are learned by heart without it; 0 is the paper's objective.
+    prior : "identity" or array, optional
+        A metric known before, near which the learned one stays, by the Frobenius norm on the features. The margin is 1:
+        features of variance 1 suit ``"identity"``, and ten over the median squared distance of two points, times I,
+        suits any.
+    reg : float, optional
+        Weight of the prior, 1 by default: much less leaves the metric to the data, much more returns the prior.
     diagonal : bool
         Learn weights of features.
     solver : str or Solver
@@ -101,6 +107,8 @@ class LargeMargin(NeighborEstimator):
         backend: Any = None,
         n_components: int | str | None = None,
         ridge: float = 0.0,
+        prior: Any = None,
+        reg: float | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.push = push
@@ -115,6 +123,8 @@ class LargeMargin(NeighborEstimator):
         self.backend = backend
         self.n_components = n_components
         self.ridge = ridge
+        self.prior = prior
+        self.reg = reg
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels.
@@ -142,7 +152,7 @@ class LargeMargin(NeighborEstimator):
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> LargeMarginProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
-        options = self._options("n_neighbors", "push", "diagonal", "ridge")
+        options = self._options("n_neighbors", "push", "diagonal", "ridge", "prior", "reg")
         return LargeMarginProblem(points, labels, **options, weights=weights)
 
     def _full_width(self, problem: MetricProblem) -> int:

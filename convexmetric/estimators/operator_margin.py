@@ -44,6 +44,8 @@ class OperatorMarginMetric(MetricEstimator):
     kernel : str or callable, optional
         ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
         coordinates in the span of the points' differences, which ``embedding_`` gives.
+    prior : "identity" or array, optional
+        A metric known before: half the squared distance to it takes the place of the norm.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
@@ -81,6 +83,7 @@ class OperatorMarginMetric(MetricEstimator):
         random_state: Any = 0,
         preprocessor: Any = None,
         n_components: int | str | None = None,
+        prior: Any = None,
     ) -> None:
         self.n_pairs = n_pairs
         self.balanced = balanced
@@ -96,6 +99,7 @@ class OperatorMarginMetric(MetricEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.n_components = n_components
+        self.prior = prior
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from pairs, or from points and labels.
@@ -120,7 +124,7 @@ class OperatorMarginMetric(MetricEstimator):
         return self._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> PairMarginProblem:
-        options = self._options("reg", "margin", "penalty", "kernel")
+        options = self._options("reg", "margin", "penalty", "kernel", "prior")
         if self._are_tuples(X):
             points, rows = self._tuples(X, 2, reset=True)
             weights = self._part_weights(sample_weight, len(rows), "pair")

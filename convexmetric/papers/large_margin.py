@@ -24,12 +24,25 @@ differ are left out of K; so is a feature of one value, for diagonal metrics.
 
 Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
 that differ there are pushed away for free, and a certificate would have to bound the objective at infinity. Such data
-are refused unless rho > 0. They have fewer points than features as a rule, for which the paper takes principal
-components. :class:`~convexmetric.NeighborMetric` stays near a metric known before instead.
+are refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper
+takes principal components.
+
+With a prior :math:`M_0`, which the paper does not have, the objective has
+
+.. math:: \frac{\lambda}{2} \, N \, \|M - M_0\|_F^2
+
+more, where N is the number of pairs of target neighbours, or the sum of their weights: so one :math:`\lambda` serves
+any number of points. The norm is on the features, and M itself is the variable. In the coordinates of K it would hold
+the metric least where target neighbours agree, just where the data leave it open; on the features it holds it there,
+and no data are refused.
+
+The margin is 1, so that the scale of M_0 says what share of a usual distance it is: a tenth for ten over the median
+squared distance of two points, times I. The norm counts features alike: scale them first.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,7 +61,7 @@ from convexmetric.errors import InputError
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import Trace
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import PairwiseRisk
 
 if TYPE_CHECKING:
@@ -61,7 +74,7 @@ LEAST_SHARE = 1e-10
 class LargeMarginProblem(MetricProblem):
     """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
 
-    The variable is M' of the module's formula. Solutions, files, audits, constraints of the user's own
+    Without a prior the variable is M' of the module's formula. Solutions, files, audits, constraints of the user's own
     and :meth:`objective` speak of the metric on the features of X; :meth:`value` and certificates of the variable, to
     which :meth:`from_features` takes it.
 
@@ -82,12 +95,16 @@ class LargeMarginProblem(MetricProblem):
         neighbour and an impostor of others as before.
     ridge : float
         rho: every target neighbour is pulled by ``ridge`` times the mean squared distance of two points as well.
+    prior : "identity" or array, optional
+        M_0, a ``(d, d)`` metric or the weights of a diagonal one, near which the metric stays.
+    reg : float, optional
+        lambda of ``lambda N / 2 ||M - M_0||_F^2``, N pairs of target neighbours; 1 by default. Only with a prior.
 
     Raises
     ------
     InputError
-        If an argument is malformed, or there is no ridge and target neighbours agree in a direction in which other
-        points differ.
+        If an argument is malformed, or there is neither prior nor ridge and target neighbours agree in a direction in
+        which other points differ.
 
     Examples
     --------
@@ -116,6 +133,8 @@ class LargeMarginProblem(MetricProblem):
         diagonal: bool = False,
         weights: ArrayLike | None = None,
         ridge: float = 0.0,
+        prior: ArrayLike | str | None = None,
+        reg: float | None = None,
     ) -> None:
         if sp.issparse(X) and diagonal is not True:
             raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
@@ -138,26 +157,64 @@ class LargeMarginProblem(MetricProblem):
         i = np.repeat(np.arange(n), relevance.n_relevant)
         #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.
         self.targets = np.column_stack([i, relevance.relevant])[own[i] > 0.0]
-        scaled, shares = _scales if diagonal else _axes, (1.0 - self.push) * own[self.targets[:, 0]]
-        #: ``K^+``, (r, d), and K, (d, r); sparse for diagonal metrics.
+        if prior is None and reg is not None:
+            raise InputError("reg is the weight of a prior: pass prior='identity' or a metric too, or leave reg out")
+        #: M_0 and lambda; None without a prior.
+        self.prior = prior
+        self.reg = None if prior is None else 1.0 if reg is None else checked_weight(reg, "reg")
+        #: ``K^+``, (r, d), and K, (d, r); sparse for diagonal metrics; the identity with a prior.
         self.whitening: Any
         self.unwhitening: Any
-        self.whitening, self.unwhitening = scaled(points, ListedPairs(self.targets, n), shares, self.ridge)
+        if prior is None:
+            scaled, shares = _scales if diagonal else _axes, (1.0 - self.push) * own[self.targets[:, 0]]
+            self.whitening, self.unwhitening = scaled(points, ListedPairs(self.targets, n), shares, self.ridge)
+        else:
+            d = points.shape[1]
+            self.whitening = self.unwhitening = sp.eye_array(d, format="csr") if diagonal else np.eye(d)
         Z = (points if sp.issparse(points) else points - points.mean(axis=0)) @ self.whitening.T
         cone: Cone = NonnegativeDiagonal(Z.shape[1]) if diagonal else PSDCone(Z.shape[1])
+        G = None if prior is None else (1.0 - self.push) * self._pull(cone)
         rankings = Rankings(Z, Z, relevance, cone)
         if len(anchors) < n:
             rankings = rankings.subset(anchors)
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
-        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), Trace(1.0))
+        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), self._regularizer(cone), G)
+        self.prior = self.regularizer.prior
+
+    @property
+    def weight_of_targets(self) -> float:
+        """N, the number of pairs of target neighbours, or the sum of their weights."""
+        return float(len(self.targets) if self.point_weights is None else self.point_weights[self.targets[:, 0]].sum())
+
+    def _regularizer(self, cone: Cone) -> Regularizer:
+        if self.prior is None or self.reg is None:
+            return Trace(1.0)
+        return towards(SquaredFrobenius(self.reg * self.weight_of_targets), self.prior, cone)
+
+    def with_reg(self, reg: float) -> MetricProblem:
+        """Copy the problem with another weight of its prior, sharing all data.
+
+        Raises
+        ------
+        InputError
+            If reg is malformed, or the problem has no prior.
+        """
+        if self.reg is None:
+            return super().with_reg(reg)
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        MetricProblem.__init__(
+            other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)), self.G
+        )
+        return other
 
     def _pull(self, cone: Cone) -> Array:
         """Evaluate G, the linear term of the objective, on the features: ``(d, d)``, or ``(d,)`` where diagonal."""
         n = self.X.shape[0]
         own = None if self.point_weights is None else self.point_weights[self.targets[:, 0]]
         every = LabelledPairs(np.zeros(n, dtype=np.int64), same=True).total(self.X, cone)
-        share = self.ridge * (len(self.targets) if own is None else float(own.sum())) / n**2
+        share = self.ridge * self.weight_of_targets / n**2
         return ListedPairs(self.targets, n).total(self.X, cone, own) + share * every
 
     @property
@@ -172,12 +229,14 @@ class LargeMarginProblem(MetricProblem):
 
     @property
     def in_other_coordinates(self) -> bool:
-        """True: the variable is ``M' = K^T M K`` instead of M."""
-        return True
+        """Whether the variable is ``M' = K^T M K`` instead of M; true unless there is a prior."""
+        return self.reg is None
 
     @property
     def coordinates(self) -> str:
-        """Coordinates of the module's formula, in which the pull term is a trace."""
+        """Coordinates of the module's formula, in which the pull term is a trace; the features with a prior."""
+        if not self.in_other_coordinates:
+            return ""
         return "M' = K^T M K on the points K^+ x, where K = problem.unwhitening and K^+ = problem.whitening"
 
     def from_features(self, M: ArrayLike) -> Array:
@@ -236,7 +295,11 @@ class LargeMarginProblem(MetricProblem):
             constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
             anchors.append(i)
         slacks = cp.sum(xi) if self.point_weights is None else cp.Constant(own[anchors], name="w") @ xi
-        return self._program((1 - mu) * inner(G, M) + mu * slacks, constraints + in_cone, M)
+        objective = (1 - mu) * inner(G, M) + mu * slacks
+        if self.prior is not None:
+            lam, away = given("lambda", self.reg, nonneg=True), M - cp.Constant(self.prior, name="M0")
+            objective += lam * self.weight_of_targets / 2 * cp.sum_squares(away)
+        return self._program(objective, constraints + in_cone, M)
 
     def as_stated(self, M: Array) -> Array:
         """``K^-T M' K^-1``, or the weights of the features."""
@@ -247,16 +310,20 @@ class LargeMarginProblem(MetricProblem):
         n, (r, d) = self.rankings.X.shape[0], self.whitening.shape
         left_out = f"; {d - r} that never vary left out" if r < d else ""
         w = "" if self.point_weights is None else "w_i "
+        drawn = prior = ""
+        if self.reg is not None:
+            drawn = f"\n{'':14}+ {self.regularizer.text('M')}"
+            prior = f"\n  lambda    {self.reg:g}, times {self.weight_of_targets:g} pairs{self._prior_line('M')}"
         return (
             f"Large margin nearest neighbours (Weinberger & Saul 2009)\n"
             f"\n"
             f"  minimise    {1.0 - self.push:g} sum {w}d_M(i, j) "
-            f"+ {self.push:g} sum {w}max(0, 1 + d_M(i, j) - d_M(i, l))\n"
+            f"+ {self.push:g} sum {w}max(0, 1 + d_M(i, j) - d_M(i, l)){drawn}\n"
             f"  subject to  M {'diagonal and nonnegative' if diagonal else 'positive semidefinite'}\n"
             f"\n"
             f"  M         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}'}{left_out}\n"
             f"  j ~> i    {len(self.targets)} pairs of {n} points and {self.n_neighbors} target neighbours each\n"
-            f"  (i, j, l) {self.count} triplets with a point of another label"
+            f"  (i, j, l) {self.count} triplets with a point of another label{prior}"
         )
 
     @property
@@ -311,6 +378,6 @@ def _check(shares: Array, d: int, what: str) -> None:
     if free:
         raise InputError(
             f"target neighbours agree in {free} of {d} {what}s in which other points differ, so that M may grow there "
-            "at no cost; pass ridge=0.1 (--set ridge=0.1), raise n_neighbors, take fewer principal components of X "
-            "first (preprocess with 'pca:K'), or take a method with a regularizer (MLR; --method mlr)"
+            "at no cost; pass ridge=0.1 (--set ridge=0.1) or prior='identity', raise n_neighbors, take fewer principal "
+            "components of X first (preprocess with 'pca:K'), or take a method with a regularizer (MLR; --method mlr)"
         )

@@ -40,7 +40,7 @@ from convexmetric.losses import BoxLoss, Hinge, Loss
 from convexmetric.papers.cvxpy_terms import check_size, given
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius
+from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius, towards
 from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
 
@@ -68,11 +68,14 @@ class RelativeComparisonProblem(MetricProblem):
     weights : (T,) array, optional
         Weights of the triplets, by which C is multiplied; those of weight 0 are left out. Only of finite C: a hard
         margin has no weight.
+    prior : "identity" or (d,) array, optional
+        w_0 of ``1/2 ||w - w_0||^2``, weights known before, to which w goes as C falls. Without ``A`` and ``kernel``.
 
     Raises
     ------
     InputError
-        If an argument is malformed, ``A`` and ``kernel`` are both given, or ``weights`` with an infinite C.
+        If an argument is malformed, ``A`` and ``kernel`` are both given, a prior with one of them, or ``weights`` with
+        an infinite C.
     InfeasibleError
         If ``C`` is infinite and no weights satisfy all triplets; the message names some that clash.
 
@@ -102,10 +105,13 @@ class RelativeComparisonProblem(MetricProblem):
         A: ArrayLike | None = None,
         kernel: str | Callable[[Any, Any], ArrayLike] | ArrayLike | None = None,
         weights: ArrayLike | None = None,
+        prior: ArrayLike | str | None = None,
     ) -> None:
         points = as_points(X, sparse=True)
         if A is not None and kernel is not None:
             raise InputError("A and kernel exclude each other: kernel means A = Phi; pass one of them")
+        if prior is not None and not (A is None and kernel is None):
+            raise InputError("prior is for weights of features: leave it out, or A and kernel")
         self.A: Array | None = None
         self.K: Array | None = None
         self._kernel_values: KernelValues | None = None
@@ -130,6 +136,8 @@ class RelativeComparisonProblem(MetricProblem):
         else:
             features = points
             regularizer = SquaredFrobenius(1.0)
+            if prior is not None:
+                regularizer = towards(regularizer, prior, NonnegativeDiagonal(points.shape[1]))
         listed = checked_triplets(triplets, features.shape[0])
         #: Weights of the triplets; None where all are 1.
         self.triplet_weights = checked_part_weights(weights, len(listed), "weights", "triplet")
@@ -206,7 +214,8 @@ class RelativeComparisonProblem(MetricProblem):
         w, in_cone = self.cone.variable("w")
         root = self.A.T @ self.A if self.A is not None else self.K
         if root is None:
-            objective = 0.5 * cp.sum_squares(w)
+            prior = self.regularizer.base.prior
+            objective = 0.5 * cp.sum_squares(w if prior is None else w - given("w0", prior))
         else:
             objective = 0.5 * cp.quad_form(w, cp.psd_wrap(cp.Constant(root * root, name="L")))
         xi = cp.Variable(len(self.triplets), nonneg=True, name="xi")
@@ -234,6 +243,8 @@ class RelativeComparisonProblem(MetricProblem):
             space, form = f"A is {self.A.shape[0]} x {m}: one weight a column", "1/2 w^T (A^T A * A^T A) w"
         else:
             space, form = f"A = I: one weight for each of {d} features", "1/2 w^T w"
+            if self.regularizer.base.prior is not None:
+                form = "1/2 ||w - w0||^2"
         hard = np.isinf(self.C)
         slack = "" if hard else f" + C sum_ijk {'' if self.triplet_weights is None else 'c_ijk '}xi_ijk"
         margin = "1" if hard else "1 - xi_ijk"
@@ -246,5 +257,5 @@ class RelativeComparisonProblem(MetricProblem):
             f"\n"
             f"  w         {m} weights; {space}\n"
             f"  triplets  {len(self.triplets)} on {n} points\n"
-            f"  C         {self.C:g}"
+            f"  C         {self.C:g}{self._prior_line('w')}"
         )

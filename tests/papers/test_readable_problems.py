@@ -36,7 +36,8 @@ def test_text_states_sizes_formula_and_source(name):
         listed = "17 pairs of 9" if problem.pairs is not None else "all 36 pairs of 9"
         assert f"{listed if problem.pair_weights is None else '11 weighted pairs of 12'} points" in text
         norm = "tr A" if problem.norm == "trace" else "||A||_2"
-        assert norm in text
+        assert (norm if problem.prior is None else "1/2 ||A - A0||_2^2") in text
+        assert ("A0 " in text) == (problem.prior is not None)
     elif isinstance(problem, cm.SimilarityRegressionProblem):
         assert "section 4.1" in text
         unweighted = problem.pair_weights is None
@@ -44,6 +45,7 @@ def test_text_states_sizes_formula_and_source(name):
     elif isinstance(problem, cm.LargeMarginProblem):
         assert "Weinberger & Saul 2009" in text
         assert f"{problem.count} triplets" in text
+        assert ("M0 " in text) == (problem.reg is not None)
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

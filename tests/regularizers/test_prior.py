@@ -10,11 +10,12 @@ from samples import clarabel, consistent, random_triplets, some
 import convexmetric as cm
 from convexmetric.certificates import certificate as module
 from convexmetric.certificates import checker
-from convexmetric.comparisons import Triplets
+from convexmetric.comparisons import Triplets, triplets_from_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge, Logistic
 from convexmetric.regularizers import (
+    Distance,
     EntrywiseL1,
     LogDet,
     QuadraticForm,
@@ -42,6 +43,13 @@ PROBLEMS = {
     "triplets, identity": lambda: cm.TripletProblem.from_labels(X, Y, n_same=3, n_other=3, reg=0.1, prior="identity"),
     "triplets, pairs too": lambda: cm.TripletProblem.from_labels(
         X, Y, n_same=3, n_other=3, reg=0.1, intra=0.1, prior=SINGULAR
+    ),
+    "large margin, identity": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior="identity", reg=0.1),
+    "large margin, singular prior": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior=SINGULAR),
+    "large margin, diagonal": lambda: cm.LargeMarginProblem(X, Y, n_neighbors=2, diagonal=True, prior=np.arange(5.0)),
+    "pairs, identity": lambda: cm.PairMarginProblem.from_labels(X, Y, reg=0.1, prior="identity"),
+    "pairs, singular prior": lambda: cm.PairMarginProblem.from_labels(
+        X, Y, n_pairs=60, balanced=True, random_state=0, prior=SINGULAR
     ),
     "triplets, diagonal": lambda: cm.TripletProblem.from_labels(
         X, Y, n_same=3, n_other=3, diagonal=True, prior=np.arange(5.0)
@@ -170,6 +178,78 @@ def test_the_conjugate_and_the_best_share_are_those_of_a_conic_solver(cone):
         assert M.value == pytest.approx(N, abs=1e-3)
 
 
+MARGINS = {
+    "large margin": lambda reg: cm.LargeMarginProblem(X, Y, n_neighbors=2, prior=SINGULAR, reg=reg),
+    "large margin, diagonal": lambda reg: cm.LargeMarginProblem(
+        X, Y, n_neighbors=2, diagonal=True, prior=np.arange(5.0), reg=reg
+    ),
+    "pairs": lambda reg: cm.PairMarginProblem.from_labels(X, Y, reg=reg, prior=SINGULAR),
+}
+
+
+@pytest.mark.parametrize("kind", MARGINS)
+def test_margins_are_left_to_the_prior_as_its_weight_grows(kind):
+    made = [MARGINS[kind](reg) for reg in (1e-3, 1e-1, 1e1, 1e3, 1e9)]
+    away = [np.linalg.norm(cm.solve(problem, tol=1e-8).certificate.M - problem.prior) for problem in made]
+    assert away == sorted(away, reverse=True)
+    assert away[-1] < 1e-6 < 1e-1 < away[0]
+    for problem in made[1:]:
+        assert made[0].with_reg(problem.reg).fingerprint() == problem.fingerprint()
+
+
+def test_the_paper_s_objective_and_the_distance_to_the_prior_add_up():
+    weights = np.linspace(0.0, 2.0, len(X))
+    options = {"n_neighbors": 2, "push": 0.3, "weights": weights, "ridge": 0.2}
+    plain, near = (
+        cm.LargeMarginProblem(X, Y, **options),
+        cm.LargeMarginProblem(X, Y, **options, prior=SINGULAR, reg=0.7),
+    )
+    M = np.random.default_rng(2).standard_normal((5, 5))
+    M = M @ M.T
+    N = 2.0 * weights.sum()
+    expected = plain.objective(M) + 0.35 * N * ((M - SINGULAR) ** 2).sum()
+    assert near.objective(M) == pytest.approx(expected, rel=1e-9)
+
+
+def test_large_margins_near_a_prior_need_no_pull_in_every_direction():
+    alike = np.column_stack([X, Y])
+    with pytest.raises(InputError, match="agree in 1 of 6 directions"):
+        cm.LargeMarginProblem(alike, Y, n_neighbors=2)
+    # Target neighbours agree in the last feature, which tells the labels apart.
+    solution = cm.solve(cm.LargeMarginProblem(alike, Y, n_neighbors=2, prior="identity", reg=0.1), tol=1e-6)
+    assert solution.gap <= 1e-6
+    assert solution.M[5, 5] > 1.0
+    few = cm.solve(
+        cm.LargeMarginProblem(
+            np.hstack([X[:12], X[:12] ** 2, X[:12] ** 3]), [0, 1, 2] * 4, n_neighbors=2, prior="identity"
+        )
+    )
+    assert few.gap <= 1e-6
+
+
+def test_the_squared_distance_of_pairs_has_the_metrics_of_the_distance():
+    problem = cm.PairMarginProblem.from_labels(X, Y, reg=0.3, prior=SINGULAR)
+    solution = cm.solve(problem, tol=1e-9)
+    size = np.linalg.norm(solution.M - SINGULAR)
+    weight = 0.3 / np.sqrt(len(X))
+    other = cm.MetricProblem(problem.risk, Distance(weight * size, SINGULAR))
+    assert other.value(solution.M) == pytest.approx(clarabel(other), rel=1e-6)
+    assert problem.value(solution.M) == pytest.approx(problem.risk.value(solution.M) + weight / 2 * size**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+def test_pairs_of_more_features_than_points_have_a_prior(kernel):
+    wide = np.random.default_rng(0).standard_normal((6, 9))
+    prior = np.diag(np.arange(9.0)) if kernel is None else "identity"
+    problem = cm.PairMarginProblem(
+        wide, [[0, 1], [1, 2], [3, 4], [0, 4]], [1, -1, 1, -1], reg=0.3, kernel=kernel, prior=prior
+    )
+    cm.check_problem(problem)
+    assert problem.cone.d == (9 if kernel is None else 4)
+    solution, program = cm.solve(problem, tol=1e-7), problem.to_cvxpy()
+    assert program.solve(solver=cp.CLARABEL) == pytest.approx(solution.upper_bound, rel=1e-5)
+
+
 def test_words_formula_and_fingerprint():
     problem = ranking(prior="identity")
     assert "0.5 ||W - I||_F^2" in str(problem)
@@ -196,6 +276,11 @@ def test_estimators_take_it():
     assert cm.MLR(C=1e-9, penalty="squared-frobenius", prior="identity").fit(X, Y).get_mahalanobis_matrix() == (
         pytest.approx(np.eye(5))
     )
+    for made in (
+        cm.LargeMargin(reg=1e9, prior="identity"),
+        cm.OperatorMarginMetric(reg=1e9, prior="identity"),
+    ):
+        assert made.fit(X, Y).get_mahalanobis_matrix() == pytest.approx(np.eye(5))
 
 
 OTHER_NORMS = {
@@ -220,6 +305,20 @@ def test_other_norms_have_priors_too(kind, prior):
         assert solution.upper_bound == pytest.approx(optimum, rel=1e-4)
 
 
+@pytest.mark.parametrize("prior", ["identity", np.array([2.0, 1.0, 0.5, 0.0, 1.0])], ids=["identity", "weights"])
+def test_relative_comparisons_have_a_prior(prior):
+    T = triplets_from_labels(Y, 60, random_state=0)
+    problem = cm.RelativeComparisonProblem(X, T, C=0.1, prior=prior)
+    cm.check_problem(problem)
+    assert "||w - w0||^2" in str(problem)
+    solution = cm.solve(problem)
+    assert solution.gap <= 1e-6
+    optimum = problem.statement().problem.solve(solver=cp.CLARABEL)
+    assert solution.upper_bound == pytest.approx(optimum, rel=1e-5)
+    near = cm.solve(problem.with_C(1e-9))
+    np.testing.assert_allclose(near.w, np.ones(5) if isinstance(prior, str) else prior, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", OTHER_NORMS)
 def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
     # A norm that is not squared holds the metric where it is from some weight on.
@@ -232,12 +331,31 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: cm.RelativeComparisonProblem(
+                X, triplets_from_labels(Y, 9, random_state=0), A=np.eye(5), prior="identity"
+            ),
+            "prior is for weights of features",
+        ),
         (lambda: towards(QuadraticForm(np.eye(5)), "identity", PSDCone(5)), "prior is for norms and traces"),
         (lambda: ranking(prior="idendity"), "did you mean 'identity'"),
         (lambda: ranking(prior=np.eye(4)), "prior must have shape"),
         (lambda: ranking(prior=-np.eye(5)), "prior is no metric: it has a negative eigenvalue, -1"),
         (lambda: ranking(prior=-np.ones(5), diagonal=True), "prior is no metric: it has a negative weight, -1"),
         (lambda: cm.TripletProblem.from_labels(X, Y, prior="identity").reg_max, "reg_max is for problems without"),
+        (lambda: cm.LargeMarginProblem(X, Y, prior=np.eye(4)), r"prior must have shape \(5, 5\)"),
+        (lambda: cm.LargeMarginProblem(X, Y, prior=-np.eye(5)), "prior is no metric"),
+        (lambda: cm.LargeMarginProblem(X, Y, prior="identity", reg=-1.0), "reg must be positive"),
+        (lambda: cm.LargeMarginProblem(X, Y, reg=1.0), "reg is the weight of a prior: pass prior="),
+        (lambda: cm.LargeMargin(reg=1.0).fit(X, Y), "reg is the weight of a prior: pass prior="),
+        (lambda: cm.LargeMarginProblem(X, Y).with_reg(1.0), "has no weight reg: its weight is push"),
+        (lambda: cm.LargeMarginProblem(X, Y, prior="identity").with_reg(0.0), "reg must be positive"),
+        (lambda: cm.PairMarginProblem.from_labels(X, Y, prior=np.eye(4)), r"prior must have shape \(5, 5\)"),
+        (
+            lambda: cm.PairMarginProblem.from_labels(X, Y, prior="identity", penalty="trace"),
+            "prior is for penalty='frobenius'",
+        ),
+        (lambda: cm.OperatorMarginMetric(prior="unit").fit(X, Y), "prior must be"),
     ],
 )
 def test_what_it_refuses(make, message):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +22,6 @@ from convexmetric.comparisons.points import as_rows
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.notebooks import printable
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
@@ -522,14 +520,23 @@ class MetricProblem:
         from convexmetric.programs.program import Program
 
         written = self.statement()
-        return Program(written.problem.objective.expr, written.problem.constraints, written.metric)
+        return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
 
     def as_stated(self, M: Array) -> Array:
         """The value that the metric of :meth:`to_cvxpy` has at the problem's variable ``M``."""
         return M
 
-    def _repr_html_(self) -> str:
-        return printable(f"<pre>{escape(str(self))}</pre>")
+    def latex(self) -> str:
+        """The program as a formula, with its sizes; notebooks show it."""
+        linear = "" if self.G is None else rf" + \langle G, {self.letter} \rangle"
+        constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
+        return (
+            rf"$$\min_{{{self.letter} \in K}}\quad R({self.letter}){linear} + {self.regularizer.latex(self.letter)}"
+            f"{constant}$$"
+        )
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
 
     def _prior_line(self, M: str) -> str:
         """The line of ``str(problem)`` about the prior; empty without one."""
@@ -555,7 +562,7 @@ class MetricProblem:
             objective = objective + extra
         if self.constant:
             objective = objective + self.constant
-        return Program(objective, [*constraints, *added], metric)
+        return Program(objective, [*constraints, *added], metric, self.latex())
 
     def statement(self) -> Statement:
         """The problem compiled to CVXPY from its blocks, with a reader of the dual point: the conic reference.

@@ -38,6 +38,8 @@ class Elastic(Regularizer):
     def text(self, M):
         return f"{self.a:g} tr({M}) + {self.b / 2:g} ||{M}||_F^2"
 
+    latex = text
+
 
 IRIS = cm.datasets.load("iris")
 X, y = IRIS.X - IRIS.X.mean(axis=0), IRIS.y

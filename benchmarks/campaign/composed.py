@@ -89,6 +89,8 @@ class Elastic(Regularizer):
     def text(self, M: str) -> str:
         return f"{self.a:g} tr({M}) + {self.b / 2:g} ||{M}||_F^2"
 
+    latex = text
+
 
 @dataclass
 class Composing:

@@ -369,6 +369,18 @@ class CrossModalProblem(MetricProblem):
             f"  beta      {self.beta:g}"
         )
 
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        graphs = r" + \beta \langle B, W \rangle" if self.beta else ""
+        return (
+            r"$$\begin{aligned}\min_{W \succeq 0}\quad & \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
+            r"\ln(1 + e^{\langle D^{k,i,j}, W \rangle}) \\"
+            rf"& + \frac{{\alpha}}{{2}} \mathrm{{tr}}\, W{graphs}{self.regularizer.added_latex('W')}\end{{aligned}}$$"
+            r"$$\langle D^{k,i,j}, W \rangle = d_W(x_k, y_i) - d_W(x_k, y_j),\quad "
+            rf"W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad n = {self.count},\quad "
+            rf"\alpha = {self.alpha:g},\quad \beta = {self.beta:g}$$"
+        )
+
 
 def graph_matrix(X: Array, Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_array, n_neighbors: int) -> Array:
     """B of equation 20, positive semidefinite: ``<B, W>`` is a sum of squared distances."""

@@ -332,6 +332,26 @@ class LargeMarginProblem(MetricProblem):
         assert isinstance(self.risk, PairwiseRisk)
         return self.risk.rankings
 
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        diagonal = self.cone.diagonal
+        cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
+        d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
+        drawn, reg = "", ""
+        if self.reg is not None:
+            drawn = r" + \frac{\lambda}{2} N \|M - M_0\|_F^2"
+            reg = rf",\quad \lambda = {self.reg:g},\quad N = {self.weight_of_targets:g}"
+        return (
+            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad & (1 - \mu) \langle G, M \rangle"
+            rf" + \mu \sum_{{ijl}} {w}\xi_{{ijl}}{drawn}{self.regularizer.added_latex('M')} \\"
+            r"\text{s.t.}\quad & d_M(x_i, x_l) - d_M(x_i, x_j) \ge 1 - \xi_{ijl}"
+            r"\quad \forall j \rightsquigarrow i,\ y_l \ne y_i\end{aligned}$$"
+            rf"$$\langle G, M \rangle = \sum_{{j \rightsquigarrow i}} {w}d_M(x_i, x_j),\quad d_M(x, x') = "
+            r"\langle D^{x,x'}, M \rangle,\quad "
+            rf"M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad \mu = {self.push:g},\quad "
+            rf"{self.count}\ \mathrm{{triplets}}{reg}$$"
+        )
+
 
 def _ridge(weights: Array, n: int, ridge: float) -> float:
     """Factor of the scatter of n points in G; the mean of (x - x')(x - x')^T over pairs is 2 / n times the scatter."""

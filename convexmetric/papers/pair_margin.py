@@ -155,6 +155,12 @@ class _PairProblem(SpannedProblem):
             return "1/2 ||A - A0||_2^2"
         return "||A||_2" if self.norm == "frobenius" else "tr A"
 
+    def _norm_latex(self) -> str:
+        norm = r"\|A\|_2" if self.norm == "frobenius" else r"\mathrm{tr} A"
+        if self.prior is not None:
+            norm = r"\tfrac12 \|A - A_0\|_2^2"
+        return rf"\frac{{\lambda}}{{\sqrt{{m}}}} {norm}{self.regularizer.added_latex('A')}"
+
 
 class PairMarginProblem(_PairProblem):
     """Learn an operator under which similar points are nearer than 1, and others farther, by a margin.
@@ -346,6 +352,20 @@ class PairMarginProblem(_PairProblem):
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others{self._prior_line('A')}"
         )
 
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        mean = r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
+        if self.pairs is not None:
+            mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
+            r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
+            rf"\lambda = {self.reg:g},\quad "
+            rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
+        )
+
 
 class SimilarityRegressionProblem(_PairProblem):
     r"""Similarity regression (section 4.1): squared distances under T come near given values.
@@ -450,6 +470,19 @@ class SimilarityRegressionProblem(_PairProblem):
             f"\n"
             f"  A         {self.cone.d} coordinates\n"
             f"  S         {counted} of {self.n_points} points"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
+        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
+        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} {loss[self.loss]} \\"
+            rf"& + {self._norm_latex()}\end{{aligned}}$$"
+            rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
+            rf"\lambda = {self.reg:g}$$"
         )
 
     def _shift(self) -> str:

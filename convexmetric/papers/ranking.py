@@ -488,6 +488,20 @@ class RankingProblem(SpannedProblem):
             f"  C         {self.C:g}{k}{self._prior_line('W')}"
         )
 
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        diagonal = self.cone.diagonal
+        cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
+        at_k = f"@{self.measure.k}" if self.measure.k else ""
+        return (
+            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"
+            rf" + \frac{{C}}{{n}}\sum_{{q=1}}^{{n}}{'' if self.query_weights is None else 'w_q '}\xi_q \\"
+            r"\text{s.t.}\quad & \langle W, \delta\psi_{po}(q, y^*_q, y)\rangle_F \ge \Delta(y^*_q, y) - \xi_q"
+            r"\quad \forall q,\ \forall y \in \mathcal{Y}\end{aligned}$$"
+            f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
+            f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
+        )
+
 
 def _points(X: Any, name: str, diagonal: bool) -> Any:
     """Check the points, which may be sparse only under a diagonal metric."""

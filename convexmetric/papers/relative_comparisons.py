@@ -259,3 +259,26 @@ class RelativeComparisonProblem(MetricProblem):
             f"  triplets  {len(self.triplets)} on {n} points\n"
             f"  C         {self.C:g}{self._prior_line('w')}"
         )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        hard = np.isinf(self.C)
+        weight = "" if self.triplet_weights is None else "c_{ijk} "
+        slack = "" if hard else rf" + C \sum_{{ijk}} {weight}\xi_{{ijk}}"
+        margin = "1" if hard else r"1 - \xi_{ijk}"
+        signs = r"w \ge 0" if hard else r"w \ge 0, \; \xi \ge 0"
+        C = r"\infty" if hard else f"{self.C:g}"
+        norm = r"\tfrac12 w^\top L w" if self.regularizer.base.prior is None else r"\tfrac12 \|w - w_0\|^2"
+        return (
+            rf"$$\begin{{aligned}}\min_{{{signs}}}\quad & {norm}{slack}"
+            rf"{self.regularizer.added_latex('w')} \\"
+            rf"\text{{s.t.}}\quad & w^\top(\Delta^{{x_i,x_k}} - \Delta^{{x_i,x_j}}) \ge {margin}"
+            r"\quad \forall (i,j,k) \in P\end{aligned}$$"
+            rf"$$w \in \mathbb{{R}}^{{{self.cone.d}}},\quad |P| = {len(self.triplets)},\quad "
+            rf"C = {C},\quad L = {self._latex_L()}$$"
+        )
+
+    def _latex_L(self) -> str:
+        if self.K is not None:
+            return r"K \circ K"
+        return "I" if self.A is None else r"(A^\top A) \circ (A^\top A)"

@@ -411,6 +411,31 @@ class TripletProblem(MetricProblem):
             f"  lambda    {self.reg:g}{self._prior_line(letter)}"
         )
 
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        diagonal = self.cone.diagonal
+        M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
+        space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
+        away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
+        trace = rf"\mathrm{{tr}}\, {M}" if away == M else rf"\|{away}\|_*"
+        norm = trace if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
+        similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
+        dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
+        pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
+        linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
+        mean = r"\frac{1}{|S|} \sum_{(i,j,k) \in S}"
+        if self.weighted:
+            mean = r"\frac{1}{\sum_S c_{ijk}} \sum_{(i,j,k) \in S} c_{ijk}"
+        return (
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
+            rf"{self.regularizer.added_latex(M)} \\"
+            rf"& + {mean} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
+            r"\end{aligned}$$"
+            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
+            rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "
+            rf"\lambda = {self.reg:g},\quad \xi = {self.margin:g}$$"
+        )
+
 
 @dataclass(frozen=True)
 class Variant:

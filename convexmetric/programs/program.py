@@ -46,19 +46,30 @@ class Program(cp.Problem):
     metric : cvxpy.Variable
         The metric, or the weights of a diagonal one, on the features that :attr:`Solution.M
         <convexmetric.Solution.M>` is about.
+    latex : str
+        The program in LaTeX, for notebooks.
     """
 
-    def __init__(self, objective: cp.Expression, constraints: list[cp.Constraint], metric: cp.Variable) -> None:
+    def __init__(
+        self, objective: cp.Expression, constraints: list[cp.Constraint], metric: cp.Variable, latex: str
+    ) -> None:
         with warnings.catch_warnings():
             # CVXPY advises to write many terms as one vector; here they are kept apart to be read.
             warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
             super().__init__(cp.Minimize(objective), constraints)
-        self._metric = metric
+        self._metric, self._latex = metric, latex
 
     @property
     def metric(self) -> cp.Variable:
         """The metric's variable."""
         return self._metric
+
+    def latex(self) -> str:
+        """The program as a formula."""
+        return self._latex
+
+    def _repr_latex_(self) -> str:
+        return self._latex
 
     def __str__(self) -> str:
         terms = self.objective.expr.args if isinstance(self.objective.expr, _Sum) else [self.objective.expr]

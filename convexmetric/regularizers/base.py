@@ -224,6 +224,10 @@ class Regularizer(ABC):
         """The term (or None) and the constraints that users added, in CVXPY, for the metric ``M`` on the features."""
         return None, []
 
+    def added_latex(self, M: str) -> str:
+        """LaTeX of what users added, to be appended to a formula."""
+        return ""
+
     def violation(self, M: Array, cone: Cone) -> float:
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0
@@ -243,6 +247,10 @@ class Regularizer(ABC):
     def with_user_terms(self, omega: Regularizer) -> Regularizer:
         """``omega`` with the constraints and terms that users added to this regularizer."""
         return omega
+
+    @abstractmethod
+    def latex(self, M: str) -> str:
+        """The formula, for a metric called ``M``."""
 
     @abstractmethod
     def text(self, M: str) -> str:

@@ -115,6 +115,13 @@ class Budget(Regularizer):
     def _over(self, M: cp.Variable) -> cp.Expression:
         return cp.sum(cp.multiply(self.A, M)) - self.limit
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        spent = rf"\langle A, {M} \rangle"
+        if np.isinf(self.weight):
+            return rf"\iota\{{{spent} \le {self.limit:g}\}}"
+        return rf"{self.weight:g} \, [{spent} - {self.limit:g}]_+"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         if np.isinf(self.weight):

@@ -84,6 +84,10 @@ class Frobenius(WeightedRegularizer):
         """``reg * ||M||_F``."""
         return self.reg * cp.norm(M, "fro" if M.ndim == 2 else 2)
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return rf"{self.reg:g} \|{M}\|_F"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{self.reg:g} ||{M}||_F"
@@ -122,6 +126,11 @@ class SquaredFrobenius(WeightedRegularizer):
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg / 2 * ||M||_F^2``."""
         return 0.5 * self.reg * cp.sum_squares(M)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        half = r"\tfrac12" if self.reg == 1 else rf"\frac{{{self.reg:g}}}{{2}}"
+        return rf"{half} \|{M}\|_F^2"
 
     def text(self, M: str) -> str:
         """The formula in plain text."""

@@ -119,6 +119,11 @@ class LogDet(Regularizer):
         of_prior = 2.0 * float(np.log(np.diag(self.L) if self.L.ndim == 2 else self.L).sum())
         return self.reg * (linear - log_det + of_prior - cone.d)
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        weight = "" if self.reg == 1.0 else f"{self.reg:g} "
+        return rf"{weight}D_{{\ell d}}({M}, {M}_0)"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{'' if self.reg == 1.0 else f'{self.reg:g} '}D_ld({M}, {M}0)"

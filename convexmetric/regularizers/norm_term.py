@@ -87,6 +87,10 @@ class NormTerm(Regularizer):
         """CVXPY expression of :meth:`norm`."""
 
     @abstractmethod
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+
+    @abstractmethod
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
 
@@ -257,6 +261,11 @@ class NormTerm(Regularizer):
         """Constraints of ``rest``."""
         return self.rest.constraints(M, cone)
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        norm = self.norm_latex(M if self.centre is None else f"({M} - {M}_0)")
+        return norm if isinstance(self.rest, Zero) else f"{self.rest.latex(M)} + {norm}"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         norm = self.norm_text(M if self.centre is None else f"({M} - {M}0)")
@@ -300,6 +309,10 @@ class Distance(NormTerm):
         """``reg * ||N||_F``."""
         return self.reg * cp.norm(N, "fro" if N.ndim == 2 else 2)
 
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+        return rf"{self.reg:g} \|{M}\|_F"
+
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
         return f"{self.reg:g} ||{M}||_F"
@@ -340,6 +353,10 @@ class TraceDistance(NormTerm):
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
         """``reg * ||N||_*``."""
         return self.reg * (cp.normNuc(N) if N.ndim == 2 else cp.norm1(N))
+
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+        return rf"{self.reg:g} \|{M}\|_*"
 
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""
@@ -419,6 +436,10 @@ class EntrywiseL1(NormTerm):
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:
         """``reg * sum |N_ij|``."""
         return cp.sum(cp.multiply(self._weights(cone), cp.abs(N)))
+
+    def norm_latex(self, M: str) -> str:
+        """The formula of the norm."""
+        return rf"{self.reg:g} \|{M}\|_1" if self.diagonal else rf"{self.reg:g} \sum_{{i \ne j}} |{M}_{{ij}}|"
 
     def norm_text(self, M: str) -> str:
         """The formula of the norm in plain text."""

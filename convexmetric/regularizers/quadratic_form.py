@@ -144,6 +144,10 @@ class QuadraticForm(Regularizer):
         """``1/2 w^T L w``."""
         return 0.5 * cp.quad_form(M, cp.psd_wrap(self.L))
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return rf"\tfrac12 {M}^\top L {M}"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"1/2 {M}^T L {M}"

@@ -134,6 +134,10 @@ class SquaredDistance(Regularizer):
         """``reg / 2 * ||M - M0||_F^2``."""
         return 0.5 * self.reg * cp.sum_squares(M - self.prior)
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return SquaredFrobenius(self.reg).latex(f"{M} - {'I' if self._euclidean else f'{M}_0'}")
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return SquaredFrobenius(self.reg).text(f"{M} - {'I' if self._euclidean else f'{M}0'}")

@@ -51,6 +51,10 @@ class Trace(WeightedRegularizer):
         trace = cone.trace_expression(M)
         return trace if self.reg == 1.0 else self.reg * trace
 
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return rf"{_factor(self.reg)} \mathrm{{tr}} {M}"
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return f"{_factor(self.reg)}tr({M})"
@@ -83,6 +87,10 @@ class Zero(Regularizer):
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """Zero."""
         return cp.Constant(0.0)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        return "0"
 
     def text(self, M: str) -> str:
         """The formula in plain text."""

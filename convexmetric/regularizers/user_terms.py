@@ -280,10 +280,21 @@ class SubjectTo(Regularizer):
         """The user's constraints."""
         return [*self.omega.constraints(M, cone), *self._constraints(M)]
 
+    def _wishes(self, term: str, inside: str) -> str:
+        given, extra = (any(one[i] is not None for one in self.given) for i in (0, 1))
+        return (term if extra else "") + (inside if given else "")
+
+    def latex(self, M: str) -> str:
+        """The formula, with h and the indicator of the constraints."""
+        return self.omega.latex(M) + self.added_latex(M)
+
+    def added_latex(self, M: str) -> str:
+        """``+ h(M)``, and the indicator of the constraints."""
+        return self._wishes(f" + h({M})", rf" + \iota_{{\mathcal{{U}}}}({M})")
+
     def text(self, M: str) -> str:
         """The formula in plain text."""
-        given, extra = (any(one[i] is not None for one in self.given) for i in (0, 1))
-        return self.omega.text(M) + (f" + h({M})" if extra else "") + (f" + [{M} in U]" if given else "")
+        return self.omega.text(M) + self._wishes(f" + h({M})", f" + [{M} in U]")
 
     def quadratic(self, cone: Cone) -> None:
         """None: it is neither linear nor quadratic."""

@@ -47,6 +47,9 @@ class Elastic(Regularizer):
     def expression(self, M, cone):
         return self.a * cone.trace_expression(M) + 0.5 * self.b * cp.sum_squares(M)
 
+    def latex(self, M):
+        return self.text(M)
+
     def text(self, M):
         return f"{self.a:g} tr({M}) + {self.b / 2:g} ||{M}||_F^2"
 

@@ -259,6 +259,7 @@ def test_it_says_what_it_is():
     assert "16 of 16 objects of X" in text
     assert "+ 0.05 <B, W>" in text
     assert "<B, W>" not in str(make(beta=0.0))
+    assert r"W \succeq 0" in make()._repr_latex_()
 
 
 @pytest.mark.parametrize(

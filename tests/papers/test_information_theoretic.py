@@ -60,6 +60,7 @@ def test_full_size():
 def test_words():
     problem = cm.InformationTheoreticProblem.from_labels(X, Y, 40, random_state=1)
     assert "D_ld(A, A0) + gamma D_ld(xi, xi0)" in str(problem)
+    assert r"D_{\ell d}(A, A_0)" in problem.latex()
 
 
 @pytest.mark.parametrize(

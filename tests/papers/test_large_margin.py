@@ -78,6 +78,7 @@ def test_targets_and_triplets_are_those_of_the_paper():
     assert problem.count == len(triplets)
     assert f"{len(targets)} pairs" in str(problem)
     assert f"{len(triplets)} triplets" in str(problem)
+    assert f"{len(triplets)}" in problem._repr_latex_()
 
 
 @given(st.integers(0, 2**31), st.floats(1e-3, 1e3), st.booleans())

@@ -1,5 +1,6 @@
 """The papers' programs in plain CVXPY, the compiled statement and our own value are one function."""
 
+import re
 import warnings
 
 import cvxpy as cp
@@ -12,6 +13,19 @@ import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.risks import Ranking
 
+#: What stands in a formula for the name of a variable or a parameter.
+LETTERS = {
+    "xi": (r"\xi", r"["),
+    "Delta": (r"\Delta",),
+    "dpsi": (r"\delta\psi",),
+    "lambda": (r"\lambda",),
+    "mu": (r"\mu",),
+    "alpha": (r"\alpha",),
+    "beta": (r"\beta",),
+    "Q": (r"Q_",),
+    "D": (r"D^", "d_"),
+    "G": ("G", "I_"),
+}
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
@@ -69,6 +83,19 @@ def test_the_program_the_compiled_statement_and_the_objective_agree(name):
 def metric_of(problem, solution):
     """``Solution.M``, or what acts on the projected points of a projection."""
     return solution.certificate.M if getattr(problem, "projection", None) is not None else solution.M
+
+
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
+def test_program_and_formula_use_the_same_letters(name):
+    problem = instance(name)
+    program, _ = program_of(problem)
+    latex = program.latex()
+    assert latex == problem.latex() == problem._repr_latex_() == program._repr_latex_()
+    named = {leaf.name() for leaf in [*program.variables(), *program.parameters(), *program.constants()]}
+    letters = {re.match(r"[A-Za-z]+", text).group() for text in named if re.match(r"[A-Za-z]", text)}
+    assert letters >= {program.metric.name()}
+    for letter in letters:
+        assert any(written in latex for written in LETTERS.get(letter, (letter,))), letter
 
 
 @pytest.mark.parametrize("name", cases("method", without="information-theoretic"))

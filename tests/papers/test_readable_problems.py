@@ -1,8 +1,11 @@
-"""Problems print themselves in words with their sizes, which notebooks show."""
+"""Problems print themselves in words with their sizes, and in LaTeX that a notebook can show."""
+
+import re
 
 import numpy as np
 import pytest
 from catalogue import cases, instance
+from matplotlib.mathtext import MathTextParser
 
 import convexmetric as cm
 
@@ -54,7 +57,28 @@ def test_text_states_sizes_formula_and_source(name):
         assert ("xi" in text) == np.isfinite(problem.C)
 
 
-def test_notebooks_show_the_words():
-    html = instance("ranking from labels")._repr_html_()
-    assert html.startswith("<pre>Metric learning to rank")
-    assert "subject to  &lt;W, dpsi(q, y*, y)&gt;" in html
+@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
+def test_latex_is_balanced_and_its_parts_render(name):
+    latex = instance(name)._repr_latex_()
+    assert latex.count("$$") == 4
+    assert "$" not in latex.replace("$$", "")
+    depth = 0
+    for brace in re.findall(r"(?<!\\)[{}]", latex):
+        depth += 1 if brace == "{" else -1
+        assert depth >= 0
+    assert depth == 0
+    assert latex.count(r"\begin{aligned}") == latex.count(r"\end{aligned}") == 1
+    # mathtext knows no alignment, but the cells between its marks are formulas it can draw, in its spelling.
+    inside = re.sub(r"\\(begin|end)\{aligned\}", "", latex)
+    inside = re.sub(r"\\ge\b", r"\\geq", inside.replace(r"\tfrac12", r"\frac{1}{2}"))
+    cells = [cell.strip() for cell in re.split(r"\$\$|\\\\|&", inside) if cell.strip()]
+    assert len(cells) >= 4
+    for cell in cells:
+        MathTextParser("agg").parse(f"${cell}$")
+
+
+def test_latex_names_the_quadratic_form():
+    assert r"L = I$$" in instance("relative, identity, soft")._repr_latex_()
+    assert r"(A^\top A) \circ (A^\top A)" in instance("relative, A, soft")._repr_latex_()
+    assert r"K \circ K" in instance("relative, rbf, soft")._repr_latex_()
+    assert r"C = \infty" in instance("relative, A, hard")._repr_latex_()

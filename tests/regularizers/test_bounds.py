@@ -211,4 +211,8 @@ def test_formulas_for_readers():
     assert Trace(1.0).text("W") == "tr(W)"
     assert Trace(0.5).text("W") == "0.5 tr(W)"
     assert SquaredFrobenius(1.0).text("w") == "0.5 ||w||_F^2"
+    assert SquaredFrobenius(1.0).latex("M") == r"\tfrac12 \|M\|_F^2"
+    assert SquaredFrobenius(3.0).latex("M") == r"\frac{3}{2} \|M\|_F^2"
     assert QuadraticForm(np.eye(2)).text("w") == "1/2 w^T L w"
+    assert "L w" in QuadraticForm(np.eye(2)).latex("w")
+    assert r"\mathrm{tr} M" in Trace(2.0).latex("M")

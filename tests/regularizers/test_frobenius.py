@@ -104,3 +104,4 @@ def test_malformed_weights(reg):
 
 def test_formulas_for_readers():
     assert Frobenius(0.5).text("A") == "0.5 ||A||_F"
+    assert Frobenius(0.5).latex("A") == r"0.5 \|A\|_F"

@@ -254,8 +254,10 @@ def test_words_formula_and_fingerprint():
     problem = ranking(prior="identity")
     assert "0.5 ||W - I||_F^2" in str(problem)
     assert "W0        the identity, known before" in str(problem)
+    assert r"\|W - I\|_F^2" in problem.latex()
     other = ranking(prior=SINGULAR)
     assert "||W - W0||_F^2" in str(other)
+    assert r"\|W - W_0\|" in other.latex()
     assert len({each.fingerprint() for each in (problem, other, ranking())}) == 3
 
 
@@ -311,6 +313,7 @@ def test_relative_comparisons_have_a_prior(prior):
     problem = cm.RelativeComparisonProblem(X, T, C=0.1, prior=prior)
     cm.check_problem(problem)
     assert "||w - w0||^2" in str(problem)
+    assert "w_0" in problem.latex()
     solution = cm.solve(problem)
     assert solution.gap <= 1e-6
     optimum = problem.statement().problem.solve(solver=cp.CLARABEL)

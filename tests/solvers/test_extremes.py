@@ -131,6 +131,9 @@ class LogDeterminant(Regularizer):
     def expression(self, M, cone):
         raise NotImplementedError
 
+    def latex(self, M):
+        return M
+
     def text(self, M):
         return M
 

@@ -25,6 +25,9 @@ class Norm(Regularizer):
     def expression(self, M, cone):
         return cp.norm(M, "fro")
 
+    def latex(self, M):
+        return rf"\|{M}\|_F"
+
     def text(self, M):
         return f"||{M}||_F"
 

@@ -25,7 +25,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
     Parameters
     ----------
     validation : Validation
-        Scores of several values of one weight: from ``cross_validate`` or ``cross_validate_queries``, or ``path_`` of a
+        Scores of several values of one weight: from ``cross_validate``, or ``path_`` of a
         :class:`~convexmetric.WeightSearch`.
     score : str, optional
         One of its scores; by default the one that chooses.

@@ -35,7 +35,6 @@ CASES: dict[int, tuple[str, ...]] = {
 }
 NOTES = {
     1: "subgradient",
-    2: "stochastic triplets",
     3: "stochastic batch",
     4: "stochastic factors",
     5: "factored descent",
@@ -75,8 +74,6 @@ def variants(paper: int, passes: int) -> dict[str, dict[bool, cm.approximate.App
     """Solvers of a paper by name, corrected and as printed."""
     if paper == 1:
         kinds: dict[str, tuple[type, dict[str, object]]] = {"subgradient": (cm.approximate.ProjectedSubgradient, {})}
-    elif paper == 2:
-        kinds = {"stochastic-triplets": (cm.approximate.StochasticTriplets, {"random_state": 0})}
     elif paper == 3:
         kinds = {"stochastic-batch": (cm.approximate.StochasticBatch, {"random_state": 0})}
     elif paper == 4:

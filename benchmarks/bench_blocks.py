@@ -25,7 +25,8 @@ from environment import add_threads_option, limit_threads, surroundings
 from tables import markdown, seconds
 
 import convexmetric as cm
-from convexmetric.bench.blocks import CLASSES, MADE, compose, pairs_by_name
+from convexmetric.bench.blocks import CLASSES, compose
+from convexmetric.bench.named_data import MADE, pairs_by_name
 from convexmetric.measures import measure_named
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,15 +79,13 @@ LIMITS = {"CLARABEL": "time_limit", "SCS": "time_limit_secs"}
 def stated(instance: cm.bench.Instance) -> tuple[cm.MetricProblem, str]:
     """The problem, small enough to write out, and the number of rows where they are fewer."""
     said = repr(instance.parameters)
-    if instance.method != "ranking" and "RankingProblem" not in said and "RankingRisk" not in said:
+    if "RankingProblem" not in said and "RankingRisk" not in said:
         return instance.problem(), ""
     X, labels = instance.rows()
     kept = np.linspace(0, len(labels) - 1, FEW).astype(int)
-    if instance.method == "ranking":
-        return cm.RankingProblem.from_labels(X[kept], labels[kept], **instance.parameters), f", {FEW} rows"
     drawn = pairs_by_name(*cm.papers.balanced_pairs(labels[kept], DRAWS, random_state=0))
     # A prior is known from all data.
-    made = {name: MADE[name](X, drawn) for name in instance.arrays or {}}
+    made = {name: MADE[name](X, drawn) for name in instance.tables.get("arrays", {})}
     return compose(instance.parameters, {"X": X[kept], "y": labels[kept], **drawn, **made}), f", {FEW} rows"
 
 

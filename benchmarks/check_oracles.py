@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.rankings import DenseBlock
+from convexmetric.comparisons.rankings import Block
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, most_violated_rankings
 from convexmetric.measures.base import SHORT
@@ -42,9 +42,9 @@ def oracle(measure, D, p):
     cases, size = D.shape
     relevance = Relevance.from_lists([np.arange(p)] * cases, [np.arange(p, size)] * cases, cases, size)
     rankings = Rankings(np.zeros((size, 1)), np.zeros((cases, 1)), relevance, NonnegativeDiagonal(1))
-    block = DenseBlock(rankings, np.arange(cases), D.copy())
+    block = Block(rankings, np.arange(cases), D.copy())
     losses, violations = most_violated_rankings(measure, block)
-    return block.values, losses, violations
+    return block.values.reshape(D.shape), losses, violations
 
 
 def mistakes(measure, D, p, tolerance=1e-9):

@@ -12,22 +12,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = [
-    "Learner",
-    "as_generator",
-    "check_count",
-    "check_flag",
-    "check_positive_number",
-    "check_seconds",
-    "check_share",
-    "checked_margins",
-    "checked_part_weights",
-    "checked_weight",
-    "fitted",
-    "is_real",
-    "not_one_of",
-]
-
 
 @runtime_checkable
 class Learner(Protocol):
@@ -142,14 +126,18 @@ def is_real(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def checked_weight(value: float, name: str, *, infinite: bool = False) -> float:
-    """``value`` as a positive float; infinity only where it has a meaning.
+def checked_weight(value: float, name: str, *, infinite: bool = False, zero: bool = False) -> float:
+    """``value`` as a positive float; infinity, and zero to leave a term out, only where they have a meaning.
 
     Raises
     ------
     InputError
         If it is not a number, not positive, or infinite where that is not allowed.
     """
+    if zero and is_real(value) and value <= 0.0:
+        if value == 0.0:
+            return 0.0
+        raise InputError(f"{name} must be positive, or 0 to leave the term out, got {value!r}")
     if isinstance(value, str):
         raise InputError(f"{name} must be a positive number, got the text {value!r}")
     try:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
-__all__ = ["Array", "finite_array", "norm_of", "real_array"]
-
 Array = NDArray[np.float64]
 
 

@@ -15,8 +15,6 @@ from math import inf
 from time import perf_counter
 from typing import TypeVar
 
-__all__ = ["BEGUN", "Clock", "OutOfTime", "check_deadline", "deadline", "seconds_left", "until_deadline"]
-
 #: When the import of the package began. It takes a second or more, which counts towards a command's time limit.
 BEGUN = perf_counter()
 

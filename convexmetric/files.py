@@ -38,26 +38,7 @@ from scipy.io.matlab import MatReadError
 
 from convexmetric.errors import InputError
 
-__all__ = [
-    "MAX_BYTES",
-    "all_or_nothing",
-    "check_solution_path",
-    "check_unpacked",
-    "check_writable",
-    "existing",
-    "guarded",
-    "mapped",
-    "read_array",
-    "read_arrays",
-    "read_gz",
-    "read_json_xz",
-    "read_lines",
-    "read_lines_xz",
-    "read_mat",
-    "read_tar_xz",
-    "read_unpacked",
-    "write_arrays",
-]
+__all__ = ["read_arrays", "write_arrays"]
 
 MAX_BYTES = 512 * 2**20
 """No file is read that is larger than this, or that decompresses to more (512 MiB)."""
@@ -90,13 +71,12 @@ def read_lines(path: Path) -> list[str]:
 
 def read_lines_xz(path: Path) -> list[str]:
     """Return the lines of an xz-compressed text file that are not empty."""
-    return _lines(_decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path))
+    return _lines(_unpacked_xz(path))
 
 
 def read_json_xz(path: Path) -> Any:
     """Return the value of an xz-compressed JSON file."""
-    decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES)
-    return json.loads(_decompress(decompressor, path))
+    return json.loads(_unpacked_xz(path))
 
 
 def read_gz(path: Path) -> bytes:
@@ -165,7 +145,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
     ValueError
         The file is damaged.
     """
-    raw = _decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path)
+    raw = _unpacked_xz(path)
     try:
         with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
             members = [member for member in archive if member.isfile()]
@@ -404,6 +384,10 @@ def check_unpacked(size: int, path: Path, limit: int | None = None) -> None:
     limit = MAX_BYTES if limit is None else limit
     if size > limit:
         raise InputError(f"{path} decompresses to more than {limit} bytes and was not read")
+
+
+def _unpacked_xz(path: Path) -> bytes:
+    return _decompress(lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MAX_BYTES), path)
 
 
 def _decompress(decompressor: Any, path: Path) -> bytes:

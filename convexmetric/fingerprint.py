@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and of blocks.

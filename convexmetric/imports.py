@@ -12,8 +12,6 @@ from typing import Any
 
 from convexmetric.errors import NotInstalledError
 
-__all__ = ["ROOMS", "late", "optional", "room"]
-
 #: Optional subpackages beside the core.
 ROOMS = ("approximate", "bench", "retrieval", "shards", "theory")
 

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["facts_table", "printable"]
-
 #: Control characters but line ends and tabs, marks that reverse text, surrogates and noncharacters.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"

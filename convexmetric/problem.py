@@ -18,21 +18,24 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array, norm_of
-from convexmetric.cones import Cone
+from convexmetric.comparisons.points import as_rows
+from convexmetric.cones import Cone, PSDCone
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Minorant, Ranking, Risk, RiskStatement, tangent_dual
+from convexmetric.risks import Minorant, Ranking, Risk, tangent_dual
 
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
 __all__ = ["MetricProblem", "Statement"]
 
-#: Features of a diagonal metric up to which its matrix is written out.
+#: Features up to which a metric is written out as a matrix, and that of a diagonal one is dense.
 MOST_DENSE = 10_000
+#: Relative norm up to which the part of a metric that :attr:`MetricProblem.feature_map` leaves out counts as rounding.
+OFF_ROWS = 1e-9
 #: Distances beyond a metric, in units of its mean eigenvalue, at which :meth:`MetricProblem._inner_floor` tries tangent
 #: planes; how many at most; and the relative amount by which a plane is lowered for rounding.
 BEYOND, PLANES, ROUNDED = (0.1, 1.0, 10.0), 12, 1e-9
@@ -100,6 +103,8 @@ class MetricProblem:
     C: float | None = None
     #: Weights that are set where the problem is made, and that no method changes.
     fixed_weights: ClassVar[tuple[str, ...]] = ()
+    #: Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features.
+    embedding: Any = None
     #: Cache of :meth:`_inner_floor`: a risk, the plane found for it, and how many were tried.
     _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
@@ -265,18 +270,39 @@ class MetricProblem:
         """
         return self.cone.element(M, self.letter)
 
-    def from_features(self, M: ArrayLike) -> Array:
-        """Convert a metric on the features to the problem's variable; :meth:`metric` unless the coordinates differ.
+    @property
+    def feature_map(self) -> Any:
+        """L, ``(r, d)``: the variable acts on ``L x``, so that ``L^T M L`` is the metric on the features x; or None.
 
-        Where the two differ, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` use the
+        Where there is one, :attr:`Solution.M <convexmetric.Solution.M>`, files, audits and :meth:`objective` use the
         metric on the features; :meth:`value`, certificates and dual points use the variable.
+        """
+        return None
+
+    def from_features(self, M: ArrayLike) -> Array:
+        """Convert a metric on the features to the problem's variable; a variable of another shape is passed on.
 
         Raises
         ------
         InputError
-            If ``M`` has the wrong shape, is not symmetric, or has NaN or infinite entries.
+            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or is not of the form that
+            :attr:`feature_map` gives.
         """
-        return self.metric(M)
+        L = self.feature_map
+        if L is None or np.shape(M) != (L.shape[1],) * 2:
+            return self.metric(M)
+        given, rows = PSDCone(L.shape[1]).element(M, self.letter), as_rows(L)
+        back = np.linalg.pinv(rows)
+        R = back.T @ given @ back
+        mixed = self.cone.diagonal and norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R)
+        if mixed or norm_of(rows.T @ R @ rows - given) > OFF_ROWS * norm_of(given):
+            r, d = rows.shape
+            raise InputError(
+                f"{self.letter} must have the form L.T @ R @ L with L = problem.feature_map ({r} x {d}): pass R, "
+                f"({r}, {r}), or its weights if it is diagonal; on the span of points "
+                f"pass problem.full_matrix(problem.nearest({self.letter})), its part of that form"
+            )
+        return np.diag(R).copy() if self.cone.diagonal else 0.5 * (R + R.T)
 
     def nearest(self, M: ArrayLike) -> Array:
         """The variable nearest to a metric on the features, :attr:`Solution.M <convexmetric.Solution.M>`, as a start.
@@ -314,8 +340,9 @@ class MetricProblem:
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether the problem's variable differs from the metric on the features."""
-        return False
+        """Whether a matrix on the features is taken for one: where r < d, its shape tells it from the variable."""
+        L = self.feature_map
+        return L is not None and L.shape[0] == L.shape[1]
 
     @property
     def coordinates(self) -> str:
@@ -548,9 +575,7 @@ class MetricProblem:
             If there are too many comparisons to list them.
         """
         M, in_cone = self.cone.variable(self.letter)
-        return self._assembled(M, in_cone, self.risk.statement(M))
-
-    def _assembled(self, M: cp.Variable, in_cone: list[cp.Constraint], risk: RiskStatement) -> Statement:
+        risk = self.risk.statement(M)
         objective = self.regularizer.expression(M, self.cone) + risk.expression
         if self.G is not None:
             objective = objective + cp.sum(cp.multiply(self.G, M))
@@ -564,15 +589,18 @@ class MetricProblem:
 
         A sparse matrix where :attr:`sparse_metrics` says so.
         """
-        if not self.sparse_metrics:
-            return self.cone.factor(M)
-        kept = np.flatnonzero(M > 0.0)
-        return sp.csr_array((np.sqrt(M[kept]), (np.arange(kept.size), kept)), shape=(kept.size, M.size))
+        factor: Any
+        if self.sparse_metrics:
+            kept = np.flatnonzero(M > 0.0)
+            factor = sp.csr_array((np.sqrt(M[kept]), (np.arange(kept.size), kept)), shape=(kept.size, M.size))
+        else:
+            factor = self.cone.factor(M)
+        return factor if self.feature_map is None else factor @ self.feature_map
 
     @property
     def weighs_features(self) -> bool:
         """Whether the metric is diagonal on the data as given, so that :meth:`weights` are all of it."""
-        return self.cone.diagonal
+        return self.cone.diagonal and self.feature_map is None
 
     def weights(self, M: Array) -> Array:
         """Weights of a diagonal metric, one a feature (or what else the problem gives weights to)."""
@@ -582,12 +610,23 @@ class MetricProblem:
         """The metric as a ``(features, features)`` matrix on the data as given by the user.
 
         A sparse matrix where :attr:`sparse_metrics` says so.
-        """
-        return self._diagonal(M) if self.cone.diagonal else self.cone.full(M)
 
-    def _diagonal(self, w: Array) -> Any:
-        """The matrix of weights of features."""
-        return sp.csr_array(sp.diags_array(w)) if self.sparse_metrics else np.diag(w)
+        Raises
+        ------
+        InputError
+            If there are too many features to write it out: use :meth:`components`.
+        """
+        if self.weighs_features:
+            w = self.weights(M)
+            return sp.csr_array(sp.diags_array(w)) if self.sparse_metrics else np.diag(w)
+        if self.feature_map is None:
+            return self.cone.full(M)
+        L = as_rows(self.feature_map)
+        if L.shape[1] > MOST_DENSE:
+            raise InputError(
+                f"the metric on {L.shape[1]} features is too large to write out; use components, its factor"
+            )
+        return (L.T * M) @ L if self.cone.diagonal else L.T @ M @ L
 
     @property
     def sparse_metrics(self) -> bool:

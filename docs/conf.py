@@ -52,7 +52,7 @@ nitpick_ignore = [
     ("py:class", "convexmetric.papers.pair_margin._PairProblem"),
     ("py:class", "convexmetric.papers.spanned.SpannedProblem"),
     ("py:class", "convexmetric.regularizers.norm_term.NormTerm"),
-    ("py:class", "convexmetric.regularizers.weighted.WeightedRegularizer"),
+    ("py:class", "convexmetric.regularizers.base.WeightedRegularizer"),
     ("py:class", "convexmetric.risks.query.QueryRisk"),
     ("py:class", "convexmetric.selection.records.Tabled"),
     ("py:class", "convexmetric.selection.records._PairedTable"),

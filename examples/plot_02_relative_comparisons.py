@@ -21,12 +21,18 @@ import os
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, MARKERS, plot_mds, show_pictures
+from convexmetric.plotting import COLOURS, MARKERS, plot_embedding, show_pictures
 
 rng = np.random.default_rng(3)
+
+
+def plane_of(D):
+    """Points in the plane with distances near those given: classical multidimensional scaling."""
+    return KernelPCA(2, kernel="precomputed", eigen_solver="dense").fit_transform(-0.5 * D**2)
 
 
 def triplets_of(y, count):
@@ -89,7 +95,8 @@ for row, (name, (points, D)) in zip(axes, maps.items(), strict=True):
     before, after = satisfied(distances_of(points, np.ones(2)), P), satisfied(D, P)
     row[0].set_title(f"{name}a: as given, {before:.0%} of triplets satisfied")
     row[0].set_aspect("equal", adjustable="datalim")
-    plot_mds(D, kind, ax=row[1], target_names=names).set_title(f"{name}b: learned distance, {after:.0%} satisfied")
+    plot_embedding(plane_of(D), kind, None, ax=row[1], target_names=names)
+    row[1].set_title(f"{name}b: learned distance, {after:.0%} satisfied")
     assert after > before
 show_pictures()
 assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), P)
@@ -133,7 +140,7 @@ def draw_maps(found, held_out, labels, names):
     """One map for each distance, and how many of the same held-out triplets it satisfies."""
     figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
     for ax, (title, (D, solution)) in zip(axes, found.items(), strict=True):
-        plot_mds(D, labels, ax=ax, target_names=names)
+        plot_embedding(plane_of(D), labels, None, ax=ax, target_names=names)
         shares = ", ".join(f"{satisfied(D, triplets):.1%} of {kind}" for kind, triplets in held_out.items())
         ax.set_title(f"{title}\nheld-out triplets satisfied: {shares}", fontsize="medium")
         if solution is not None:

@@ -19,6 +19,7 @@ are bounds of grade float in place of rigorous ones.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import warnings
@@ -35,6 +36,8 @@ from convexmetric.certificates.statement import describe
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER / "README.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+#: Keys of the one weight in the table.
+WEIGHTS = ("C", "reg", "alpha", "push")
 #: What a file without bounds is read with.
 NOTHING_KNOWN = 'lower = -inf\nupper = inf\nsolver = "none"\ntol = 1e-6\niterations = 0\nversion = "none"\n'
 
@@ -117,7 +120,7 @@ def verify(name: str, certificates: Path, tolerance: float = 0.0) -> str:
 def table(instances: Iterable[cm.bench.Instance]) -> str:
     """The table of README.md, made from the files alone."""
     lines = [
-        "| name | method | data | rows x features | comparisons | C, lambda, alpha or mu "
+        "| name | statement | data | rows x features | comparisons | C, lambda, alpha or mu "
         "| lower bound | upper bound | gap | grade |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
@@ -126,7 +129,7 @@ def table(instances: Iterable[cm.bench.Instance]) -> str:
         steps = ", ".join(instance.data["preprocessing"])
         lines.append(
             f"| `{instance.name}` "
-            f"| {', '.join([instance.method, *variant(instance)])} "
+            f"| {', '.join(variant(instance))} "
             f"| {instance.data['set']}{' *' if instance.needs_data_folder else ''} ({steps}) "
             f"| {rows} x {features} "
             f"| {count(instance)} "
@@ -141,41 +144,29 @@ def table(instances: Iterable[cm.bench.Instance]) -> str:
 
 def count(instance: cm.bench.Instance) -> int | str:
     """Of triplets or pairs; rankings of one modality have none."""
-    formed = instance.triplets or instance.pairs or instance.modalities or {}
     n = instance.data["shape"][0]
-    return n * (n - 1) // 2 if formed.get("all") else formed.get("count", "")
+    if instance.statement == "PairMarginProblem.from_labels":
+        return n * (n - 1) // 2
+    return next((table["count"] for table in instance.tables.values() if "count" in table), "")
 
 
 def weight(instance: cm.bench.Instance) -> str:
     """C, lambda, alpha or mu; of composed problems every block has its own."""
-    found = [instance.parameters[key] for key in ("C", "reg", "alpha", "push") if key in instance.parameters]
+    found = [instance.parameters[key] for key in WEIGHTS if key in instance.parameters]
     return f"{found[0]:g}" if found else ""
 
 
 def variant(instance: cm.bench.Instance) -> list[str]:
-    """What the statement has beside its method, data and weight."""
+    """What the problem is made of: classes of its blocks, or that of a paper and what else it has beside its weight."""
     said = instance.parameters
-    if instance.method == "blocks":
+    if "class" not in said:
         return [name for name in dict.fromkeys(classes(said)) if name not in cones.__all__]
-    found = [said[key] for key in ("measure", "penalty") if key in said]
-    found += [f"{key} = {said[key]:g}" for key in ("k", "margin", "intra", "inter", "beta") if key in said]
-    found += [f"margins = {' and '.join(f'{margin:g}' for margin in said['margins'])}"] if "margins" in said else []
-    found += ["diagonal"] if said.get("diagonal") else []
-    found += [f"near the {said['prior']}"] if "prior" in said else []
-    found += [f"{said['kernel']} kernel"] if "kernel" in said else []
-    if instance.method == "triplets" and instance.triplets is not None:
-        near, far = (instance.triplets.get(key, 0) or "all" for key in ("n_same", "n_other"))
-        found.append("graph" if instance.triplets.get("graph") else f"{near} x {far}")
-    if instance.method == "large-margin":
-        found.append(f"{said['n_neighbors']} target neighbours")
-    if instance.modalities is not None:
-        found.insert(0, f"{instance.modalities['queries']} queries")
-    if instance.pairs is not None:
-        found += ["all pairs"] if instance.pairs.get("all") else []
-        found += [] if instance.pairs.get("balanced", True) else ["unbalanced"]
-    if instance.projection is not None:
-        found.append(f"{instance.projection['kind']} projection to {instance.projection['r']}")
-    return found
+    rest = {key: value for key, value in said.items() if key not in ("class", *WEIGHTS)}
+    # Names of data that say no more than the class does are left out.
+    found = [f"{key} = {json.dumps(value)}" for key, value in rest.items() if value not in (key, "y", "r")]
+    if "projection" in instance.tables:
+        found.append("{kind} projection to {r}".format(**instance.tables["projection"]))
+    return [instance.statement, *found]
 
 
 def classes(table: Any) -> list[str]:

@@ -383,15 +383,6 @@ class OtherAdjoint(Triplets):
         return 2.0 * super().adjoint(u)
 
 
-class NoProjection(PSDCone):
-    """Absolute eigenvalues are in the cone, and not the nearest point of it."""
-
-    def project(self, S):
-        """``|S|``."""
-        values, vectors = np.linalg.eigh(S)
-        return (vectors * np.abs(values)) @ vectors.T
-
-
 class OtherCoordinates(PSDCone):
     """Coordinates that are no isometry."""
 
@@ -524,10 +515,9 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
         "risk SilentlyHard: value(M) must be finite, as it does not say",
     ),
     "infinite cuts": (lambda: separable(risk=InfiniteCuts), "risk InfiniteCuts: normals of cuts must be finite"),
-    "adjoint": (lambda: separable(comparisons=OtherAdjoint), "comparisons OtherAdjoint: <forward(M), u>"),
-    "projection": (lambda: separable(cone=NoProjection(3)), "cone NoProjection: "),
-    "coordinates": (lambda: separable(cone=OtherCoordinates(3)), "cone OtherCoordinates: inner products"),
-    "G": (asymmetric, "G: G must be symmetric"),
+    "adjoint": (lambda: separable(comparisons=OtherAdjoint), "risk SeparableRisk: offset - <normal, M> of a cut"),
+    "coordinates": (lambda: separable(cone=OtherCoordinates(3)), "risk SeparableRisk: offset - <normal, M'> of a cut"),
+    "G": (asymmetric, "regularizer SquaredFrobenius: bound(v, S, G)"),
     "with_C": (lambda: OtherC(X, TRIPLETS), "problem OtherC: with_C must change the fingerprint"),
     "dual bound": (
         lambda: HighDualBound(separable().risk, SquaredFrobenius(0.1)),

@@ -31,8 +31,8 @@ ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25, 2
 LIMIT_SECONDS = 60.0
 #: Seconds of the processor, by the records, that the ordinary suite may take for all its solves.
 SHORT_SECONDS = 38.0
-#: Parameters of which every value counts for the kind of an instance, and those of which it counts that they are there.
-VALUES, PRESENT = ("measure", "penalty", "kernel", "diagonal"), ("margins", "intra", "inter", "beta")
+#: Parameters of which every value counts for the kind of an instance; of others it counts that they are there.
+VALUES = ("measure", "penalty", "kernel", "diagonal", "X", "balanced")
 
 
 class TooLong(BaseException):
@@ -69,17 +69,13 @@ def classes(table):
 
 
 def kinds(instance):
-    """What an instance is about but for its data and weights, method by method; and the solver that certified it."""
+    """What an instance is about but for its data and weights: classes, parameters; and the solver that certified it."""
     said = instance.parameters
-    if instance.method == "blocks":
-        return {("blocks", name) for name in classes(said)} | {("solver", instance.how["solver"])}
-    about = [(key, said[key]) for key in VALUES if key in said] + [(key, True) for key in PRESENT if key in said]
-    formed = {**(instance.triplets or {}), **(instance.pairs or {})}
-    about += [(key, formed[key]) for key in ("graph", "all", "balanced") if key in formed]
-    about += [("queries", instance.modalities["queries"])] if instance.modalities else []
-    about += [("projection", instance.projection["kind"])] if instance.projection else []
-    about += [("hard margins", True)] if said.get("C") == float("inf") else []
-    return {(instance.method, *pair) for pair in [("any", True), *about]} | {("solver", instance.how["solver"])}
+    about = (
+        {(instance.statement, key, said[key] if key in VALUES else True) for key in said} if "class" in said else set()
+    )
+    about |= {(instance.statement, "hard margins")} if said.get("C") == float("inf") else set()
+    return about | {("any", name) for name in classes(said)} | {("solver", instance.how["solver"])}
 
 
 def short(records):

@@ -2,9 +2,18 @@
 
 from pathlib import Path
 
-from convexmetric.solvers.routes import routes_table
+from convexmetric.solvers.routes import ROUTES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "choosing-a-solver.md"
+
+
+def routes_table():
+    """Table of routes in Markdown."""
+    lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
+    for route in ROUTES:
+        solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"
+        lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.size} | {route.why} |")
+    return "\n".join(lines) + "\n"
 
 
 def page():

@@ -14,9 +14,9 @@ import samples
 from campaign import attacks, judge
 from campaign.attacks import ATTACKS
 from campaign.composed import COMPOSED
-from campaign.exact import Statement, Unreadable
 from campaign.judge import Campaign
 from campaign.mutations import MUTATIONS
+from campaign.optima import Statement, Unreadable
 from campaign.problems import FEW, on_a_line, solved
 from check_certificates import run
 from samples import some
@@ -89,7 +89,7 @@ def test_readers_that_differ_are_found(campaign, monkeypatch):
 
 @pytest.mark.integration
 def test_what_passes_for_an_instance_is_found(campaign, monkeypatch):
-    monkeypatch.setattr(instances, "difference", lambda *given: instances.Difference(""))
+    monkeypatch.setattr(instances, "difference", lambda *given, tolerance: ("", 0.0))
     assert found_in(campaign, "attack: parts", "FALSE: instance")
 
 

@@ -98,7 +98,7 @@ def test_the_printed_definition_compares_nothing():
     assert n["largest weight"] == 0.0
     assert n["printed optimum"] == pytest.approx(n["at zero"], rel=1e-6)
     assert n["at zero"] > 1.2 * n["optimum"]
-    assert n["corrected"] < 1e-2 < n["printed"]
+    assert n["printed"] > 1e-2
 
 
 def test_tall_maps_have_orthonormal_columns_only():

@@ -16,13 +16,13 @@ import zipfile
 
 import numpy as np
 import pytest
+from convexmetric.retrieval.collections import read_vectors
 
 import convexmetric as cm
 from convexmetric import files
 from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays
-from convexmetric.retrieval.collections import read_vectors
 from convexmetric.shards.folder import StoredArray
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 0.0], [0.1, 0.0, 0.5]])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from ranking_paper import classification, kernels, matchings, printed, tables
 from ranking_paper.results import Results
+from ranking_paper.synthetic import synthetic_matchings
 from ranking_paper.toy import toy
 
 import convexmetric as cm
-from convexmetric.bench.readers.matchings import synthetic_matchings
 from convexmetric.measures import measure_named
 from convexmetric.measures.reference import most_violated
 

@@ -19,8 +19,8 @@ import numpy as np
 
 import convexmetric as cm
 from campaign.attacks import ATTACKS, MUST_REFUSE, UNJUDGED, UnfitError
-from campaign.exact import INFINITE, Interval, Statement, Unreadable
 from campaign.mutations import MUTATIONS
+from campaign.optima import INFINITE, Ends, Statement, Unreadable
 from campaign.problems import Problem, family, on_a_line, regularizer
 from campaign.workers import Ran, command
 from convexmetric.certificates import checker, kernel, verify_instance
@@ -28,7 +28,6 @@ from convexmetric.cli import commands as cli
 
 from forgery import Contents, hints_in  # isort: skip
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "certificates"))
 import second_checker  # isort: skip
 
 __all__ = ["Campaign", "Record", "judge", "package"]
@@ -342,7 +341,7 @@ def plainly(whole: bytes) -> Contents:
     return document, arrays
 
 
-def interval(problem: Problem, contents: Contents) -> tuple[str, Interval]:
+def interval(problem: Problem, contents: Contents) -> tuple[str, Ends]:
     """Where the optimal value lies.
 
     Of an unchanged statement where the problem says; of another on a line by exact minimisation; and of any other

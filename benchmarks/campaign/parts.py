@@ -27,8 +27,8 @@ def cut(rng: Generator, contents: Contents) -> Part:
     document, arrays = contents
     with np.errstate(all="ignore"):
         risk = kernel.Problem(document, kernel.Arrays(arrays)).risk
-    common = {name: array for name, array in arrays.items() if not kernel.of_rows(name)}
-    found = {name: array for name, array in arrays.items() if kernel.of_rows(name)}
+    common = {name: array for name, array in arrays.items() if not kernel.files.of_rows(name)}
+    found = {name: array for name, array in arrays.items() if kernel.files.of_rows(name)}
     cuts = sorted({0, len(risk), *rng.integers(0, len(risk) + 1, int(rng.integers(1, 4))).tolist()})
     return [
         (copy.deepcopy(document) | {"dual": document["dual"] | {"rows": rows}}, common | own)
@@ -75,7 +75,7 @@ def _noise(rng: Generator, parts: Part) -> Part:
     """Noise on the dual point of a part."""
     at, size = int(rng.integers(len(parts))), 10.0 ** rng.uniform(-16, 1)
     document, arrays = noisy(rng, parts[at], size)
-    common = {name: parts[at][1][name] for name in arrays if not kernel.of_rows(name)}
+    common = {name: parts[at][1][name] for name in arrays if not kernel.files.of_rows(name)}
     parts[at] = document, arrays | common
     return parts
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
-from campaign.exact import INFINITE, NEGATIVE, Interval, Statement, Unreadable, slope_of, worst_places
+from campaign.optima import INFINITE, NEGATIVE, Ends, Statement, Unreadable, slope_of, worst_places
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import rounded
 from convexmetric.certificates.subgradients import above, feasible
@@ -63,7 +63,7 @@ class Problem:
 
     name: str
     contents: Contents
-    optimum: Interval
+    optimum: Ends
 
 
 def family(document: dict[str, Any]) -> str:
@@ -458,7 +458,7 @@ def _hints(statement: Statement, rng: Generator, document: dict[str, Any]) -> di
     s = Fraction(1) if s is None or s < 0 else s
     inside = Fraction(R.most == s) * -1 or Fraction(R.least == s)
     hints = _metric(statement, v, s * (1 + inside / 10**12))
-    definite = any(term.table["kind"] == "log det" for term in statement.omega)
+    definite = any(term.kind == "log det" for term in statement.terms)
     if rng.random() < 0.1 and "factor" in hints and not definite:
         hints["factor"] = np.concatenate([hints["factor"], np.zeros((1, statement.d))])
     near = [s * (1 - Fraction(1, 2**22)), s * (1 + Fraction(1, 2**22))]
@@ -637,9 +637,9 @@ def _slope(loss: str, mu: Fraction, s: Fraction) -> Fraction:
 
 def _metric(statement: Statement, v: list[Fraction], s: Fraction) -> dict[str, np.ndarray]:
     """The least metric with ``v^T M v = s``, in floats, or about that; zero, or of size one, where it overflows."""
-    omega, kinds, d = statement.omega, {term.table["kind"] for term in statement.omega}, statement.d
+    terms, kinds, d = statement.terms, {term.kind for term in statement.terms}, statement.d
     groups = [[v[i] if i in group else Fraction(0) for i in range(d)] for group in statement.groups]
-    if kinds & {"trace", "trace norm"} and len(omega) == 1:
+    if kinds & {"trace", "trace norm"} and len(terms) == 1:
         groups = [max(groups, key=lambda part: sum(entry * entry for entry in part))]
     square = sum((sum(entry * entry for entry in part) ** 2 for part in groups), Fraction(0))
     try:
@@ -652,8 +652,8 @@ def _metric(statement: Statement, v: list[Fraction], s: Fraction) -> dict[str, n
         if "log det" in kinds:
             # A triangle; of several features the prior changed along v.
             if d > 1:
-                H = omega[0].array("prior_root")
-                inverse = np.linalg.inv(np.array([[float(entry) for entry in row] for row in H]))
+                root = np.array([[float(entry) for entry in row] for row in terms[0].T0])
+                inverse = np.linalg.inv(root)
                 M = inverse @ inverse.T
                 along = M @ np.array([float(entry) for entry in v]) / float(np.sqrt(float(v @ (M @ v))))
                 M += (float(s) / float(v @ (M @ v)) - 1.0) * np.outer(along, along)
@@ -668,8 +668,8 @@ def _metric(statement: Statement, v: list[Fraction], s: Fraction) -> dict[str, n
 
 def _within_budget(statement: Statement, groups: list[list[Fraction]], s: Fraction) -> dict[str, np.ndarray]:
     """The least ``<A, M>`` with ``v^T M v = s``: ``A^-1 v`` of the best block."""
-    A = np.array(statement.omega[0].arrays["spent"])
-    A, best, along = np.diag(A) if A.ndim == 1 else A, 0.0, np.zeros(len(A))
+    A = np.array([[float(entry) for entry in row] for row in statement.terms[0].A])
+    best, along = 0.0, np.zeros(len(A))
     for group, part in zip(statement.groups, groups):
         v, row = np.array([float(entry) for entry in part]), np.zeros(len(A))
         row[group] = np.linalg.solve(A[np.ix_(group, group)], v[group])

@@ -12,7 +12,6 @@ from convexmetric.approximate.projected_subgradient import ProjectedSubgradient
 from convexmetric.approximate.stochastic_batch import StochasticBatch
 from convexmetric.approximate.stochastic_factors import StochasticFactors
 from convexmetric.approximate.stochastic_low_rank import StochasticLowRank
-from convexmetric.approximate.stochastic_triplets import StochasticTriplets
 
 __all__ = [
     "ApproximateSolver",
@@ -23,5 +22,4 @@ __all__ = [
     "StochasticBatch",
     "StochasticFactors",
     "StochasticLowRank",
-    "StochasticTriplets",
 ]

@@ -6,15 +6,12 @@ terms, or as many random draws as there are comparisons. It is the unit of ``epo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
 from convexmetric.arguments import as_generator
-from convexmetric.arrays import Array
-from convexmetric.errors import InputError
-from convexmetric.solvers.runtime import Monitor, Solver, check_counts, check_flags
+from convexmetric.solvers.runtime import Solver, check_counts, check_flags
 
 
 @dataclass(frozen=True)
@@ -75,39 +72,3 @@ def next_stop(t: int, epoch: int) -> int:
     while scale * 10 < passes:
         scale *= 10
     return epoch * next(scale * factor for factor in (1, 2, 5, 10) if scale * factor >= passes)
-
-
-def resumed(monitor: Monitor, name: str, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, Array] | None:
-    """Read the arrays that the solver left in a checkpoint and validate them; None if there are none.
-
-    Parameters
-    ----------
-    monitor : Monitor
-    name : str
-        Name of the solver.
-    shapes : dict
-        Expected shape of every array; None for an axis of any length.
-
-    Raises
-    ------
-    InputError
-        If an array is missing, has another shape (as with other settings), or holds NaN or infinite entries.
-    """
-    left = monitor.left_by(name)
-    if not left:
-        return None
-    found: dict[str, Array] = {}
-    for key, shape in shapes.items():
-        if key not in left or left[key].dtype.kind not in "fiu":
-            raise InputError(f"the checkpoint's state of {name} is damaged (no {key}); remove it to start again")
-        array = left[key] if left[key].dtype.kind in "iu" else np.asarray(left[key], dtype=np.float64)
-        fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
-        if not fits or not np.isfinite(array).all():
-            raise InputError(
-                f"the checkpoint's {key} has another number or length, or is damaged; "
-                "remove it to start again, or keep to the settings it was made with"
-            )
-        found[key] = array
-    if "numbers" in found and found["numbers"].min(initial=0) < 0:
-        raise InputError(f"the checkpoint's state of {name} is damaged (numbers); remove it to start again")
-    return found

@@ -1,17 +1,30 @@
-"""Base of descents over random batches: batch sizes, epochs, and when to evaluate the certified gap."""
+r"""Base of descents over random batches, and how comparisons are drawn from rankings whose pairs are never written out.
+
+A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` positives and :math:`n_q`
+negatives, then one of each uniformly: a comparison is drawn with probability proportional to its weight :math:`c_q`.
+Negatives that are all items but some :math:`e_0 < e_1 < \dots` are drawn by rank: the remaining item of rank k is k
+plus the number of i with :math:`e_i - i \le k`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
+
+import numpy as np
 
 from convexmetric.approximate.base import RandomisedSolver
 from convexmetric.arrays import Array
+from convexmetric.comparisons.rankings import Rankings
+from convexmetric.numerics.compiling import compiled
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.runtime import Monitor, check_counts
 
 #: Smoothing, in margins, of the hinges whose slopes give the lower bound.
 BOUND_WIDTH = 0.01
+#: Largest entry of an iterate with which it goes on: beyond, squares of distances overflow.
+OVERFLOW = 1e30
 
 
 @dataclass(frozen=True)
@@ -50,9 +63,53 @@ class BatchSolver(RandomisedSolver):
         """Number of comparisons, but at most ``epoch_draws`` or, if larger, the number of distances."""
         return min(int(risk.pairs.sum()), max(self.epoch_draws, int(risk.rankings.sizes.sum())))
 
-    def steps_in_epoch(self, risk: PairwiseRisk) -> int:
-        """Number of batches in an epoch, rounded up."""
-        return -(-self.draws_in_epoch(risk) // self.batch)
+    def _follow(
+        self,
+        risk: PairwiseRisk,
+        monitor: Monitor,
+        state: BatchState,
+        iterates: Iterator[tuple[int, Array]],
+        look: Callable[[Array, float], bool],
+    ) -> None:
+        """Step through all epochs, or until told to stop or the iterate overflows.
+
+        ``look`` evaluates the gap at an iterate after so many passes: at powers of two in the first epoch, then after
+        every epoch. It returns True if the solve must stop.
+        """
+        steps = -(-self.draws_in_epoch(risk) // self.batch)
+        last = self.epochs * steps
+        monitor.state = state.arrays
+        if (state.t == 0 and look(state.iterate, 0.0)) or state.t >= last:
+            return
+        for t, iterate in iterates:
+            if not np.abs(iterate).max() < OVERFLOW:
+                return
+            due = t % steps == 0 or (t < steps and t & (t - 1) == 0)
+            if (due or monitor.out_of_time) and (look(iterate, t / steps) or t >= last):
+                return
+
+
+@dataclass
+class BatchState:
+    """State of a run: number of steps, seed of the draws, the last iterate and, if asked for, the mean of all."""
+
+    t: int
+    seed: int
+    iterate: Array
+    mean: Array
+
+    @classmethod
+    def left(cls, monitor: Monitor, name: str, iterate: tuple[int, ...], mean: tuple[int, ...]) -> BatchState | None:
+        """State in a checkpoint, with arrays of these shapes; None if there is none."""
+        left = monitor.left_by(name, {"iterate": iterate, "mean": mean, "numbers": (2,)})
+        if not left:
+            return None
+        t, seed = map(int, left["numbers"])
+        return cls(t, seed, left["iterate"], left["mean"])
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Arrays for a checkpoint."""
+        return {"numbers": np.array([self.t, self.seed]), "iterate": self.iterate, "mean": self.mean}
 
 
 def offered(
@@ -67,6 +124,64 @@ def offered(
     return monitor.iterate(objective=objective, **details)
 
 
-def is_due(t: int, steps: int) -> bool:
-    """Whether to evaluate the gap after step t: at powers of two in the first epoch, then after every epoch."""
-    return t % steps == 0 or (t < steps and t & (t - 1) == 0)
+class TripletSampler:
+    """Draw triplets (query, positive, negative), independently and in proportion to their weights.
+
+    Parameters
+    ----------
+    rankings : Rankings
+    weights : (n_q,) array
+        Weight of every comparison of a query; nonnegative, not all zero.
+    """
+
+    def __init__(self, rankings: Rankings, weights: Array) -> None:
+        self.rankings, self.relevance = rankings, rankings.relevance
+        self.n_positives = self.relevance.n_relevant.astype(np.int64)
+        self.n_negatives = self.relevance.n_irrelevant.astype(np.int64)
+        self.up_to = np.cumsum(weights * self.n_positives * self.n_negatives)
+
+    @property
+    def total(self) -> float:
+        """The sum of all weights."""
+        return float(self.up_to[-1])
+
+    def sample(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw triplets: rows of the queries, and corpus rows of their positives and of their negatives."""
+        q = np.searchsorted(self.up_to, self.total * rng.random(size), side="right")
+        q = np.minimum(q, np.searchsorted(self.up_to, self.total))
+        relevance = self.relevance
+        positives = relevance.relevant[relevance.relevant_start[q] + rng.integers(self.n_positives[q])]
+        rank = rng.integers(self.n_negatives[q])
+        negatives = (
+            self._left(q, rank) if relevance.complement else relevance.irrelevant[relevance.irrelevant_start[q] + rank]
+        )
+        return self.rankings.rows(q), positives, negatives
+
+    def _left(self, q: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        """Items of given ranks among those that are neither positives nor the query itself."""
+        relevance = self.relevance
+        itself = np.full(len(q), -1) if relevance.itself is None else relevance.itself[q]
+        found = np.empty(len(q), dtype=np.int64)
+        _left_items(relevance.relevant, relevance.relevant_start[q], relevance.relevant_stop[q], itself, rank, found)
+        return found
+
+
+@compiled
+def _left_items(relevant, start, stop, itself, rank, found):
+    for t in range(found.size):
+        positives = relevant[start[t] : stop[t]]
+        out = np.empty(positives.size + 1, dtype=np.int64)
+        out[: positives.size] = positives
+        kept = positives.size
+        if itself[t] >= 0 and not (positives == itself[t]).any():
+            out[kept] = itself[t]
+            kept += 1
+        out = np.sort(out[:kept])
+        low, high = 0, kept
+        while low < high:
+            middle = (low + high) // 2
+            if out[middle] - middle <= rank[t]:
+                low = middle + 1
+            else:
+                high = middle
+        found[t] = rank[t] + low

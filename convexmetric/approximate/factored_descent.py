@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.approximate.base import RandomisedSolver, resumed
+from convexmetric.approximate.base import RandomisedSolver
 from convexmetric.arguments import as_generator, is_real
 from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError, UnsupportedProblemError
@@ -101,8 +101,8 @@ class FactoredDescent(RandomisedSolver):
     def _descend(self, problem: MetricProblem, risk: SmoothRisk, descended: SmoothRisk, monitor: Monitor) -> None:
         """Descend until nothing more is gained."""
         objective = _Objective(descended, linear_part(problem))
-        left = resumed(monitor, self.name, {"numbers": (2,), "B": (self.c, problem.cone.d), "lengths": (2,)})
-        if left is None:
+        left = monitor.left_by(self.name, {"numbers": (2,), "B": (self.c, problem.cone.d), "lengths": (2,)})
+        if not left:
             number, last = 0, np.inf
             here = objective.at(self._start(problem, objective))
             length = self.step if self.step is not None else objective.newton_length(here)
@@ -111,7 +111,7 @@ class FactoredDescent(RandomisedSolver):
             length, last = map(float, left["lengths"])
             here = objective.at(left["B"])
             objective.passes = passes
-        looked_at = number if left is not None else -1
+        looked_at = number if left else -1
         while True:
             ends = objective.passes >= self.epochs
             if number != looked_at and (number % self.look_every == 0 or ends or monitor.out_of_time):

@@ -17,20 +17,29 @@ from sums over them (``cones/images.py``).
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import scipy
+import scipy.sparse as sp
 
-from convexmetric.approximate.base import RandomisedSolver, generator_at, resumed
-from convexmetric.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
+from convexmetric.approximate.base import RandomisedSolver, generator_at
+from convexmetric.approximate.batches import offered
 from convexmetric.arrays import Array
+from convexmetric.cones.factored import Images
+from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
+from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
+#: Largest difference of the distances to a negative and to a positive under a random start, in margins.
+START = 2.0
+#: Fraction of nonzero entries up to which points are stored as sparse arrays.
+SPARSE_SHARE = 0.2
 #: First width of the smoothed hinges, in margins.
 FIRST_WIDTH = 1.0
 #: Factor from one width to the next.
@@ -41,32 +50,89 @@ ACCURACY = 1e-9
 CORRECTIONS = 10
 
 
+@dataclass
+class PairwiseFactor:
+    """The risk as a function of a factor B, by images ``B x`` of the points, and bounds on the convex problem.
+
+    Attributes
+    ----------
+    problem : MetricProblem
+    risk : PairwiseRisk
+        Risk of the problem; points with few nonzero entries are converted to sparse arrays.
+    monitor : Monitor
+    """
+
+    problem: MetricProblem
+    risk: PairwiseRisk
+    monitor: Monitor
+
+    def __post_init__(self) -> None:
+        given = self.risk.rankings
+        if not given.dense or sp.issparse(given.X) or np.count_nonzero(given.X) > SPARSE_SHARE * given.X.size:
+            return
+        rankings = copy(given)
+        rankings.X = sp.csr_array(given.X)
+        rankings.Q = rankings.X if given.Q is given.X else sp.csr_array(given.Q)
+        self.risk = PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
+
+    def images(self, B: Array) -> PairwiseRisk:
+        """The risk as a function of the factor."""
+        rankings = copy(self.risk.rankings)
+        rankings.cone = Images(B)
+        return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
+
+    def scaled(self, B: Array, margins: float = START) -> Array:
+        """Multiple of B with a largest ``d(q, negative) - d(q, positive)`` of so many margins."""
+        largest = self.images(B).largest_margin(B)
+        return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
+
+    def look(self, B: Array, width: float, /, **details: float) -> bool:
+        """Offer the metric, and the lower bound from its hinge slopes; True if the solve must stop."""
+        return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
+
+
+def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
+    """Pairwise risk and trace weight of a problem; refuses other risks, regularizers, and diagonal metrics."""
+    risk, reg = problem.risk.form(PairwiseRisk), trace_weight(problem)
+    need_full_metrics(problem)
+    return risk, reg
+
+
+def check_not_printed(settings: RandomisedSolver) -> None:
+    """Refuse ``as_printed``: there is no such procedure in print.
+
+    Raises
+    ------
+    InputError
+        If ``as_printed`` is set.
+    """
+    if settings.as_printed:
+        raise InputError("as_printed must be False: the paper prints no procedure for descent on a factor")
+
+
 @dataclass(frozen=True)
 class LowRankDescent(RandomisedSolver):
-    """L-BFGS on a factor of the metric from random starts; it need not reach the optimum, and the gap bounds its error.
+    """L-BFGS on a factor of the metric from a random start; it may miss the optimum, and the gap bounds its error.
 
     Parameters
     ----------
     rank : int
         Rows of the factor; at most the number of features.
-    starts : int
-        Random starts, one after the other; the best metric is kept.
     widths : int
         Number of widths of the smoothing.
     steps : int
         L-BFGS steps at each width.
     epochs : int
-        Passes after which it ends, of all starts together.
+        Passes after which it ends, if nothing else ends it before.
     as_printed : bool
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None
-        Seed of the starts: the same seed makes the same iterates.
+        Seed of the start: the same seed makes the same iterates.
     """
 
     name: ClassVar[str] = "low-rank-descent"
 
     rank: int = 300
-    starts: int = 1
     _: KW_ONLY
     epochs: int = 10_000
     widths: int = 5
@@ -74,35 +140,30 @@ class LowRankDescent(RandomisedSolver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "rank", "starts", "widths", "steps")
+        check_counts(self, "rank", "widths", "steps")
         check_not_printed(self)
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a pairwise risk, full metrics and a trace."""
-        return partial(self._descents, problem, *factored(problem))
+        return partial(self._descend, problem, *factored(problem))
 
-    def _descents(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
-        """Descend from every start."""
-        rank = min(self.rank, problem.cone.d)
+    def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+        """Descend at one width after the other, from a random normal factor or the one in a checkpoint."""
+        shape = min(self.rank, problem.cone.d), problem.cone.d
         descent = _Descent(self, problem, risk, reg, monitor)
-        left = resumed(monitor, self.name, {"numbers": (4,), "B": (rank, problem.cone.d)})
-        first, number, B = 0, 0, None
-        if left is not None:
-            first, number, descent.passes, seed = map(int, left["numbers"])
+        left = monitor.left_by(self.name, {"numbers": (2,), "B": shape})
+        if left:
+            number, descent.passes = map(int, left["numbers"])
             B = left["B"]
         else:
-            seed = self.fresh_seed()
-        for start in range(first, self.starts):
-            B = descent.start(rank, generator_at(seed, start)) if B is None else B
-            while number < self.widths and descent.passes < self.epochs:
-                width = risk.margin * FIRST_WIDTH * WIDTH_FACTOR**number
-                B = descent.descend(B, width)
-                number += 1
-                left_here = {"numbers": np.array([start, number, descent.passes, seed]), "B": B}
-                monitor.state = partial(dict, left_here)
-                if descent.look(B, width, start):
-                    return
-            number, B = 0, None
+            number, B = 0, descent.factor.scaled(generator_at(self.fresh_seed(), 0).standard_normal(shape))
+        while number < self.widths and descent.passes < self.epochs:
+            width = risk.margin * FIRST_WIDTH * WIDTH_FACTOR**number
+            B = descent.descend(B, width)
+            number += 1
+            monitor.state = partial(dict, {"numbers": np.array([number, descent.passes]), "B": B})
+            if descent.factor.look(B, width, passes=descent.passes, width=width):
+                return
 
 
 @dataclass
@@ -119,10 +180,6 @@ class _Descent:
     def __post_init__(self) -> None:
         self.factor = PairwiseFactor(self.problem, self.risk, self.monitor)
         self.G = self.problem.G
-
-    def start(self, rank: int, rng: np.random.Generator) -> Array:
-        """Random normal factor, scaled so that distances exceed each other by a few margins at most."""
-        return self.factor.scaled(rng.standard_normal((rank, self.problem.cone.d)))
 
     def value(self, B: Array, width: float) -> tuple[float, Array]:
         """Smoothed objective and its gradient in B, ``2 (lambda B + B G - B S)``: one pass."""
@@ -157,7 +214,3 @@ class _Descent:
             value, B.ravel(), jac=True, method="L-BFGS-B", callback=stop_in_time, options=options
         )
         return np.asarray(result.x).reshape(B.shape)
-
-    def look(self, B: Array, width: float, start: int) -> bool:
-        """Offer the metric and the lower bound from its hinge slopes; True if the solve must stop."""
-        return self.factor.look(B, width, passes=self.passes, start=start, width=width)

@@ -8,13 +8,8 @@ with g a subgradient of the objective f at M. These are Polyak's steps towards a
 whose distance is halved whenever twenty passes have not covered half of it (Brannlund 1995; Goffin and Kiwiel 1999), in
 the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
 the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
-without scaling end 5% above the optimum after 200 passes, these at 0.5%. A length given as ``step`` takes the plain
-method instead,
-
-.. math:: M \leftarrow \Big[ M - \frac{\eta R}{\sqrt{t}} \frac{g}{\|g\|_F} \Big]_+
-
-from the Euclidean metric, with R its norm. A mean of the supporting planes met on the way is the dual point, in which
-those of the last twenty passes count most.
+without scaling end 5% above the optimum after 200 passes, these at 0.5%. A mean of the supporting planes met on the way
+is the dual point, in which those of the last twenty passes count most.
 
 What the paper prints is a solver inside of Algorithm 1: its steps go down the *master*, the maximum over the batches of
 rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither
@@ -25,19 +20,18 @@ all batches, which costs memory and time and is worth it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.approximate.base import ApproximateSolver, resumed
+from convexmetric.approximate.base import ApproximateSolver
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.numerics.qp import times
-from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime import Monitor, Run, check_counts
 from convexmetric.solvers.runtime.requirements import need, quadratic_part
 
 #: First distance of the level from the objective, as a share of the objective's size.
@@ -60,11 +54,6 @@ class ProjectedSubgradient(ApproximateSolver):
 
     Parameters
     ----------
-    step : float, optional
-        First step's length relative to the Euclidean metric's norm: plain steps that shrink like 1/sqrt(t). Default:
-        steps towards a level, which need no length.
-    average : bool
-        Also offer, at passes 1, 2, 4, 8, ..., the mean of the metrics since the last of these; costs a pass each.
     master_steps : int
         Steps on the master between two passes, with ``as_printed``.
     epochs : int
@@ -75,18 +64,13 @@ class ProjectedSubgradient(ApproximateSolver):
 
     name: ClassVar[str] = "subgradient"
 
-    step: float | None = None
     _: KW_ONLY
     epochs: int = 1000
-    average: bool = False
     master_steps: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counts(self, "master_steps")
-        check_flags(self, "average")
-        if self.step is not None:
-            check_positive(self, "step")
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a finite risk and a linear or quadratic regularizer."""
@@ -96,8 +80,7 @@ class ProjectedSubgradient(ApproximateSolver):
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
         """Alternate passes and steps, until told to stop or through all epochs."""
-        kind = _Master if self.as_printed else _Level if self.step is None else _Plain
-        course = kind(self, problem, quadratic, monitor)
+        course = (_Master if self.as_printed else _Level)(self, problem, quadratic, monitor)
         course.restore()
         monitor.state = course.state
         while course.t < self.epochs:
@@ -115,16 +98,11 @@ class _Course:
         self.cone, self.risk = problem.cone, problem.risk
         self.groups = np.zeros(self.risk.parts, dtype=np.int64)
         self.linear, self.quadratic = problem.linear(), quadratic
-        self.metric = self.first()
+        self.metric = self.cone.zeros()
         self.t = 0
         self.visited: list[Array] = []
         self.weights: list[float] = []
         self.value, self.normal = 0.0, np.zeros(self.cone.size)
-        self.sum, self.summed = self.cone.zeros(), 0
-
-    def first(self) -> Array:
-        """Starting metric."""
-        return self.cone.zeros()
 
     def numbers(self) -> list[float]:
         """Further numbers for a checkpoint."""
@@ -147,8 +125,8 @@ class _Course:
         """Resume from a checkpoint; planes are recomputed at their metrics."""
         shape = self.cone.shape
         shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.numbers()),)}
-        left = resumed(self.monitor, self.settings.name, shapes)
-        if left is None or len(left["visited"]) != len(left["weights"]):
+        left = self.monitor.left_by(self.settings.name, shapes)
+        if not left or len(left["visited"]) != len(left["weights"]):
             return
         self.restore_numbers(left["own"].tolist())
         for metric, weight in zip(left["visited"], left["weights"], strict=True):
@@ -168,21 +146,10 @@ class _Course:
         cuts = self.risk.separate(self.metric, self.groups)
         objective = float(cuts.values.sum()) + self.problem.penalty(self.metric)
         self.monitor.primal(self.metric, objective)
-        here = self.metric
-        if self.settings.average:
-            self.mean_of(here)
         following = self.follow(cuts, objective)
-        self.bound(here)
+        self.bound(self.metric)
         self.metric = following
         return self.monitor.iterate(passes=self.t, objective=objective)
-
-    def mean_of(self, metric: Array) -> None:
-        """Add a metric to the running mean, which is offered when the pass number is a power of two."""
-        self.sum, self.summed = self.sum + metric, self.summed + 1
-        if self.t & (self.t - 1) == 0:
-            mean = self.sum / self.summed
-            self.monitor.primal(mean, self.problem.value(mean))
-            self.sum, self.summed = self.cone.zeros(), 0
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
         """Add the supporting plane, and return the next metric."""
@@ -194,28 +161,12 @@ class _Course:
         if total > 0.0:
             S = self.cone.from_coordinates(self.normal / total)
             weights = np.array(self.weights)[:, None] / total
-            self.monitor.dual(
-                self.problem.bound(self.value / total, S, hint), _point(self.visited[:], weights, self.groups)
-            )
+            point = partial(CutDual, np.array(self.visited), weights, self.groups)
+            self.monitor.dual(self.problem.bound(self.value / total, S, hint), point)
 
     def gradient(self, u: Array, normal: Array) -> Array:
         """Gradient of penalty and plane, in coordinates."""
         return np.asarray(self.linear + times(self.quadratic, u) - normal)
-
-
-class _Plain(_Course):
-    """Plain projected steps of length ``eta R / sqrt(t)``."""
-
-    def first(self) -> Array:
-        return self.cone.identity()
-
-    def follow(self, cuts: Cuts, objective: float) -> Array:
-        self.add_plane(self.metric, cuts, 1.0)
-        identity, u = self.cone.identity(), self.cone.coordinates(self.metric)
-        gradient = self.gradient(u, cuts.normals[0])
-        radius = float(self.settings.step or 0.0) * np.sqrt(self.cone.inner(identity, identity))
-        length = radius / np.sqrt(self.t) / max(float(np.linalg.norm(gradient)), 1e-300)
-        return self.cone.project(self.cone.from_coordinates(u - length * gradient))
 
 
 class _Level(_Course):
@@ -328,7 +279,3 @@ class _Master(_Course):
             chosen[-1] = 1.0
         self.weights, self.value, self.normal = chosen.tolist(), float(chosen @ offsets), chosen @ normals
         return self.cone.from_coordinates(u)
-
-
-def _point(visited: list[Array], weights: Array, groups: np.ndarray) -> Callable[[], CutDual]:
-    return lambda: CutDual(np.array(visited), weights, groups)

@@ -32,9 +32,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.approximate.base import generator_at, resumed
-from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, is_due, offered
-from convexmetric.approximate.triplet_sampling import TripletSampler
+from convexmetric.approximate.base import generator_at
+from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, BatchState, TripletSampler, offered
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.numerics.threads import blas_threads_for
@@ -86,24 +85,15 @@ class StochasticBatch(BatchSolver):
         return partial(self._step, problem, risk, reg)
 
     def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
-        """Step until told to stop, or through all epochs."""
-        steps = self.steps_in_epoch(risk)
-        state = BatchState.of(problem, monitor, self)
-        monitor.state = state.arrays
-        if state.t == 0 and self._look(problem, risk, monitor, problem.cone.zeros(), 0.0):
-            return
-        if state.t >= self.epochs * steps:
-            return
-        for t, metric in self.metrics(problem, risk, reg, state):
-            if not (is_due(t, steps) or monitor.out_of_time):
-                continue
-            if self._look(problem, risk, monitor, metric, t / steps) or t >= self.epochs * steps:
-                return
+        """Step from the zero metric, or the state in a checkpoint."""
+        cone, width = problem.cone, BOUND_WIDTH * risk.margin
+        state = BatchState.left(monitor, self.name, cone.shape, cone.shape)
+        state = state or BatchState(0, self.fresh_seed(), cone.zeros(), cone.zeros())
 
-    def _look(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, metric: Array, passes: float) -> bool:
-        """Offer the projected metric and the lower bound from its hinge slopes; True if the solve must stop."""
-        width = BOUND_WIDTH * risk.margin
-        return offered(problem, risk, monitor, problem.cone.project(metric), width, passes=passes)
+        def look(metric: Array, passes: float) -> bool:
+            return offered(problem, risk, monitor, cone.project(metric), width, passes=passes)
+
+        self._follow(risk, monitor, state, self.metrics(problem, risk, reg, state), look)
 
     def metrics(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState
@@ -113,12 +103,12 @@ class StochasticBatch(BatchSolver):
         for t in count(state.t + 1):
             rng = generator_at(state.seed, t)
             with blas_threads_for(float(self.batch) * cone.size):
-                gradient = self.gradient(problem, risk, draws, state.metric, rng)
-                metric = (1.0 - 1.0 / t) * state.metric - gradient / (reg * t)
-                state.metric, state.t = cone.project(metric) if self.project else metric, t
+                gradient = self.gradient(problem, risk, draws, state.iterate, rng)
+                metric = (1.0 - 1.0 / t) * state.iterate - gradient / (reg * t)
+                state.iterate, state.t = cone.project(metric) if self.project else metric, t
             if self.average:
-                state.mean = state.mean + 2.0 / (t + 1.0) * (state.metric - state.mean)
-            yield t, state.mean if self.average else state.metric
+                state.mean = state.mean + 2.0 / (t + 1.0) * (state.iterate - state.mean)
+            yield t, state.mean if self.average else state.iterate
 
     def gradient(
         self, problem: MetricProblem, risk: PairwiseRisk, draws: TripletSampler, metric: Array, rng: np.random.Generator
@@ -134,30 +124,6 @@ class StochasticBatch(BatchSolver):
             return _printed_sum(cone, q, i, k, active) + total
         active = np.where(margins < risk.margin, draws.total / self.batch, 0.0)
         return cone.outer_sum(q - i, active) - cone.outer_sum(q - k, active) + linear
-
-
-@dataclass
-class BatchState:
-    """State of a run: number of steps, seed of the draws, last metric and mean of all."""
-
-    t: int
-    seed: int
-    metric: Array
-    mean: Array
-
-    @classmethod
-    def of(cls, problem: MetricProblem, monitor: Monitor, settings: StochasticBatch) -> BatchState:
-        """Initial state at the zero metric, or the state in a checkpoint."""
-        shape = problem.cone.shape
-        left = resumed(monitor, settings.name, {"metric": shape, "mean": shape, "numbers": (2,)})
-        if left is None:
-            return cls(0, settings.fresh_seed(), problem.cone.zeros(), problem.cone.zeros())
-        t, seed = map(int, left["numbers"])
-        return cls(t, seed, left["metric"], left["mean"])
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint."""
-        return {"numbers": np.array([self.t, self.seed]), "metric": self.metric, "mean": self.mean}
 
 
 def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:

@@ -40,15 +40,13 @@ losses. Multipliers that add to S are scaled to what the regularizer allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from convexmetric.approximate.base import RandomisedSolver, generator_at, next_stop, resumed
+from convexmetric.approximate.base import RandomisedSolver, generator_at, next_stop
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs
 from convexmetric.errors import UnsupportedProblemError
@@ -56,7 +54,7 @@ from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedPairs
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
@@ -136,51 +134,33 @@ class StochasticFactors(RandomisedSolver):
         The run steps until told to stop, through all steps, or until the vectors overflow.
         """
         images = problem.risk.form(ImageRisk)
-        source: Callable[[], _Source]
-        if isinstance(images, ListedImages):
-            source = partial(_Listed, images)
-        elif isinstance(images, LabelledPairRisk):
-            source = partial(_Labelled, images)
-        else:
+        if not isinstance(images, ListedPairs | LabelledPairRisk):
             raise UnsupportedProblemError("its pairs are neither listed nor all pairs of labelled points")
         need_full_metrics(problem)
         norms = norm_weights(problem, lambda w: not (w.squared or (w.trace and w.norm)), NORM_OR_TRACE)
-        return lambda monitor: _Run(self, problem, source(), norms, monitor).follow()
+
+        def run(monitor: Monitor) -> None:
+            source = _Listed(images) if isinstance(images, ListedPairs) else _Labelled(images)
+            _Run(self, problem, source, norms, monitor).follow()
+
+        return run
 
 
-class _Source(Protocol):
-    """A source of random pairs.
+class _Listed:
+    """Pairs in a list, drawn uniformly.
 
     Every pair drawn has a row of five numbers, those of its loss divided by its probability: sign, offset, low and high
     end of the multipliers, and curvature.
     """
 
-    @property
-    def images(self) -> ImageRisk:
-        """The risk as a function of images."""
-
-    @property
-    def count(self) -> int:
-        """Number of pairs."""
-
-    @property
-    def signs(self) -> Array:
-        """Signs of the squared distances, in the order of multipliers."""
-
-    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
-        """Draw pairs: ``(size, 2)`` indices of points, and ``(size, 5)`` numbers of their losses."""
-
-
-class _Listed:
-    """Pairs in a list, drawn uniformly."""
-
-    def __init__(self, images: ListedImages) -> None:
+    def __init__(self, images: ListedPairs) -> None:
         self.images, loss = images, images.loss
         self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
         self.count = m = len(self.pairs)
         self.numbers = np.column_stack([self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m])
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, Array]:
+        """Draw pairs: ``(size, 2)`` indices of points, and ``(size, 5)`` numbers of their losses."""
         t = rng.integers(len(self.pairs), size=size)
         return self.pairs[t], self.numbers[t]
 
@@ -218,7 +198,12 @@ class _Run:
     """The state of one solve."""
 
     def __init__(
-        self, settings: StochasticFactors, problem: MetricProblem, source: _Source, norms: NormWeights, monitor: Monitor
+        self,
+        settings: StochasticFactors,
+        problem: MetricProblem,
+        source: _Listed | _Labelled,
+        norms: NormWeights,
+        monitor: Monitor,
     ) -> None:
         self.settings, self.problem, self.source, self.monitor = settings, problem, source, monitor
         self.reg, self.trace = norms.trace + norms.norm, norms.trace > 0.0
@@ -233,8 +218,8 @@ class _Run:
     def follow(self) -> None:
         """Start or resume, and step to the end."""
         shape = (self.d, self.X.shape[1])
-        left = resumed(self.monitor, self.settings.name, {"numbers": (2,), "V": shape, "W": shape})
-        if left is not None:
+        left = self.monitor.left_by(self.settings.name, {"numbers": (2,), "V": shape, "W": shape})
+        if left:
             self.t, self.seed = map(int, left["numbers"])
             self.V, self.W, self.window = left["V"], left["W"], self.t
             self.scale()

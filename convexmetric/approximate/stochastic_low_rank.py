@@ -27,19 +27,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.approximate.base import generator_at, resumed
-from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, is_due
-from convexmetric.approximate.pairwise_factor import PairwiseFactor, check_not_printed, factored
-from convexmetric.approximate.triplet_sampling import TripletSampler
+from convexmetric.approximate.base import generator_at
+from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, BatchState, TripletSampler
+from convexmetric.approximate.low_rank_descent import PairwiseFactor, check_not_printed, factored
 from convexmetric.arrays import Array
 from convexmetric.cones.factored import Images
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
-
-#: Largest entry of a factor with which it goes on: beyond, squares of distances overflow.
-OVERFLOW = 1e30
 
 
 @dataclass(frozen=True)
@@ -92,46 +88,38 @@ class StochasticLowRank(BatchSolver):
         return partial(self._descend, problem, *factored(problem))
 
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
-        """Step until told to stop, through all epochs, or until the factor overflows."""
-        factor = PairwiseFactor(problem, risk, monitor)
-        steps, width = self.steps_in_epoch(risk), BOUND_WIDTH * risk.margin
+        """Step from a random factor, or the state in a checkpoint."""
+        factor, width = PairwiseFactor(problem, risk, monitor), BOUND_WIDTH * risk.margin
         state = self.state(factor)
-        monitor.state = state.arrays
-        if state.t == 0 and factor.look(state.L, width, passes=0.0):
-            return
-        if state.t >= self.epochs * steps:
-            return
-        for t, L in self.factors(factor, 2.0 * reg, state):
-            if not np.abs(L).max() < OVERFLOW:
-                return
-            if not (is_due(t, steps) or monitor.out_of_time):
-                continue
-            if factor.look(L, width, passes=t / steps) or t >= self.epochs * steps:
-                return
 
-    def state(self, factor: PairwiseFactor) -> _State:
+        def look(L: Array, passes: float) -> bool:
+            return factor.look(L, width, passes=passes)
+
+        self._follow(risk, monitor, state, self.factors(factor, 2.0 * reg, state), look)
+
+    def state(self, factor: PairwiseFactor) -> BatchState:
         """Initial state with a random factor, or the state in a checkpoint."""
         d = factor.problem.cone.d
         shape = min(self.rank, d), d
-        left = resumed(factor.monitor, self.name, {"L": shape, "numbers": (2,)})
+        left = BatchState.left(factor.monitor, self.name, shape, (0,))
         if left is not None:
-            t, seed = map(int, left["numbers"])
-            return _State(t, seed, left["L"])
+            return left
         seed = self.fresh_seed()
         rng = generator_at(seed, 0)
         L = rng.random(shape) if self.uniform else rng.standard_normal(shape)
-        return _State(0, seed, L if self.start is None else factor.scaled(L, self.start))
+        return BatchState(0, seed, L if self.start is None else factor.scaled(L, self.start), np.zeros(0))
 
-    def factors(self, factor: PairwiseFactor, reg: float, state: _State) -> Iterator[tuple[int, Array]]:
+    def factors(self, factor: PairwiseFactor, reg: float, state: BatchState) -> Iterator[tuple[int, Array]]:
         """Yield ``(t, factor)`` after every step, without end; ``reg`` is lambda."""
         draws = TripletSampler(factor.risk.rankings, factor.risk.weights)
         delay = self.delay or 0
         for t in count(state.t + 1):
             rng = generator_at(state.seed, t)
-            with blas_threads_for(float(self.batch) * state.L.size):
-                gradient = reg * state.L + self.gradient(factor, draws, state.L, rng)
-                state.L, state.t = state.L - gradient / (reg * (t + delay)), t
-            yield t, state.L
+            L = state.iterate
+            with blas_threads_for(float(self.batch) * L.size):
+                gradient = reg * L + self.gradient(factor, draws, L, rng)
+                state.iterate, state.t = L - gradient / (reg * (t + delay)), t
+            yield t, state.iterate
 
     def gradient(self, factor: PairwiseFactor, draws: TripletSampler, L: Array, rng: np.random.Generator) -> Array:
         """Subgradient in L of risk and linear term over one batch: ``2 L`` times the one in M."""
@@ -147,16 +135,3 @@ class StochasticLowRank(BatchSolver):
         if problem.G is not None:
             slope = slope + L @ problem.sampled_G(rng, *self.pairs)[0]
         return 2.0 * slope
-
-
-@dataclass
-class _State:
-    """State of a run: number of steps, seed of the draws, and factor."""
-
-    t: int
-    seed: int
-    L: Array
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint."""
-        return {"numbers": np.array([self.t, self.seed]), "L": self.L}

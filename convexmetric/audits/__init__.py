@@ -1,35 +1,20 @@
 """Audits of metrics from any source against certified bounds, and the files that hold metrics and iterates."""
 
 from convexmetric.audits.metric_files import Iterates, read_certificate, read_iterates, read_metric, write_solution
-from convexmetric.audits.optimality import (
-    RANK_SHARE,
-    Conditions,
-    Scale,
-    Subspace,
-    best_scale,
-    compare_ranges,
-    optimality_conditions,
-)
-from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, projected, reference_of, worst_parts
+from convexmetric.audits.scale_and_range import RANK_SHARE, best_scale
+from convexmetric.audits.verdict import Audit, Reference, WorstPart, audit, worst_parts
 
 __all__ = [
     "RANK_SHARE",
     "Audit",
-    "Conditions",
     "Iterates",
     "Reference",
-    "Scale",
-    "Subspace",
     "WorstPart",
     "audit",
     "best_scale",
-    "compare_ranges",
-    "optimality_conditions",
-    "projected",
     "read_certificate",
     "read_iterates",
     "read_metric",
-    "reference_of",
     "worst_parts",
     "write_solution",
 ]

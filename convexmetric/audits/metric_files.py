@@ -18,7 +18,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -225,10 +225,6 @@ def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
     return np.array(array, dtype=np.float64)
 
 
-def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
-    return read_array(path)
-
-
 def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
     (array,) = read_arrays(path, lambda names: [_chosen(path, names, variable)]).values()
     return array
@@ -266,14 +262,13 @@ def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
         return names[0]
     if not names:
         raise InputError(f"{path} holds no numeric matrix")
-    for letter in LETTERS:
-        if letter in names:
-            return letter
+    if found := [letter for letter in LETTERS if letter in names]:
+        return found[0]
     raise InputError(f"{path} has several variables and none is called M, W or w; name one of: {listed}")
 
 
-_READERS: Mapping[str, Callable[[Path, str | None], NDArray[Any]]] = {
-    ".npy": _read_npy,
+_READERS: dict[str, Callable[[Path, str | None], NDArray[Any]]] = {
+    ".npy": lambda path, _: read_array(path),
     ".npz": _read_npz,
     ".csv": _read_csv,
     ".mat": _read_mat,

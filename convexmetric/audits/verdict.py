@@ -1,10 +1,9 @@
-r"""Audit any metric: its certified distance from optimal, and what the optimality conditions say is wrong.
+r"""Audit any metric: its certified distance from optimal, and what is wrong with it.
 
 .. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
 
-The bound is that of a reference, or of a solve; beside it stands what the metric proves by itself, by its own tangent
-plane. What is wrong falls into parts: the comparisons that cost most, the scale (the best multiple of M), and the range
-(:mod:`convexmetric.audits.optimality`).
+The bound is that of a reference, or of a solve. What is wrong falls into parts: the comparisons that cost most, the
+scale (the best multiple of M), and the range (:mod:`convexmetric.audits.scale_and_range`).
 """
 
 from __future__ import annotations
@@ -14,21 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import Learner, fitted
 from convexmetric.arrays import Array
-from convexmetric.audits.optimality import (
-    Conditions,
-    Scale,
-    Subspace,
-    best_scale,
-    compare_ranges,
-    optimality_conditions,
-)
+from convexmetric.audits.scale_and_range import Scale, Subspace, best_scale, compare_ranges
 from convexmetric.certificates import Certificate, relative_gap
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
@@ -39,8 +30,6 @@ from convexmetric.solvers import solve
 FEASIBILITY = 1e-9
 #: Suboptimality up to which a metric is called optimal, for rounding and the reference's own gap.
 OPTIMAL = 2e-6
-#: Smallest share of the first-order decrease outside of the range (``Subspace.lacking``) that is reported.
-LACKING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,14 +44,11 @@ class Reference:
         Objective of a metric that is known; infinite if none is.
     M : array or None
         The metric whose objective is ``upper_bound``.
-    dual : object or None
-        The dual point that proves the bound.
     """
 
     lower_bound: float
     upper_bound: float = np.inf
     M: Array | None = field(default=None, repr=False)
-    dual: Any = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:
@@ -85,8 +71,6 @@ class WorstPart:
     rows : tuple of int
         Rows of the data of its comparison with the largest excess: ``(query, positive, negative)``, which should be in
         this order of distance, or a pair. Where items have rows of their own, the last two are rows of the items.
-    comparison_loss, comparison_reference_loss : float
-        Losses of that comparison at the metric and at the reference metric.
     """
 
     kind: str
@@ -94,13 +78,6 @@ class WorstPart:
     loss: float
     reference_loss: float
     rows: tuple[int, ...]
-    comparison_loss: float
-    comparison_reference_loss: float
-
-    @property
-    def excess(self) -> float:
-        """Difference of the losses of the part at the metric and at the reference."""
-        return self.loss - self.reference_loss
 
     @property
     def comparison(self) -> str:
@@ -117,7 +94,7 @@ class WorstPart:
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """Result of an audit: objective, certified suboptimality, and residuals of the optimality conditions.
+    """Result of an audit: objective, certified suboptimality, and what is wrong.
 
     Attributes
     ----------
@@ -130,11 +107,6 @@ class Audit:
     suboptimality : float
         ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
         distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
-    own_bound : float
-        The best lower bound that the metric proves by itself, by tangent planes at it and at its best multiple; minus
-        infinity if none.
-    own_gap : float
-        Relative gap between ``projected_objective`` and ``own_bound``: what is certified without any reference.
     reference_gap : float
         Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
         no more than a bound.
@@ -142,22 +114,14 @@ class Audit:
         The two terms of ``projected_objective``.
     min_eigenvalue : float
         Smallest eigenvalue (or weight) of the metric, in the problem's coordinates.
-    asymmetry : float
-        Largest difference of two entries across the diagonal of the matrix as given, relative to its largest entry.
     hard_margins : bool
         Whether all hard margins are met; true where there are none.
     feasible : bool
         Whether it lies in the cone to rounding and meets all hard margins.
     scale : Scale
         The best multiple of the (projected) metric.
-    conditions : Conditions or None
-        Residuals of the optimality conditions; None where hard margins are violated.
     subspace : Subspace or None
         Range of the metric compared with that of the reference; None without a reference metric.
-    comparisons_share : float
-        With the reference's dual point, ``R >= v - <S, .>``: the share ``(R(M) - v + <S, M>) / (f(M) - bound)`` of the
-        suboptimality that is violated comparisons; the rest, ``<G, M> + Omega(M) - <S, M> + v - bound``, is paid for
-        size in directions in which no comparison asks for it. Not a number without a dual point.
     worst : tuple of WorstPart
         The parts of the risk that cost most beyond the reference, worst first.
     M : array
@@ -168,19 +132,14 @@ class Audit:
     projected_objective: float
     lower_bound: float
     suboptimality: float
-    own_bound: float
-    own_gap: float
     reference_gap: float
     risk: float
     penalty: float
     min_eigenvalue: float
-    asymmetry: float
     hard_margins: bool
     feasible: bool
     scale: Scale
-    conditions: Conditions | None
     subspace: Subspace | None
-    comparisons_share: float
     worst: tuple[WorstPart, ...]
     M: Array = field(repr=False, compare=False)
 
@@ -242,13 +201,11 @@ class Audit:
         return f"<Audit: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        worst = [(part.name, f"costs {part.loss:.4g}; worst comparison: {part.comparison}") for part in self.worst]
-        return facts_table(self.verdict, self.rows() + worst)
+        return facts_table(self.verdict, self.rows() + self._worst_rows())
 
     def __str__(self) -> str:
-        return "\n".join(
-            [self.verdict, "", *(f"{name:21}{value}" for name, value in self.rows()), *self._worst_lines()]
-        )
+        lines = [f"{name:21}{value}" for name, value in self.rows() + self._worst_rows()]
+        return "\n".join([self.verdict, "", *lines])
 
     def rows(self) -> list[tuple[str, str]]:
         """Names and values of the facts, for tables."""
@@ -259,37 +216,30 @@ class Audit:
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
             ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
-            ("proved by M itself", f"optimum >= {self.own_bound:.6g}, gap {max(0.0, self.own_gap):.3g}"),
             (
                 "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
                 f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
             ),
         ]
-        if self.asymmetry > 0.0:
-            rows.append(("asymmetry", f"{self.asymmetry:.1e}   (rounding, averaged away)"))
         scale = self.scale
         optimal = self.hard_margins and self.suboptimality <= OPTIMAL
         repairs = "" if optimal else f", repairs {_percent(scale.share)}"
         rows.append(("best scale", f"{scale.best:.6g}, objective {scale.objective:.8g}{repairs}"))
-        # Where the risk is not differentiable, residuals other than zero do not contradict a certificate.
-        if self.conditions is not None and (self.conditions.differentiable or not optimal):
-            rows += _condition_rows(self.conditions)
         if self.subspace is not None:
-            rows += _subspace_rows(self.subspace)
-        if np.isfinite(self.comparisons_share):
-            rows.append(("violated comparisons", f"{_percent(self.comparisons_share)} of the suboptimality"))
+            rows.append(("range", _range_row(self.subspace)))
         return rows
 
-    def _worst_lines(self) -> list[str]:
-        if not self.worst:
-            return []
+    def _worst_rows(self) -> list[tuple[str, str]]:
+        """Names of the parts that cost most, and their losses with the worst comparison."""
         beside = self.subspace is not None
-        heading = f"{'costs most' + (' beyond the reference' if beside else ''):32}{'loss':>12}"
-        lines = ["", heading + (f"{'reference':>12}" if beside else "") + "   worst comparison"]
-        for part in self.worst:
-            other = f"{part.reference_loss:12.4g}" if beside else ""
-            lines.append(f"{part.name:32}{part.loss:12.4g}{other}   {part.comparison}")
-        return lines
+        return [
+            (
+                part.name,
+                f"costs {part.loss:.4g}{f' (reference {part.reference_loss:.4g})' if beside else ''}; "
+                f"worst comparison: {part.comparison}",
+            )
+            for part in self.worst
+        ]
 
 
 @shared_cores()
@@ -346,39 +296,28 @@ def audit(
         raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
-    metric, asymmetry = _metric_of(problem, M)
-    return _audited(problem, metric, asymmetry, reference_of(problem, reference), int(worst))
-
-
-def _audited(problem: MetricProblem, metric: Array, asymmetry: float, against: Reference, worst: int) -> Audit:
-    """Audit a symmetric matrix, or a vector of weights, that need not lie in the cone."""
+    metric, against = _metric_of(problem, M), reference_of(problem, reference)
+    # A symmetric matrix, or a vector of weights, that need not lie in the cone.
     objective = problem.value(metric)
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     cost = risk + penalty
     scale = best_scale(problem, judged, lower_bound=against.lower_bound)
-    own_bound = _own_bound(problem, judged, scale)
-    margins, omega = bool(np.isfinite(cost)), problem.regularizer
+    margins = bool(np.isfinite(cost))
     return Audit(
         objective=objective,
         projected_objective=cost,
         lower_bound=against.lower_bound,
         suboptimality=relative_gap(cost, against.lower_bound),
-        own_bound=own_bound,
-        own_gap=relative_gap(cost, own_bound),
         reference_gap=against.gap,
         risk=risk,
         penalty=penalty,
         min_eigenvalue=smallest,
-        asymmetry=asymmetry,
         hard_margins=margins,
         feasible=bool(in_cone and margins),
         scale=scale,
-        # With constraints added by the user, the optimality conditions have multipliers, which are not known.
-        conditions=optimality_conditions(problem, judged) if margins and omega.grade == "float" else None,
         subspace=_subspace(problem, judged, scale, against),
-        comparisons_share=_comparisons_share(problem, judged, risk, cost, against),
-        worst=worst_parts(problem, judged, against.M, worst),
+        worst=worst_parts(problem, judged, against.M, int(worst)),
         M=judged,
     )
 
@@ -410,7 +349,7 @@ def reference_of(
                 else "reference was solved without the constraints or terms of this problem, of which its bound says "
                 "nothing; solve the problem with them"
             )
-        made = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.dual)
+        made = Reference(reference.lower_bound, reference.upper_bound, reference.M)
         if np.shape(reference.M) != problem.cone.shape:
             raise InputError(
                 f"reference must belong to this problem: its metric has shape {np.shape(reference.M)}, "
@@ -428,30 +367,25 @@ def reference_of(
     return made
 
 
-def _metric_of(problem: MetricProblem, M: Any) -> tuple[Array, float]:
-    """Convert a metric to the problem's variable; also returns the asymmetry of the matrix as given."""
+def _metric_of(problem: MetricProblem, M: Any) -> Array:
+    """Convert a metric to the problem's variable."""
     if callable(M):
         M = M(problem)
         if isinstance(M, Iterator | list | tuple) or np.ndim(M) == len(problem.cone.shape) + 1:
             M = _best(problem, M)
     if isinstance(M, Solution):
         if M.problem is not problem:
-            return _metric_of_another(problem, M), 0.0
+            try:
+                return problem.metric_from(M.problem, M.certificate.M)
+            except InputError as error:
+                raise InputError(f"M is of another problem: {error}") from error
         M = M.certificate
     if isinstance(M, Certificate):
-        return problem.metric(M.M), 0.0
+        return problem.metric(M.M)
     if isinstance(M, Learner):
         L = fitted(M, "components_", "M")
         M = L.T @ L
-    return problem.from_features(M), _asymmetry(M)
-
-
-def _metric_of_another(problem: MetricProblem, solution: Solution) -> Array:
-    """Convert the solution of another problem, by its metric on the features, to this problem's variable."""
-    try:
-        return problem.metric_from(solution.problem, solution.certificate.M)
-    except InputError as error:
-        raise InputError(f"M is of another problem: {error}") from error
+    return problem.from_features(M)
 
 
 def projected(problem: MetricProblem, metric: Array) -> tuple[Array, float, bool]:
@@ -479,33 +413,10 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
     return best
 
 
-def _own_bound(problem: MetricProblem, M: Array, scale: Scale) -> float:
-    """Best lower bound of the optimum from tangent planes of the risk at the metric and at its best multiple."""
-    bound = -np.inf
-    for factor in {1.0, scale.best if np.isfinite(scale.best) else 1.0}:
-        if np.isfinite(problem.value(factor * M)):
-            for dual in problem.risk.own_duals(factor * M):
-                bound = max(bound, problem.dual_bound(dual, hint=factor * M))
-    return bound
-
-
 def _subspace(problem: MetricProblem, M: Array, scale: Scale, against: Reference) -> Subspace | None:
     if against.M is None:
         return None
     return compare_ranges(problem, scale.best * M if np.isfinite(scale.best) and scale.best > 0.0 else M, against.M)
-
-
-def _comparisons_share(problem: MetricProblem, M: Array, risk: float, value: float, against: Reference) -> float:
-    missing = value - against.lower_bound
-    if against.dual is None or not np.isfinite(missing) or relative_gap(value, against.lower_bound) <= OPTIMAL:
-        return np.nan
-    try:
-        point = problem.risk.minorant(against.dual)
-    except DualError:
-        return np.nan
-    if point is None:
-        return np.nan
-    return min(1.0, max(0.0, (risk - point.value + problem.cone.inner(point.S, M)) / missing))
 
 
 def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count: int) -> tuple[WorstPart, ...]:
@@ -529,58 +440,17 @@ def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count
             loss=float(here[p]) + 0.0,
             reference_loss=float(there[p]) + 0.0,
             rows=worst.rows,
-            comparison_loss=worst.loss,
-            # Adding 0.0 turns -0.0 into 0.0.
-            comparison_reference_loss=worst.other + 0.0,
         )
         for p, worst in zip(parts, found, strict=True)
     )
 
 
-def _asymmetry(M: Any) -> float:
-    # Sparse matrices are diagonal here, and so symmetric.
-    array = np.zeros(0) if sp.issparse(M) else np.asarray(M, dtype=np.float64)
-    if array.ndim != 2 or array.size == 0:
-        return 0.0
-    largest = float(np.abs(array).max())
-    return float(np.abs(array - array.T).max()) / largest if largest > 0.0 else 0.0
-
-
-def _condition_rows(conditions: Conditions) -> list[tuple[str, str]]:
-    rows = [
-        (
-            "optimality residuals",
-            f"along M {conditions.along:.2g}, inside its range {conditions.inside:.2g}, across {conditions.across:.2g}",
-        )
-    ]
-    if np.isfinite(conditions.outside):
-        missing = conditions.missing
-        words = "no direction there lowers the objective"
-        if missing:
-            at = int(np.argmax(np.abs(conditions.direction)))
-            words = f"{missing} direction{' there lowers' if missing == 1 else 's there lower'} the objective, "
-            words += f"the steepest mostly feature {at}"
-        rows.append(("outside the range", f"{conditions.outside:.2g}   ({words})"))
-    if not conditions.differentiable:
-        rows.append(("", "(one tangent plane of many: the risk has kinks)"))
-    return rows
-
-
-def _subspace_rows(subspace: Subspace) -> list[tuple[str, str]]:
-    angles = subspace.angles
-    largest = f", largest angle {angles[0]:.3g} degrees" if angles.size else ""
-    rows = [
-        (
-            "range",
-            f"rank {subspace.rank}, reference {subspace.reference_rank}{largest}; "
-            f"holds {_percent(subspace.captured)} of the reference's trace",
-        )
-    ]
-    if np.isfinite(subspace.lacking) and subspace.rank > 0 and abs(subspace.lacking) > LACKING:
-        rows.append(
-            ("at the best scale", f"{_percent(subspace.lacking)} of what first order promises is outside the range")
-        )
-    return rows
+def _range_row(subspace: Subspace) -> str:
+    largest = f", largest angle {subspace.angles[0]:.3g} degrees" if subspace.angles.size else ""
+    return (
+        f"rank {subspace.rank}, reference {subspace.reference_rank}{largest}; "
+        f"holds {_percent(subspace.captured)} of the reference's trace"
+    )
 
 
 def _times(ratio: float) -> str:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from convexmetric.bench.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
 from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
 from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
-from convexmetric.bench.readers.matchings import Matchings, synthetic_matchings
 from convexmetric.bench.records import (
     GAPS,
     RESOLUTION,
@@ -33,7 +32,6 @@ __all__ = [
     "AuditTrail",
     "Channel",
     "Instance",
-    "Matchings",
     "Outcome",
     "Recorder",
     "Run",
@@ -56,7 +54,6 @@ __all__ = [
     "read_runs",
     "run_isolated",
     "solve_times",
-    "synthetic_matchings",
     "trace",
 ]
 

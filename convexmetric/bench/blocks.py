@@ -1,4 +1,4 @@
-"""Problems of the library composed of blocks by the names of their classes: ``method = "blocks"``.
+"""Problems of the library composed of blocks by the names of their classes.
 
 A table with the key ``class`` stands for what its class makes of the other keys: numbers, flags, lists, tables of
 further blocks, and names of data. The class is one that a package of blocks exports, or one of its other constructors
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from convexmetric import comparisons, cones, losses, measures, papers, regularizers, risks
 from convexmetric.arguments import not_one_of
+from convexmetric.bench.named_data import MADE
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
@@ -43,8 +44,8 @@ KINDS: dict[str, type] = {
     "relevance": Relevance,
     "cone": Cone,
 }
-#: Arguments that are refused: they would draw random numbers, of which the file has no hash.
-RANDOM = ("random_state", "rng", "seed")
+#: Arguments that are refused, as they would draw what no hash covers; but for k-means, whose result ``[found]`` covers.
+DRAWING, COVERED = ("random_state", "rng", "seed", "n_pairs", "count"), ("CrossModalProblem",)
 
 
 def compose(table: Mapping[str, Any], data: Mapping[str, Any]) -> MetricProblem:
@@ -74,11 +75,14 @@ def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
         raise InputError(f"[{place}]: the key 'class' is missing")
     make, where = _constructor(table["class"], f"[{place}]"), f"[{place}] {table['class']}"
     given = {key: value for key, value in table.items() if key != "class"}
-    parameters = inspect.signature(make).parameters
-    _check_keys(parameters.values(), given, where)
+    parameters, kind = inspect.signature(make).parameters, table["class"].partition(".")[0]
+    _check_keys(parameters, given, where)
+    drawn = [key for key in DRAWING if key in given and kind not in COVERED]
+    if drawn:
+        raise InputError(f"{where}: {drawn[0]} would draw what no hash covers; draw in [triplets] or [pairs]")
     arguments = {key: _value(value, data, f"{place}.{key}") for key, value in given.items()}
     # Problems of papers take names of regularizers and losses, not blocks: no check of kinds.
-    if table["class"].partition(".")[0] not in papers.__all__:
+    if kind not in papers.__all__:
         _check_kinds(arguments, place)
     listed = [key for key, of in parameters.items() if of.kind is of.VAR_POSITIONAL]
     several = [one for key in listed for one in arguments.pop(key)]
@@ -104,15 +108,13 @@ def _constructor(name: Any, where: str) -> Callable[..., Any]:
     return found
 
 
-def _check_keys(parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], where: str) -> None:
-    known = {one.name: one for one in parameters}
-    for key in given:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-        if key in RANDOM:
-            raise InputError(f"{where}: {key} would draw what no hash covers; draw in [triplets] or [pairs]")
-    for key, one in known.items():
+def _check_keys(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any], where: str) -> None:
+    """Refuse keys that a constructor does not have, unless it checks further options itself, and missing ones."""
+    options = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    for key in [] if options else [key for key in given if key not in parameters]:
+        close = difflib.get_close_matches(key, parameters, n=1)
+        raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    for key, one in parameters.items():
         if one.default is one.empty and one.kind is not one.VAR_KEYWORD and key not in given:
             raise InputError(f"{where}: the key {key!r} is missing")
 
@@ -144,49 +146,3 @@ def _array(value: list[Any], place: str) -> Any:
     except ValueError as error:
         raise InputError(f"[{place}]: rows of different lengths: {error}") from error
     return array if array.dtype.kind in "if" else value
-
-
-def pairs_by_name(pairs: np.ndarray, r: np.ndarray) -> dict[str, np.ndarray]:
-    """Arrays by name for a set of pairs: all with r and signs ``-r`` of their margins, and those of each kind."""
-    similar, dissimilar = pairs[r > 0.0], pairs[r < 0.0]
-    return {
-        "pairs": pairs,
-        "r": r,
-        "signs": -r,
-        "similar": similar,
-        "similar_signs": -np.ones(len(similar)),
-        "dissimilar": dissimilar,
-        "dissimilar_signs": np.ones(len(dissimilar)),
-    }
-
-
-def _covariance(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
-    return np.asarray(np.cov(X, rowvar=False, bias=True))
-
-
-def _precision(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
-    inverse = np.linalg.inv(_covariance(X, drawn))
-    return np.asarray(0.5 * (inverse + inverse.T))
-
-
-def _scatter(X: Any, pairs: np.ndarray) -> np.ndarray:
-    V = X[pairs[:, 0]] - X[pairs[:, 1]]
-    return np.asarray(V.T @ V / len(V))
-
-
-def _percentiles(X: Any, drawn: Mapping[str, Any]) -> np.ndarray:
-    pairs = drawn["pairs"]
-    d = ((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2).sum(axis=1)
-    return np.where(drawn["r"] > 0.0, *np.percentile(d, (NEAR, FAR)))
-
-
-#: Arrays that a file may list in [arrays], computed from the points and the pairs drawn; see ``docs/instances.md``.
-MADE: dict[str, Callable[[Any, Mapping[str, Any]], np.ndarray]] = {
-    "covariance": _covariance,
-    "precision": _precision,
-    "similar_scatter": lambda X, drawn: _scatter(X, drawn["similar"]),
-    "dissimilar_scatter": lambda X, drawn: _scatter(X, drawn["dissimilar"]),
-    "percentiles": _percentiles,
-}
-#: Percentiles of the distances: targets that similar pairs should not exceed, and dissimilar ones should.
-NEAR, FAR = 5.0, 95.0

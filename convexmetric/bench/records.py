@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -113,9 +113,10 @@ class RunFile:
         self.runs.append(run)
         try:
             with self.path.open("a", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
                 if file.tell() == 0:
-                    file.write(_line(_HEADER))
-                file.write(_line(_row(run)))
+                    writer.writerow(_HEADER)
+                writer.writerow(_row(run))
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -242,12 +243,6 @@ def _row(run: Run) -> list[str]:
     values |= {f"seconds_to_{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
     # repr of a float reads back as the same float.
     return [" ".join(v.split()) if isinstance(v := values[name], str) else repr(_KINDS[name](v)) for name in _HEADER]
-
-
-def _line(cells: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
 
 
 def _text(path: Path) -> str:

@@ -47,7 +47,7 @@ def instance_record(instance: Instance) -> dict[str, Any]:
     return {
         "name": instance.name,
         "title": instance.title,
-        "method": instance.method,
+        "statement": instance.statement,
         "data": instance.data["set"],
         "lower_bound": instance.lower_bound,
         "upper_bound": instance.upper_bound,
@@ -67,7 +67,7 @@ def instances_table(instances: list[Instance]) -> Table:
     )
     # In a narrow terminal names fold; digits stay together.
     table.add_column("name", overflow="fold")
-    table.add_column("method", overflow="fold")
+    table.add_column("statement", overflow="fold")
     table.add_column("data", overflow="fold")
     table.add_column("lower bound", justify="right", no_wrap=True)
     table.add_column("upper bound", justify="right", no_wrap=True)
@@ -75,7 +75,7 @@ def instances_table(instances: list[Instance]) -> Table:
     for instance in instances:
         table.add_row(
             instance.name,
-            instance.method,
+            instance.statement,
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
             digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
             digits(instance.upper_bound, instance.gap, ROUND_CEILING),

@@ -205,11 +205,12 @@ class Recorder:
         now = self.seconds
         try:
             count = np.nan if passes is None else _count(passes)
-            value, violation, judged = _judged(self.problem, M)
+            judged, smallest, inside = projected(self.problem, self.problem.from_features(M))
+            value = self.problem.value(judged)
             if self.M is None or value < self._best:
                 # The solver may reuse the array of an iterate: copy it.
                 self.M, self._best = np.array(judged), value
-            self.rows.append((now, count, value, violation))
+            self.rows.append((now, count, value, 0.0 if inside else -smallest))
         finally:
             self._judging += self.seconds - now
         if self.max_seconds is not None and now >= self.max_seconds:
@@ -218,7 +219,19 @@ class Recorder:
     def trail(self, name: str, against: Reference, error: str = "") -> AuditTrail:
         """Make the trail of the iterates recorded so far."""
         seconds, passes, objectives, violations = np.array(self.rows, dtype=np.float64).reshape(-1, 4).T
-        return _trail(name, seconds, passes, objectives, violations, self.M, against, error)
+        known = bool(np.isfinite(passes).all()) and passes.size > 0
+        return AuditTrail(
+            name=name,
+            seconds=seconds,
+            passes=passes if known else np.arange(1.0, objectives.size + 1.0),
+            unit="passes" if known else "iterates",
+            objectives=objectives,
+            violations=violations,
+            lower_bound=against.lower_bound,
+            reference_gap=against.gap,
+            M=self.M,
+            error=error,
+        )
 
 
 ForeignSolver = Callable[[MetricProblem, Recorder], Any]
@@ -323,27 +336,18 @@ def audit_iterates(
     if isinstance(iterates, str | bytes | Mapping) or not isinstance(iterates, Iterable):
         raise InputError(f"iterates must be an array (T, d, d) or (T, d) or a list, got {type(iterates).__name__}")
     against = reference_of(problem, reference)
-    objectives, violations, best = _judged_all(problem, iterates)
-    count = len(objectives)
-    at = _ascending(seconds, "seconds", count), _ascending(passes, "passes", count)
-    return _trail(name, *at, objectives, violations, best, against, "")
-
-
-def _judged_all(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> tuple[Array, Array, Array]:
-    """Evaluate all iterates: objectives, violations of the cone, and the best iterate."""
-    objectives, violations, best = [], [], None
+    record = Recorder(problem)
     for k, M in enumerate(iterates):
         try:
-            value, violation, judged = _judged(problem, M)
+            record(M)
         except InputError as error:
             raise InputError(f"iterates[{k}]: {error}") from error
-        if best is None or value < min(objectives):
-            best = np.array(judged)
-        objectives.append(value)
-        violations.append(violation)
-    if best is None:
+    if record.M is None:
         raise InputError("iterates is empty")
-    return np.array(objectives), np.array(violations), best
+    count = len(record.rows)
+    known = _ascending(seconds, "seconds", count), _ascending(passes, "passes", count)
+    record.rows = [(at, made, *row[2:]) for at, made, row in zip(*known, record.rows, strict=True)]
+    return record.trail(name, against)
 
 
 def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> None:
@@ -356,28 +360,6 @@ def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> Non
                 record(shown)
     elif isinstance(result, np.ndarray):
         record(result)
-
-
-def _judged(problem: MetricProblem, M: ArrayLike) -> tuple[float, float, Array]:
-    """Project an iterate on the cone; returns its objective, the violation before, and the projection."""
-    judged, smallest, inside = projected(problem, problem.from_features(M))
-    return problem.value(judged), 0.0 if inside else -smallest, judged
-
-
-def _trail(
-    name: str,
-    seconds: Array,
-    passes: Array,
-    objectives: Array,
-    violations: Array,
-    M: Array | None,
-    against: Reference,
-    error: str,
-) -> AuditTrail:
-    known = bool(np.isfinite(passes).all()) and passes.size > 0
-    counted = passes if known else np.arange(1.0, objectives.size + 1.0)
-    unit = "passes" if known else "iterates"
-    return AuditTrail(name, seconds, counted, unit, objectives, violations, against.lower_bound, against.gap, M, error)
 
 
 def _ascending(values: ArrayLike | None, name: str, count: int) -> Array:

@@ -57,8 +57,9 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
     reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], floor)
              for k, trail in enumerate(trails)]  # fmt: skip
     lowest, highest = min(low for low, _ in reach), max(high for _, high in reach)
+    units = " or ".join(dict.fromkeys(trail.unit for trail in trails))
     for ax, label, values in zip(
-        axes, ("seconds", _unit_label(trails)), ([t.seconds for t in trails], [t.passes for t in trails]), strict=True
+        axes, ("seconds", units), ([t.seconds for t in trails], [t.passes for t in trails]), strict=True
     ):
         ax.set_yscale("log")
         if gaps:
@@ -78,13 +79,14 @@ def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, flo
     each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
     finite = np.isfinite(each)
     lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0
+    label = f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name
     # A single point is drawn as a marker, as it makes no line.
     alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
     for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
         if np.isfinite(at).all():
             ax.plot(at[finite], each[finite], ls="", marker=marker, ms=size, color=colour, alpha=0.45)
             ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
-                    label=_trail_label(trail), **alone)  # fmt: skip
+                    label=text_of(label), **alone)  # fmt: skip
             lowest = min(lowest, float(best.min()))
     return lowest, float(each[finite].max(initial=floor))
 
@@ -112,12 +114,3 @@ def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
     else:
         ax.set_xticks([])
         ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
-
-
-def _trail_label(trail: AuditTrail) -> str:
-    return text_of(f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name)
-
-
-def _unit_label(trails: Sequence[AuditTrail]) -> str:
-    units = list(dict.fromkeys(trail.unit for trail in trails))
-    return " or ".join(units)

@@ -2,7 +2,7 @@
 
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
-from convexmetric.certificates.instances import Difference, difference, verify_instance
+from convexmetric.certificates.instances import difference, verify_instance
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
 
@@ -10,7 +10,6 @@ __all__ = [
     "Ball",
     "Certificate",
     "CertificateError",
-    "Difference",
     "Verdict",
     "as_rational",
     "certify",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import functools
 import math
+import operator
 import sys
 import time
 from collections import Counter
@@ -66,13 +67,8 @@ def arithmetic() -> None:
     a, b = rng.standard_normal((2, 200)) * 10.0 ** rng.integers(-9, 10, (2, 200))
     # Python rounds quotients of integers to nearest, and so fractions.
     x, y = list(map(Fraction, a.tolist())), list(map(Fraction, b.tolist()))
-    for found, exact in (
-        (a + b, [float(p + q) for p, q in zip(x, y, strict=True)]),
-        (a - b, [float(p - q) for p, q in zip(x, y, strict=True)]),
-        (a * b, [float(p * q) for p, q in zip(x, y, strict=True)]),
-        (a / b, [float(p / q) for p, q in zip(x, y, strict=True)]),
-    ):
-        if found.tolist() != exact:
+    for apply in (operator.add, operator.sub, operator.mul, operator.truediv):
+        if apply(a, b).tolist() != [float(apply(p, q)) for p, q in zip(x, y, strict=True)]:
             raise CertificateError("this machine does not round to nearest, and proves nothing here")
     roots, half = np.sqrt(np.abs(a)), Fraction(1, 2)
     for root, square in zip(roots.tolist(), x, strict=True):

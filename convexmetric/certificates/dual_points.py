@@ -171,15 +171,8 @@ def _distances(rankings: Rankings, M: Array) -> Iterator[tuple[int, Array, Array
 
 def _rows(block: Any) -> Iterator[tuple[int, Array, Array]]:
     """Yield every query of a block with the values of its positives and of its negatives."""
-    positives, first, last, negatives, start, stop = block.lists
-    at, dense = block.layout
-    values = block.values.reshape(-1)
     for row, q in enumerate(block.queries.tolist()):
-        own, p, n = values[at[row] :], last[row] - first[row], stop[row] - start[row]
-        if dense:
-            yield q, own[positives[first[row] : last[row]]], own[negatives[start[row] : stop[row]]]
-        else:
-            yield q, own[:p], own[p : p + n]
+        yield q, *block.of(row)[2:]
 
 
 def _order_of_far(rankings: Rankings, stated: Any, q: int) -> np.ndarray:

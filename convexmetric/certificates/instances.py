@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -18,32 +17,20 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Difference between the statement of a file and that of a problem built here; true if they are different problems.
-
-    Attributes
-    ----------
-    what : str
-        What differs; empty if only floats differ, within the tolerance.
-    deviation : float
-        Largest difference of a float, relative to the largest one of its array.
-    """
-
-    what: str
-    deviation: float = 0.0
-
-    def __bool__(self) -> bool:
-        return bool(self.what)
-
-
 def difference(
     document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, *, tolerance: float = 0.0
-) -> Difference:
+) -> tuple[str, float]:
     """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
     Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
     of their array.
+
+    Returns
+    -------
+    str
+        What differs; empty if nothing does, or only floats within the tolerance.
+    float
+        Largest difference of a float, relative to the largest one of its array.
 
     Raises
     ------
@@ -55,23 +42,21 @@ def difference(
     table, made = describe(problem)
     wanted = {name: plain(array) for name, array in made.items()}
     if stated.sha256 == kernel.statement_digest(table, wanted):
-        return Difference("")
+        return "", 0.0
     if document["problem"] != table:
-        return Difference("the statement or its parameters")
-    for name in sorted(set(stated.arrays) ^ set(wanted)):
-        return Difference(f"the array {name}")
+        return "the statement or its parameters", 0.0
     deviation = 0.0
-    for name, here in wanted.items():
-        there = arrays[name]
-        if there.shape != here.shape or there.dtype != here.dtype:
-            return Difference(f"the array {name}")
+    for name in sorted(set(stated.arrays) ^ set(wanted)) or wanted:
+        here, there = wanted.get(name), arrays.get(name)
+        if here is None or there is None or there.shape != here.shape or there.dtype != here.dtype:
+            return f"the array {name}", 0.0
         if kernel.digest(there) != kernel.digest(here):
             off = _deviation(here, there) if here.dtype.kind == "f" else np.inf
             if not 0.0 <= off <= tolerance:
-                return Difference(f"the array {name}", off)
+                return f"the array {name}", off
             deviation = max(deviation, off)
     # Equal floats may still differ in bits, by the sign of a zero.
-    return Difference("" if tolerance > 0.0 else "the sign of a zero", deviation)
+    return "" if tolerance > 0.0 else "the sign of a zero", deviation
 
 
 def _deviation(here: np.ndarray, there: np.ndarray) -> float:
@@ -127,11 +112,11 @@ def verify_instance(
             document, arrays = checker.read(Path(one), max_bytes)
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
-            found = difference(document, arrays, problem, tolerance=tolerance)
-            if found:
-                near = f", by {found.deviation:.1e} of its largest number" if found.deviation > 0.0 else ""
-                raise checker.CertificateError(f"it is about another problem: what differs is {found.what}{near}")
-            deviations.append(found.deviation)
+            what, deviation = difference(document, arrays, problem, tolerance=tolerance)
+            if what:
+                near = f", by {deviation:.1e} of its largest number" if deviation > 0.0 else ""
+                raise checker.CertificateError(f"it is about another problem: what differs is {what}{near}")
+            deviations.append(deviation)
             yield document, {**arrays, **made}
 
     files = compared() if tolerance == 0.0 else iter(_anew(problem, list(compared()), max_work))

@@ -91,11 +91,9 @@ def _of_risk(risk: Described, d: int) -> Arrays:
     return named_by_summand(each)
 
 
-def named_by_summand(each: Sequence[Arrays]) -> Arrays:
+def named_by_summand(each: Sequence[Arrays], start: str = kernel.SUMMAND) -> Arrays:
     """Arrays of all summands, under names that begin with the number of the summand."""
-    return {
-        kernel.SUMMAND.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()
-    }
+    return {start.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()}
 
 
 def _dense(arrays: Arrays, d: int) -> Arrays:

@@ -18,9 +18,8 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel.regularizers import SumRegularizer, Zero
-from convexmetric.certificates.rules import RULES
-from convexmetric.certificates.rules.base import Bounded, Dual, in_blocks
-from convexmetric.certificates.statement import Arrays, Table
+from convexmetric.certificates.rules import RULES, Bounded, Dual, in_blocks
+from convexmetric.certificates.statement import Arrays, Table, named_by_summand
 from convexmetric.errors import InputError
 from convexmetric.numerics.searches import last_true
 
@@ -117,11 +116,7 @@ def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
     if not isinstance(omega, SumRegularizer):
         return RULES[type(omega)].above(omega, M)
     each = [above(part, M) for part in omega.parts]
-    return [given for given, _ in each], _named([arrays for _, arrays in each])
-
-
-def _named(each: list[Arrays]) -> Arrays:
-    return {kernel.TERM.format(k) + name: array for k, arrays in enumerate(each) for name, array in arrays.items()}
+    return [given for given, _ in each], named_by_summand([arrays for _, arrays in each], kernel.TERM)
 
 
 class _Summands:
@@ -154,7 +149,11 @@ class _Summands:
         each = [{"slope": Y} for Y in subgradients] + [arrays] * self.more
         if len(each) == 1:
             return scaling, table, each[0]
-        return scaling, {"summands": [{} for _ in subgradients] + [table] * self.more}, _named(each)
+        return (
+            scaling,
+            {"summands": [{} for _ in subgradients] + [table] * self.more},
+            named_by_summand(each, kernel.TERM),
+        )
 
     def scaled(self) -> tuple[float, list[Array], Table, Arrays]:
         """Scaling, subgradients of the norms, and parameters and arrays of the last summand.

@@ -165,22 +165,17 @@ def _checked(solution: Any, title: str) -> Certificate:
 def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
     """Document and arrays of the statement, without the proof."""
     table, arrays = describe(problem)
+    coordinates = f"; {problem.coordinates}" if problem.coordinates else ""
     document: Table = {
         "format": kernel.FORMAT,
         "version": kernel.VERSION,
-        "title": title or _titled(problem),
+        "title": title or str(problem).partition("\n")[0] + coordinates,
         "problem": table,
         "dual": {},
         "claimed": {"lower": "0", "upper": "0"},
         "sha256": {},
     }
     return document, {name: plain(array) for name, array in arrays.items()}
-
-
-def _titled(problem: MetricProblem) -> str:
-    """Title of a problem, and the coordinates on which its variable acts."""
-    name = str(problem).partition("\n")[0]
-    return f"{name}; {problem.coordinates}" if problem.coordinates else name
 
 
 @np.errstate(all="ignore")

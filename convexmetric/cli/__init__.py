@@ -2,11 +2,13 @@
 
 from contextlib import suppress
 
-from convexmetric.cli.commands import app, main
+from convexmetric.cli import auditing, tables
+from convexmetric.cli.commands import main
+from convexmetric.cli.shared import app
 from convexmetric.errors import NotInstalledError
 from convexmetric.imports import room
 
-__all__ = ["app", "main"]
+__all__ = ["app", "auditing", "main", "tables"]
 
 for _commands in ("bench.command", "retrieval.command"):
     with suppress(NotInstalledError):

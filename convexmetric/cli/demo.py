@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from numpy.typing import ArrayLike
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from convexmetric.audits import audit, best_scale
-from convexmetric.cli.reports import solution_table
+from convexmetric.cli.reports import columned, solution_table
 from convexmetric.datasets import load, preprocess
 from convexmetric.errors import GapWarning
 from convexmetric.evaluation import mean_scores
@@ -30,25 +29,6 @@ EXPLANATION = (
     " but do not know how near: the lower bound that their own subgradients prove lags behind. Newton's method on"
     " smoothed hinges is exact as well, and shares no code with cutting planes but the bound: the two agree."
 )
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A metric to be compared with the certified optimum.
-
-    Attributes
-    ----------
-    name : str
-    M : array
-    gap : float or None
-        Relative gap that its own solver could certify, if it came from one.
-    seconds : float or None
-    """
-
-    name: str
-    M: ArrayLike
-    gap: float | None = None
-    seconds: float | None = None
 
 
 def run_demo(picture: Path, console: Console) -> Solution:
@@ -78,7 +58,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
     console.print(_comparison(problem, solution))
     console.print(EXPLANATION)
     figure = plot_solution(solution, X, y=data.y, target_names=data.target_names)
-    before, after = mean_score(problem, problem.cone.identity()), mean_score(problem, solution.M)
+    before, after = (_mean_score(problem, M) for M in (problem.cone.identity(), solution.M))
     figure.suptitle(
         f"Metric learning to rank on wine: {len(X)} points, {X.shape[1]} features, C = {C:g}."
         f" Mean AUC {before:.3f} before, {after:.3f} after.",
@@ -89,42 +69,38 @@ def run_demo(picture: Path, console: Console) -> Solution:
     return solution
 
 
-def mean_score(problem: RankingProblem, M: ArrayLike) -> float:
-    """Mean over queries of the measure's score, where the corpus is ranked by the metric ``M``."""
-    return mean_scores(problem.rankings, problem.metric(M), [problem.measure])[0]
-
-
-def _contenders(problem: RankingProblem) -> list[Contender]:
+def _contenders(problem: RankingProblem) -> Iterator[tuple[str, ArrayLike, Solution | None]]:
+    """Yield metrics to be compared with the certified optimum: a name, the metric, and its solution if it has one."""
     identity = problem.cone.identity()
-    scale = best_scale(problem, identity).best
-    contenders = [Contender("Euclidean metric", identity), Contender("Euclidean, best scale", scale * identity)]
+    yield "Euclidean metric", identity, None
+    yield "Euclidean, best scale", best_scale(problem, identity).best * identity, None
     for steps in SUBGRADIENT_STEPS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GapWarning)
             descent = solve(problem, solver="subgradient", max_iter=steps)
-        contenders.append(Contender(f"{steps} subgradient steps", descent.M, descent.gap, descent.seconds))
+        yield f"{steps} subgradient steps", descent.M, descent
     # Compile before the clock starts.
     solve(problem, tol=0.5, solver=SmoothedNewton())
     newton = solve(problem, solver=SmoothedNewton())
-    contenders.append(Contender("smoothed Newton", newton.M, newton.gap, newton.seconds))
-    return contenders
+    yield "smoothed Newton", newton.M, newton
 
 
-def _comparison(problem: RankingProblem, solution: Solution) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for heading in ("objective", "suboptimality\nat most", "own\nproof", "mean\nAUC", "seconds"):
-        table.add_column(heading, justify="right")
-    exact = Contender("cutting planes", solution.M, solution.gap, solution.seconds)
-    for contender in [*_contenders(problem), exact]:
-        verdict = audit(problem, contender.M, reference=solution)
+def _comparison(problem: RankingProblem, optimum: Solution) -> Table:
+    table = columned("metric", ("objective", "suboptimality\nat most", "own\nproof", "mean\nAUC", "seconds"))
+    for name, M, solution in [*_contenders(problem), ("cutting planes", optimum.M, optimum)]:
+        verdict = audit(problem, M, reference=optimum)
         table.add_row(
-            contender.name,
+            name,
             f"{verdict.objective:.7g}",
             f"{verdict.suboptimality:.2g}",
-            "" if contender.gap is None else f"{contender.gap:.2g}",
-            f"{mean_score(problem, contender.M):.4f}",
-            "" if contender.seconds is None else f"{contender.seconds:.2f}",
-            style="bold" if contender is exact else None,
+            "" if solution is None else f"{solution.gap:.2g}",
+            f"{_mean_score(problem, M):.4f}",
+            "" if solution is None else f"{solution.seconds:.2f}",
+            style="bold" if solution is optimum else None,
         )
     return table
+
+
+def _mean_score(problem: RankingProblem, M: ArrayLike) -> float:
+    """Mean over queries of the measure's score, where the corpus is ranked by the metric ``M``."""
+    return mean_scores(problem.rankings, problem.metric(M), [problem.measure])[0]

@@ -11,11 +11,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
-import scipy.sparse as sp
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -26,70 +24,48 @@ from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.files import all_or_nothing
-from convexmetric.notebooks import printable
+from convexmetric.notebooks import facts_table, printable
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
-from convexmetric.plotting.audits import DRAWN_ABOVE
-from convexmetric.plotting.axes import LEGEND_LIMIT, UPPER, shortened
+from convexmetric.plotting.axes import LEGEND_LIMIT, shortened
+from convexmetric.selection import Validation
 from convexmetric.selection.folds import stratified_sample
+from convexmetric.selection.records import Tabled
 from convexmetric.solution import Solution
 
 #: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
-#: Share of the largest eigenvalue above which an eigenvalue counts.
-COUNTS = 1e-6
-#: Characters up to which a cell is not wrapped, and of all names in one row of a legend.
-SHORT, LEGEND_LETTERS = 24, 72
+#: Characters of all names in one row of a legend.
+LEGEND_LETTERS = 72
 #: Height of a row of a legend, in inches.
 LEGEND_ROW = 0.18
 #: Width and height of a picture in inches; the width of a column of the page.
 SIZE = (4.7, 3.5)
-#: Colours that the page replaces by its own, in light and in dark mode.
-INK, PAPER, GRID = "#102030", "#ffffff", "#e5e5e5"
-FOLLOW = {**dict.fromkeys((INK, "#333333", "#000000"), "currentColor"), PAPER: "var(--paper)", GRID: "var(--grid)"}
-INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", "xtick.color", "ytick.color")
-DRAWN = dict.fromkeys(INKED, INK) | {
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "font.size": 9.0,
-    "svg.hashsalt": "convexmetric",
-}
+DRAWN = {"font.size": 9.0, "svg.hashsalt": "convexmetric"}
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2327; --soft: #57606a; --paper: #ffffff; --card: #f4f6f8; --grid: #dfe3e7;
-  --helps: #0a7040; --hurts: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #a3acb5; --paper: #15191d; --card: #1e242a;
-  --grid: #3a424a; --helps: #5fd39b; --hurts: #ff8a80; } }
-body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: var(--ink);
-  background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: #1d2327;
+  background: #ffffff; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 .3rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
-p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption, th { color: var(--soft); }
-.claim { background: var(--card); border-left: 4px solid #0072B2; padding: .7rem 1rem; font-size: 1.08rem; }
-pre { background: var(--card); padding: .8rem 1rem; white-space: pre-wrap; font-size: .82rem; }
+p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption { color: #57606a; }
+.claim, pre { background: #f4f6f8; padding: .7rem 1rem; }
+.claim { border-left: 4px solid #0072B2; font-size: 1.08rem; }
+pre { white-space: pre-wrap; font-size: .82rem; } code { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: break-word; } .short { white-space: nowrap; }
-th, td { text-align: left; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--grid); vertical-align: top; }
-th { font-weight: 600; font-size: .88rem; } .helps { color: var(--helps); } .hurts { color: var(--hurts); }
-.helps, .hurts { font-weight: 600; }
-.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1.2rem; }
-figure { margin: 0; max-width: 34rem; } svg { width: 100%; height: auto; display: block; }
-figcaption { font-size: .88rem; }
-code { white-space: nowrap; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; margin: 0; }
-dt { color: var(--soft); } dd { margin: 0; }
-@media (max-width: 42rem) { thead { display: none; } tr { display: block; padding: .4rem 0; }
-  td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .1rem 0; text-align: right; }
-  td::before { content: attr(data-name); color: var(--soft); text-align: left; flex: none; }
-  td, .short { overflow-wrap: anywhere; white-space: normal; }
-  tr { border-bottom: 1px solid var(--grid); } }
+th, td { text-align: left; font-weight: 400; vertical-align: top; padding: .3rem .9rem .3rem 0;
+  border-bottom: 1px solid #dfe3e7; }
+figcaption { font-size: .88rem; } figure { display: inline-block; margin: 0; width: min(100%, 30rem); }
+svg { width: 100%; height: auto; }
 """
 
 
-def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
-    """Write the page, all or nothing; without the costliest comparisons where there is no time for them.
+SCORED = (
+    "Each is scored by Euclidean distance of the columns and by a metric learned from the other rows; k-NN accuracy is "
+    "the share of rows that get their label from their nearest neighbours, MAP the mean average precision of ranking "
+    "the other rows. Standard errors and verdicts are of the corrected resampled t-test (Nadeau and Bengio 2003) at 5%."
+)
 
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+
+def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
+    """Write the page, all or nothing; without the costliest comparisons where there is no time for them."""
     write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
 
 
@@ -107,74 +83,65 @@ def write_page(path: Path, title: str, sections: Iterator[str]) -> None:
 
 
 def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
-    data = fitted.data
+    data, solution = fitted.data, fitted.solution
     yield paragraph(f"{data.X.shape[0]} rows, {data.X.shape[1]} columns, {len(data.target_names)} labels.", "soft")
     yield paragraph(fitted.recommendation, "claim")
     if fitted.held_out is not None:
-        yield _held_out(fitted)
-    yield _certificate(fitted)
+        yield section("Does it help on new rows?", fitted.held_out, SCORED)
+    yield certified(solution)
     if fitted.path is not None:
-        yield _choice(fitted)
+        yield _choice(fitted.path)
     yield _metric(fitted)
     yield _map(fitted)
     yield _worst(fitted, clock)
-    yield _reproduce(fitted, command)
+    settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
+    work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
+    facts = [
+        ("method", f"{fitted.method}, {settings}"),
+        ("columns", ", ".join(data.extras["columns"])),
+        ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
+        ("data", f"SHA-256 {sha256(data)}"),
+        ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
+        ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+    ]
+    yield reproduced(command, facts)
 
 
-def _held_out(fitted: Fitted) -> str:
-    scores = fitted.held_out
-    assert scores is not None
-    how = (
-        f"{scores.heading().capitalize()}. Each is scored by Euclidean distance of the columns and by a metric learned "
-        "from the other rows; k-NN accuracy is the share of rows that get their label from their nearest neighbours, "
-        "MAP the mean average precision of ranking the other rows. Standard errors and verdicts are of the corrected "
-        "resampled t-test (Nadeau and Bengio 2003) at 5%."
-    )
-    return section("Does it help on new rows?", table(scores.columns, scores.cells()) + paragraph(how, "soft"))
-
-
-def _certificate(fitted: Fitted) -> str:
-    problem = f"<pre>{escape(str(fitted.solution.problem))}</pre>"
-    return section("What is certified", paragraph(claim(fitted.solution)) + problem)
-
-
-def claim(solution: Solution) -> str:
-    """Say what is certified."""
+def certified(solution: Solution) -> str:
+    """Make the section of what is certified."""
     low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
     high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
-    end = (
-        "" if solution.status == "optimal" else f" The solve ended before the tolerance asked for ({solution.status})."
-    )
+    early = f" The solve ended before the tolerance asked for ({solution.status})."
+    end = "" if solution.status == "optimal" else early
     apart = solution.upper_bound - solution.lower_bound
     near = f"{apart:.1e}" if solution.nearly_zero else f"a share of {max(solution.gap, 0.0):.1e}"
-    return (
+    claim = (
         f"No metric has an objective below {low}, and this one has {high}: it is within {near} "
         "of the best there is. Both bounds are computed in floating-point arithmetic, "
         "with an allowance for rounding; convexmetric verify proves them in exact arithmetic from a file that "
         "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
         f"speak.{end}"
     )
+    problem = f"<pre>{escape(str(solution.problem))}</pre>"
+    return section("What is certified", paragraph(claim), problem)
 
 
-def _choice(fitted: Fitted) -> str:
-    path = fitted.path
-    assert path is not None
+def _choice(path: Validation) -> str:
     names = " and ".join(path.settings)
-    shown = table(path.columns, path.cells())
-    if len(path.names) == 1:
-        caption = (
-            "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the "
-            "choice."
-        )
-        drawn = picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption)
-        shown = side_by_side(drawn, shown)
-    return section(f"How {names} was chosen", paragraph(path.heading() + ".", "soft") + shown)
+    title = f"How {names} was chosen"
+    if len(path.names) > 1:
+        return section(title, path)
+    caption = (
+        "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the choice."
+    )
+    return section(title, path, picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption))
 
 
 def _metric(fitted: Fitted) -> str:
     L = fitted.estimator.components_
     M = L.T @ L
-    pictures = []
+    caption = "From the largest down, without those below 1e-12 of it, which are rounding."
+    pictures = [picture(lambda ax: plot_spectrum(M, ax), "Eigenvalues of the metric", caption)]
     if fitted.estimator.embedding_ is None:
         names = list(fitted.data.extras["columns"])
         of = "" if len(names) <= MOST_COLUMNS else f" The {MOST_COLUMNS} largest of {len(names)}."
@@ -182,30 +149,9 @@ def _metric(fitted: Fitted) -> str:
             f"Share of each {'scaled ' if fitted.scale else ''}column in the trace of the metric: how much it counts "
             f"by itself. Of columns that go together one may stand for the others.{of}"
         )
-        pictures.append(
-            picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
-        )
-    pictures.append(_spectrum(M))
-    return section("What the metric looks at", side_by_side(*pictures))
-
-
-def _spectrum(M: Any) -> str:
-    """Picture of the eigenvalues, with the line above which they count."""
-    values = np.linalg.eigvalsh(M.toarray() if sp.issparse(M) else M)
-    line = COUNTS * max(float(values[-1]), 0.0)
-
-    def draw(ax: Axes) -> None:
-        plot_spectrum(M, ax)
-        if line > 0.0:
-            ax.axhline(line, color=UPPER, lw=1.2, ls="--")
-
-    count, hidden = int((values > line).sum()), int((values <= DRAWN_ABOVE * values[-1]).sum())
-    small = f"; {hidden} that are below {DRAWN_ABOVE:g} of it are not drawn" if hidden else ""
-    caption = (
-        f"Eigenvalues above the dashed line, a millionth of the largest: {count} of {len(values)}{small}. Directions "
-        "below the line do not count."
-    )
-    return picture(draw, "Eigenvalues of the metric", caption)
+        bars = picture(lambda ax: plot_weights(M, names, ax=ax, most=MOST_COLUMNS), "Weights of columns", caption)
+        pictures.insert(0, bars)
+    return section("What the metric looks at", *pictures)
 
 
 def _map(fitted: Fitted) -> str:
@@ -227,24 +173,25 @@ def _map(fitted: Fitted) -> str:
     )
     if len(names) > LEGEND_LIMIT:
         what += f" The {len(names)} labels are too many for a legend."
-    return section("The rows before and after", paragraph(what, "soft") + side_by_side(*pictures))
+    return section("The rows before and after", what, *pictures)
 
 
 def _worst(fitted: Fitted, clock: Clock) -> str:
     solution = fitted.solution
+    title = "Costliest comparisons"
     try:
         with clock.until(1.0):
             found = worst_parts(solution.problem, solution.certificate.M, None, WORST)
     except OutOfTime:
-        return section("Costliest comparisons", paragraph("There was not enough time for them."))
+        return section(title, "There was not enough time for them.")
     if not found:
-        return section("Costliest comparisons", paragraph("No comparison costs anything."))
-    rows = [(part.kind, _in_words(part, fitted), f"{part.loss:.4g}") for part in found]
+        return section(title, "No comparison costs anything.")
     text = (
         "The parts of the objective that cost most, each with its worst comparison: rows worth a look, for a wrong "
         "label or a wrong number. Lines are those of the file."
     )
-    return section("Costliest comparisons", paragraph(text, "soft") + table(("part", "worst comparison", "cost"), rows))
+    rows = [(f"{part.kind}, costs {part.loss:.4g}", _in_words(part, fitted)) for part in found]
+    return section(title, text, facts_table("", rows))
 
 
 def _in_words(part: WorstPart, fitted: Fitted) -> str:
@@ -261,27 +208,12 @@ def _in_words(part: WorstPart, fitted: Fitted) -> str:
     return f"{named[0]} should be {'near' if labels[rows[0]] == labels[rows[1]] else 'far from'} {named[1]}"
 
 
-def _reproduce(fitted: Fitted, command: str) -> str:
-    solution = fitted.solution
-    settings = ", ".join(f"{name} = {value}" for name, value in fitted.all_settings.items()) or "as it comes"
-    work = f"{solution.iterations} {solution.unit}, {solution.seconds:.2f} s"
-    rows = [
-        ("method", f"{fitted.method}, {settings}"),
-        ("columns", ", ".join(fitted.data.extras["columns"])),
-        ("solver", f"{solution.solver}, {work}, tol {solution.tol:g}"),
-        ("versions", versions()),
-        ("data", f"SHA-256 {sha256(fitted.data)}"),
-        ("problem", f"SHA-256 {solution.problem.fingerprint()}"),
-        ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-    ]
-    return section("To do it again", f"<pre>{escape(command)}</pre>" + facts(rows))
-
-
-def versions() -> str:
-    """Name the versions of what computed the page."""
+def reproduced(command: str, facts: Sequence[tuple[str, str]] = ()) -> str:
+    """Make the section of what it takes to do it again: the command, facts, and the versions of what computed it."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    return f"convexmetric {__version__}, {packages}, {machine}"
+    versions = "versions", f"convexmetric {__version__}, {packages}, {machine}"
+    return section("To do it again", f"<pre>{escape(command)}</pre>", facts_table("", [*facts, versions]))
 
 
 def _legend_below(ax: Axes) -> None:
@@ -306,46 +238,28 @@ def _figure(draw: Callable[[Axes], object]) -> Figure:
 
 
 def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
-    """Make a figure of the page: SVG without background, in the colours of the page."""
+    """Make a figure of the page, as SVG."""
     figure, buffer = _figure(draw), io.StringIO()
     with matplotlib.rc_context(DRAWN):
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = buffer.getvalue()
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', rf'\1 role="img" aria-label="{escape(title)}"', svg, count=1)
-    for colour, following in FOLLOW.items():
-        svg = svg.replace(colour, following)
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def section(title: str, content: str) -> str:
-    """Put content under a title."""
-    return f"<section><h2>{escape(title)}</h2>\n{content}</section>"
-
-
-def side_by_side(*parts: str) -> str:
-    """Put parts in one row."""
-    return f'<div class="pictures">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
+def section(title: str, *contents: str | Tabled) -> str:
+    """Put tables, texts and HTML under a title."""
+    parts = []
+    for content in contents:
+        if isinstance(content, Tabled):
+            parts.append(content._repr_html_())
+        else:
+            parts.append(content if content.startswith("<") else paragraph(content, "soft"))
+    return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}</section>"
 
 
 def paragraph(text: str, kind: str = "") -> str:
     """Make a paragraph, in which options stay in one piece."""
     marked = re.sub(r"--[a-z-]+ [a-z-]+", lambda option: f"<code>{option[0]}</code>", escape(text))
     return f'<p class="{kind}">{marked}</p>'
-
-
-def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Make a table; on a narrow screen its cells stand one below the other, each with its heading."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in heading)
-    body = "".join(f"<tr>{''.join(map(_cell, heading, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def facts(rows: Sequence[tuple[str, str]]) -> str:
-    """Make a table of names and values."""
-    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(value)}</dd>' for name, value in rows)}</dl>"
-
-
-def _cell(name: str, text: str) -> str:
-    kind = text if text in ("helps", "hurts") else "short" if len(text) <= SHORT else ""
-    return f'<td data-name="{escape(name)}"><span class="{kind}">{escape(text)}</span></td>'

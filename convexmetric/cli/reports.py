@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from convexmetric.audits import Audit
 from convexmetric.certificates import Verdict
 from convexmetric.certificates.checker import decimal
-from convexmetric.selection import PairedScores, Validation
+from convexmetric.selection import HeldOut, PairedScores, Validation
 from convexmetric.selection.records import Tabled
 from convexmetric.solution import Solution
 from convexmetric.solvers import Explanation
@@ -25,20 +25,28 @@ if TYPE_CHECKING:
     from convexmetric.cli.fitting import Fitted
 
 
-def solution_record(name: str, solution: Solution) -> dict[str, Any]:
-    """Record that ``solve --json`` prints; numbers that are not finite become null."""
-    return {
-        "name": name,
-        "status": solution.status,
-        "solver": solution.solver,
-        "tol": solution.tol,
-        "lower_bound": finite(solution.lower_bound),
-        "upper_bound": finite(solution.upper_bound),
-        "gap": finite(solution.gap),
-        "iterations": solution.iterations,
-        "seconds": solution.seconds,
-        "rank": solution.rank,
-    }
+def plain(value: Any) -> Any:
+    """Convert records, arrays and numbers to what JSON has; numbers that are not finite become null."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(entry) for name, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist()
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return finite(value) if isinstance(value, float) else value
+
+
+def attributes(thing: Any, *names: str) -> dict[str, Any]:
+    """Take the attributes of these names."""
+    return {name: getattr(thing, name) for name in names}
+
+
+def bounds_record(solution: Solution) -> dict[str, Any]:
+    """Record of a solution."""
+    names = "status", "solver", "tol", "lower_bound", "upper_bound", "gap", "iterations", "seconds", "rank"
+    return attributes(solution, *names)
 
 
 def solution_table(solution: Solution) -> Table:
@@ -60,21 +68,15 @@ def solution_table(solution: Solution) -> Table:
 def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
     """Record that ``fit --json`` prints; what was not asked for, or could not be had, is null."""
     path, scores = fitted.path, fitted.held_out
-    return solution_record(file, fitted.solution) | {
+    return {
+        "name": file,
+        **bounds_record(fitted.solution),
         "method": fitted.method,
-        "columns": list(fitted.data.extras["columns"]),
+        "columns": fitted.data.extras["columns"],
         "settings": fitted.all_settings,
         "kept": fitted.kept,
         "choice": None if path is None else _path_record(path),
-        "held_out": None
-        if scores is None
-        else {
-            "accuracy": paired_record(scores.accuracy),
-            "retrieval": paired_record(scores.retrieval),
-            "lda": {"accuracy": scores.accuracy.lda, "retrieval": scores.retrieval.lda},
-            "planned_folds": scores.planned,
-            **{name: getattr(scores, name) for name in ("n_neighbors", "folds", "copies", "rows", "seconds")},
-        },
+        "held_out": None if scores is None else _scores_record(scores),
         "recommendation": fitted.recommendation,
     }
 
@@ -83,34 +85,44 @@ def _path_record(path: Validation) -> dict[str, Any]:
     return {
         "names": list(path.settings),
         "chosen": list(path.settings.values()),
-        "tried": [list(one) for one in path.candidates],
-        "mean": path.mean().tolist(),
-        "gaps": [finite(float(np.max(gaps))) for gaps in path.gaps],
+        "tried": path.candidates,
+        "mean": path.mean(),
+        "gaps": path.gaps.max(axis=1),
         "rows": path.rows,
         "seconds": path.seconds,
     }
 
 
-def paired_record(scores: PairedScores) -> dict[str, Any]:
-    """Record of paired scores and their test; numbers that are not finite become null."""
+def _scores_record(scores: HeldOut) -> dict[str, Any]:
     return {
-        "before": scores.before.tolist(),
-        "after": scores.after.tolist(),
-        "difference": scores.difference,
-        "standard_error": finite(scores.standard_error),
-        "p_value": finite(scores.p_value),
-        "verdict": scores.verdict,
+        "accuracy": paired_record(scores.accuracy),
+        "retrieval": paired_record(scores.retrieval),
+        "lda": {"accuracy": scores.accuracy.lda, "retrieval": scores.retrieval.lda},
+        "planned_folds": scores.planned,
+        **attributes(scores, "n_neighbors", "folds", "copies", "rows", "seconds"),
     }
+
+
+def paired_record(scores: PairedScores) -> dict[str, Any]:
+    """Record of paired scores and their test."""
+    return attributes(scores, "before", "after", "difference", "standard_error", "p_value", "verdict")
+
+
+def columned(first: str, numbers: Iterable[str], last: str | None = None) -> Table:
+    """Return an empty table of names, numbers, and perhaps words."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(first, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    if last is not None:
+        table.add_column(last)
+    return table
 
 
 def figures_table(result: Tabled) -> Table:
     """Table of candidates or of comparisons: a name, numbers and a remark in every row."""
     name, *numbers, remark = result.columns
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(name, overflow="fold")
-    for heading in numbers:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(remark)
+    table = columned(name, numbers, remark)
     for row in result.cells():
         table.add_row(*row)
     return table
@@ -123,48 +135,17 @@ def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
     )
     return {
         "name": name,
-        "title": explanation.title,
-        "chosen": explanation.chosen,
+        **attributes(explanation, "title", "chosen"),
         "steps": steps,
         "others": others,
-        "pass_seconds": explanation.pass_seconds,
-        "memory": explanation.memory,
+        **attributes(explanation, "pass_seconds", "memory"),
     }
 
 
 def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
-    """Record that ``audit --json`` prints; numbers that are not finite become null."""
-    return {
-        "name": name,
-        "file": file,
-        "objective": finite(verdict.objective),
-        "projected_objective": finite(verdict.projected_objective),
-        "lower_bound": finite(verdict.lower_bound),
-        "suboptimality": finite(verdict.suboptimality),
-        "min_eigenvalue": finite(verdict.min_eigenvalue),
-        "feasible": verdict.feasible,
-        "verdict": verdict.verdict,
-        "own_bound": finite(verdict.own_bound),
-        "own_gap": finite(verdict.own_gap),
-        "reference_gap": finite(verdict.reference_gap),
-        "risk": finite(verdict.risk),
-        "penalty": finite(verdict.penalty),
-        "asymmetry": verdict.asymmetry,
-        "hard_margins": verdict.hard_margins,
-        "comparisons_share": finite(verdict.comparisons_share),
-        "scale": _plain(verdict.scale),
-        "conditions": None if verdict.conditions is None else _plain(verdict.conditions),
-        "subspace": None if verdict.subspace is None else _plain(verdict.subspace),
-        "worst": [_plain(part) for part in verdict.worst],
-    }
-
-
-def audit_table(verdict: Audit) -> Table:
-    """Table of an audit: objective, certified bound, suboptimality, and residuals of the optimality conditions."""
-    table = facts()
-    for name, value in verdict.rows():
-        table.add_row(name, value)
-    return table
+    """Record that ``audit --json`` prints: all fields of the audit but the metric."""
+    found = attributes(verdict, "verdict", *(field.name for field in fields(verdict) if field.name != "M"))
+    return {"name": name, "file": file, **found}
 
 
 def verdict_record(
@@ -177,45 +158,37 @@ def verdict_record(
     lower, upper = verdict.lower, verdict.upper
     return {
         "files": [str(file) for file in files],
-        "accepted": verdict.accepted,
-        "reason": verdict.reason,
+        **attributes(verdict, "accepted", "reason", "title", "problem", "description", "sizes", "sha256", "seconds"),
         "lower": None if lower is None else str(lower),
         "upper": None if upper is None else str(upper),
         "lower_decimal": None if lower is None else decimal(lower, -1),
         "upper_decimal": None if upper is None else decimal(upper, 1),
-        "gap": finite(verdict.gap),
+        "gap": verdict.gap,
         "claimed_lower": str(verdict.claimed[0]),
         "claimed_upper": str(verdict.claimed[1]),
-        "title": verdict.title,
-        "problem": verdict.problem,
-        "description": verdict.description,
-        "sizes": verdict.sizes,
-        "sha256": verdict.sha256,
         "instance": instance,
         "deviation": deviation,
-        "seconds": verdict.seconds,
     }
 
 
 def worst_table(verdict: Audit) -> Table:
     """Table of the parts of the risk that cost most beyond the reference."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     beside = verdict.subspace is not None
-    table.add_column("costs most beyond the reference" if beside else "costs most", no_wrap=True)
-    for heading in ("loss", "reference") if beside else ("loss",):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("its worst comparison")
+    first = "costs most beyond the reference" if beside else "costs most"
+    table = columned(first, ("loss", "reference") if beside else ("loss",), "its worst comparison")
     for part in verdict.worst:
         losses = (part.loss, part.reference_loss) if beside else (part.loss,)
         table.add_row(part.name, *(f"{loss:.4g}" for loss in losses), part.comparison)
     return table
 
 
-def facts() -> Table:
-    """Return an empty table of names and values."""
+def facts(rows: Iterable[tuple[str, str]] = ()) -> Table:
+    """Return a table of names and values."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(no_wrap=True)
+    for name, value in rows:
+        table.add_row(name, value)
     return table
 
 
@@ -224,19 +197,6 @@ def digits(bound: float, gap: float, rounding: str) -> str:
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)
     return f"{context.create_decimal_from_float(bound):g}"
-
-
-def _plain(record: Any) -> dict[str, Any]:
-    """Convert a dataclass of numbers, words and arrays to a dictionary for JSON."""
-    plain: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, np.ndarray):
-            value = [finite(entry) for entry in value.ravel()]
-        elif isinstance(value, float):
-            value = finite(value)
-        plain[field.name] = value
-    return plain
 
 
 def finite(value: float) -> float | None:

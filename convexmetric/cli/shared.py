@@ -7,25 +7,30 @@ not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from convexmetric.cli.reports import plain
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import check_writable
 from convexmetric.imports import room
 from convexmetric.notebooks import printable
+from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-PICTURES = (".png", ".pdf", ".svg")
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -48,14 +53,35 @@ def complete_solver(incomplete: str) -> list[str]:
     return [name for name in SOLVERS if name.startswith(incomplete)]
 
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="An instance: see 'convexmetric list'.", autocompletion=complete_name, show_default=False
-    ),
-]
+def writable(what: str, suffixes: tuple[str, ...]) -> Callable[[Path | None], Path | None]:
+    """Make a callback of an option that refuses a path that cannot be written, before anything is computed."""
+
+    def checked(path: Path | None) -> Path | None:
+        if path is not None and path.suffix.lower() not in suffixes:
+            raise InputError(f"{path}: {what} as {', '.join(suffixes)}, not as {path.suffix or 'no suffix'!r}")
+        if path is not None:
+            check_writable(path)
+        return path
+
+    return checked
+
+
+#: Callbacks of options that save arrays, and pictures.
+savable = writable("a solution is saved", (".npz",))
+drawable = writable("a picture is written", (".png", ".pdf", ".svg"))
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+Picture = Annotated[
+    Path | None, typer.Option(callback=drawable, help="Write a picture to this .png, .pdf or .svg file.")
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        callback=writable("a report is written", (".html",)),
+        help="Write a page of all that was found to this .html file.",
+    ),
+]
 
 
 @contextmanager
@@ -82,20 +108,14 @@ def interruptible(left: str) -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def check_picture_path(path: Path) -> None:
-    """Refuse a path without the suffix of a picture, before anything is computed."""
-    if path.suffix.lower() not in PICTURES:
-        raise InputError(
-            f"{path}: a picture is written as {', '.join(PICTURES)}, not as {path.suffix or 'no suffix'!r}"
-        )
-    check_writable(path)
-
-
-def check_report_path(path: Path) -> None:
-    """Refuse a path without the suffix of a page, before anything is computed."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"{path}: a report is written as .html, not as {path.suffix or 'no suffix'!r}")
-    check_writable(path)
+def end(solution: Solution | None, interrupted: bool = False) -> None:
+    """Exit with the code of a result that was interrupted or is not certified to its tolerance, and say so."""
+    if solution is not None and solution.status != "optimal":
+        say(f"not certified to tol = {solution.tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
+        interrupted = interrupted or solution.status == "interrupted"
+        raise typer.Exit(INTERRUPTED if interrupted else NOT_CERTIFIED)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 class _Console(Console):
@@ -113,9 +133,26 @@ def console() -> Console:
 
 def print_json(value: Any) -> None:
     """Print JSON on standard output."""
-    print(json.dumps(value, indent=2, allow_nan=False))
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 def say(message: str) -> None:
     """Print a message on standard error."""
     print(printable(message), file=sys.stderr)
+
+
+def command_line() -> str:
+    """Return the command as it was typed, for reports."""
+    return shlex.join(["convexmetric", *sys.argv[1:]])
+
+
+def write_picture(figure: Figure, path: Path, title: str | None = None) -> None:
+    """Write a figure, under a title, and say where."""
+    # Imported here, as Matplotlib takes a third of a second to import.
+    from convexmetric.plotting import save_picture
+    from convexmetric.plotting.axes import text_of
+
+    if title is not None:
+        figure.suptitle(text_of(title))
+    save_picture(figure, path)
+    say(f"picture: {path}")

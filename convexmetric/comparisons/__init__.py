@@ -1,19 +1,16 @@
 """Comparisons of distances as linear operators on the metric: ``s = D(M)`` and its adjoint."""
 
-from convexmetric.comparisons.base import Comparisons
+from convexmetric.comparisons.base import Comparisons, StackedComparisons
 from convexmetric.comparisons.pair_distances import PairDistances
-from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
+from convexmetric.comparisons.rankings import Block, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
 from convexmetric.comparisons.similarity_triplets import SimilarityTriplets
-from convexmetric.comparisons.stacked import StackedComparisons
 from convexmetric.comparisons.triplets import Triplets
 
 __all__ = [
     "Block",
     "Comparisons",
-    "DenseBlock",
-    "ListedBlock",
     "PairDistances",
     "Rankings",
     "Relevance",

@@ -1,10 +1,8 @@
 r"""Proofs that a set of hard comparisons cannot hold together.
 
 Either some :math:`w \ge 0` has :math:`D w > 0`, or some :math:`u \ge 0, u \ne 0` has :math:`D^\top u \le 0`
-(Gordan), and the comparisons with positive u contradict each other. Two searches, the cheap one first: a directed
-cycle d(i,j) < d(i,k) < ... < d(i,j) among pairs, which no distance whatsoever allows; then the matrix game
-:math:`\max_{w \in \text{simplex}} \min_t (D w)_t`, whose value is positive exactly when the comparisons are
-feasible.
+(Gordan), and the comparisons with positive u contradict each other. The matrix game
+:math:`\max_{w \in \text{simplex}} \min_t (D w)_t` has a positive value exactly when the comparisons are feasible.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from typing import Any
 import numpy as np
 import scipy
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from convexmetric.comparisons.triplets import Triplets
 
@@ -24,34 +21,7 @@ SMALLEST_MARGIN = 1e-10
 
 def contradiction(comparisons: Triplets) -> np.ndarray | None:
     """Indices of triplets that no nonnegative weights satisfy together, or None if all can hold."""
-    cycle = _cycle(comparisons.triplets)
-    return cycle if cycle is not None else _farkas(_in_units(comparisons))
-
-
-def _cycle(triplets: np.ndarray) -> np.ndarray | None:
-    i, j, k = triplets.T
-    n = int(triplets.max()) + 1
-    positives = np.minimum(i, j) * n + np.maximum(i, j)
-    negatives = np.minimum(i, k) * n + np.maximum(i, k)
-    pairs, position = np.unique(np.concatenate([positives, negatives]), return_inverse=True)
-    tail, head = np.split(position.ravel(), 2)
-    graph = sp.csr_array((np.ones(tail.size), (tail, head)), shape=(pairs.size, pairs.size))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    inside = np.flatnonzero(component[tail] == component[head])
-    if inside.size == 0:
-        return None
-    # An edge inside a strong component closes a cycle with the shortest way back.
-    edge = int(inside[0])
-    _, parent = breadth_first_order(graph, head[edge], return_predecessors=True)
-    index = {(int(a), int(b)): t for t, (a, b) in enumerate(zip(tail, head, strict=True))}
-    cycle, node = [edge], int(tail[edge])
-    while node != head[edge]:
-        cycle.append(index[int(parent[node]), node])
-        node = int(parent[node])
-    return np.array(cycle[:1] + cycle[:0:-1])
-
-
-def _farkas(D: Any) -> np.ndarray | None:
+    D = _in_units(comparisons)
     value, u = _game(D)
     if value > SMALLEST_MARGIN:
         return None

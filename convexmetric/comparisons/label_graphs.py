@@ -107,8 +107,7 @@ def smoothness(X: Array, graph: sp.csr_array) -> Array:
     normalised Laplacian, ``I - D^-1/2 W D^-1/2``, with zeros for objects without a link, which no term of the sum has.
     """
     degrees = np.asarray(graph.sum(axis=1)).ravel()
-    linked = degrees > 0.0
-    scaled = X * np.divide(1.0, np.sqrt(degrees), where=linked, out=np.zeros_like(degrees))[:, None]
+    linked, scaled = degrees > 0.0, _over_roots(X, degrees)
     product = X[linked].T @ X[linked] - scaled.T @ (graph @ scaled)
     return 0.5 * (product + product.T)
 
@@ -128,15 +127,17 @@ def cross_product(X: Array, Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_a
         shared = sharing(labels_x[rows], labels_y)
         of_x[rows] = shared.sum(axis=1)
         of_y += shared.sum(axis=0)
-    scaled_x, scaled_y = (
-        points * np.divide(1.0, np.sqrt(degrees), where=degrees > 0.0, out=np.zeros_like(degrees))[:, None]
-        for points, degrees in ((X, of_x), (Y, of_y))
-    )
+    scaled_x, scaled_y = _over_roots(X, of_x), _over_roots(Y, of_y)
     XY = np.zeros((X.shape[1], Y.shape[1]))
     for rows in pieces:
         XY += scaled_x[rows].T @ (sharing(labels_x[rows], labels_y).astype(np.float64) @ scaled_y)
     X, Y = X[of_x > 0.0], Y[of_y > 0.0]
     return X.T @ X, XY, Y.T @ Y
+
+
+def _over_roots(X: Array, degrees: Array) -> Array:
+    """Points over the roots of their degrees; zero where there is no link."""
+    return np.asarray(X * np.divide(1.0, np.sqrt(degrees), where=degrees > 0.0, out=np.zeros_like(degrees))[:, None])
 
 
 def _pieces(rows: int, width: int) -> list[np.ndarray]:

@@ -74,9 +74,6 @@ class PairDistances(Comparisons):
         """The pairs."""
         return self.pairs
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
     def differences(self, rows: np.ndarray | slice) -> Any:
         """``x_i - x_j`` of some pairs; sparse if X is."""
         i, j = self.pairs[rows].T
@@ -127,7 +124,7 @@ class PairDistances(Comparisons):
         """``X^T Lap(sigma u) X``."""
         if self._entries is not None:
             n = len(self.X)
-            T = np.bincount(self._entries, self.signs * u, n * n).reshape(n, n)
+            T = np.asarray(np.bincount(self._entries, self.signs * u, n * n), dtype=np.float64).reshape(n, n)
             return self.cone.cross(self.X, np.diag(T.sum(axis=0) + T.sum(axis=1)) - T - T.T, self.X)
         if not isinstance(self.cone, PSDCone):
             S = self.cone.zeros()

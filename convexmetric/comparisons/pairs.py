@@ -26,9 +26,11 @@ from convexmetric.errors import InputError
 class Pairs(ABC):
     """A set of ordered pairs of different points."""
 
-    @abstractmethod
+    #: Number of pairs.
+    size: int
+
     def __len__(self) -> int:
-        """Number of pairs."""
+        return self.size
 
     @abstractmethod
     def total(self, X: Any, cone: Cone) -> Array:
@@ -71,13 +73,10 @@ class ListedPairs(Pairs):
             raise InputError(f"{name} must have shape (P, 2) with rows (i, j), got {array.shape}")
         if not len(array):
             raise InputError(f"{name} is empty: at least one pair (i, j) is needed")
-        self.pairs, self.n = rows_of(array, n, name), n
+        self.pairs, self.n, self.size = rows_of(array, n, name), n, len(array)
         same = np.flatnonzero(self.pairs[:, 0] == self.pairs[:, 1])
         if same.size:
             raise InputError(f"{name} must name two different points, but {name}[{same[0]}] repeats one")
-
-    def __len__(self) -> int:
-        return len(self.pairs)
 
     def total(self, X: Any, cone: Cone, weights: Array | None = None) -> Array:
         """Weighted sum over pairs, as one graph Laplacian; pairs weigh 1 by default."""
@@ -117,9 +116,6 @@ class LabelledPairs(Pairs):
         within = int((self.counts * (self.counts - 1)).sum())
         self.size = within if same else codes.size * (codes.size - 1) - within
 
-    def __len__(self) -> int:
-        return self.size
-
     def total(self, X: Any, cone: Cone) -> Array:
         """Sums within classes; for pairs of different labels, these subtracted from the sum over all pairs."""
         within = cone.zeros()
@@ -157,9 +153,6 @@ class UnlinkedPairs(Pairs):
         n = adjacency.shape[0]
         self.links = ListedPairs(np.column_stack(adjacency.nonzero()), n, "adjacency")
         self.size = n * (n - 1) - len(self.links)
-
-    def __len__(self) -> int:
-        return self.size
 
     def total(self, X: Any, cone: Cone) -> Array:
         """The sum over all pairs, less that over the links."""

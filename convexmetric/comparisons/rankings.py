@@ -6,8 +6,7 @@ r"""Distances from queries to their corpus, and the adjoint of weighting them.
 
 for weights whose rows sum to zero, ``T 1 = 0``, as all differences of rankings have: then the term
 in ``q q^T`` vanishes, and so does the part of the distance that only depends on the query. The adjoint is one weighted
-graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison. Sums of distances, whose weights
-do not sum to zero, have the term in ``q q^T`` as well (``Rankings.laplacian``).
+graph Laplacian between queries and corpus; no (d, d) matrix is made for a comparison.
 
 Under matrices without a cone (:class:`~convexmetric.cones.AllMatrices`) the distance of an item is minus its
 similarity, :math:`-q^\top W x`, the adjoint is :math:`-Q^\top T X`, and rows need not sum to zero.
@@ -19,7 +18,6 @@ points do (lists from a catalogue of users), it holds the listed distances only:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from copy import copy
 from itertools import product
@@ -182,9 +180,17 @@ class Rankings:
                 product *= self.factor
                 if not self.cone.free:
                     product += norms
-                yield DenseBlock(self, queries, product)
+                yield Block(self, queries, product)
             else:
-                yield ListedBlock(self, queries, norms, images)
+                yield self._listed_block(queries, norms, images)
+
+    def _listed_block(self, queries: np.ndarray, norms: Array, images: Array) -> Block:
+        """Distances from some queries to their listed items only."""
+        start = np.concatenate([[0], np.cumsum(self.sizes[queries])])
+        items, values = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        arguments = self.Q, self.rows(queries), self.relevance.lists(queries), norms, images, self.factor
+        over_rows(_listed_distances, len(queries), items.size * self.Q.shape[1], *arguments, start, items, values)
+        return Block(self, queries, values, items)
 
     def thin(self, M: Array) -> Array | None:
         """Factor B with ``M = B^T B``, or None where distances from images ``B x`` would not be cheaper."""
@@ -199,7 +205,7 @@ class Rankings:
         for queries in self.cuts(order):
             product = (-2.0 * of_queries[self.rows(queries)]) @ images.T
             product += norms
-            yield DenseBlock(self, queries, product)
+            yield Block(self, queries, product)
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
@@ -220,13 +226,7 @@ class Rankings:
 
     def of(self, query: int, M: Array) -> tuple[np.ndarray, np.ndarray, Array, Array]:
         """Relevant and irrelevant rows of one query, and their distances under ``M`` up to a constant of the query."""
-        block = next(self.blocks(M, np.array([query])))
-        relevant, first, last, irrelevant, start, stop = block.lists
-        positives, negatives = relevant[first[0] : last[0]], irrelevant[start[0] : stop[0]]
-        values = block.values.ravel()
-        if block.layout[1]:
-            return positives, negatives, values[positives], values[negatives]
-        return positives, negatives, values[: positives.size], values[positives.size : positives.size + negatives.size]
+        return next(self.blocks(M, np.array([query]))).of(0)
 
     def expressions(self, query: int, M: cp.Variable) -> tuple[cp.Expression, cp.Expression]:
         """CVXPY expressions of the distances from one query to its relevant and its irrelevant items, as :meth:`of`."""
@@ -257,30 +257,50 @@ class Rankings:
         i, j, _, at_metric, at_other = best
         return (int(self.rows(np.array([query]))[0]), int(positives[i]), int(negatives[j])), at_metric, at_other
 
-    def laplacian(self, T: Any, queries: np.ndarray) -> Array:
-        """``sum_qx t_qx (q - x)(q - x)^T`` for any weights."""
-        if self.cone.free:
-            return self.adjoint(T, queries)
-        return self.adjoint(T, queries) + self.cone.outer_sum(self.points(queries), np.asarray(T.sum(axis=1)).ravel())
 
+class Block:
+    """Distances of some queries, up to a constant of each query; oracles overwrite them by coefficients.
 
-class Block(ABC):
-    """Distances of some queries, up to a constant of each query; oracles overwrite them by coefficients."""
+    Attributes
+    ----------
+    values : (m,) array
+        Query after query: a whole row of the corpus, or the listed items only, relevant, then irrelevant ones.
+    first : (B + 1,) int array
+        Where the values of every query begin.
+    items : (m,) int array or None
+        Corpus rows of the values; None where each query has a whole row of the corpus.
+    """
 
-    values: Array
-
-    def __init__(self, rankings: Rankings, queries: np.ndarray) -> None:
-        self.rankings = rankings
-        self.queries = queries
+    def __init__(self, rankings: Rankings, queries: np.ndarray, values: Array, items: np.ndarray | None = None) -> None:
+        self.rankings, self.queries = rankings, queries
         self.lists: Lists = rankings.relevance.lists(queries)
+        self.values, self.items = values.reshape(-1), items
+        widths = np.full(len(queries), rankings.X.shape[0]) if items is None else rankings.sizes[queries]
+        self.first = np.concatenate([[0], np.cumsum(widths)])
 
     def __len__(self) -> int:
         return len(self.queries)
 
     @property
-    @abstractmethod
-    def layout(self) -> tuple[np.ndarray, bool]:
-        """Where the values of every query begin, and whether each query has a whole row of the corpus."""
+    def flat(self) -> tuple[Array, bool, np.ndarray, Lists]:
+        """The block as an argument of compiled code: values, whether these are whole rows, their starts, the lists."""
+        return self.values, self.items is None, self.first, self.lists
+
+    def places(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the values of the relevant and of the irrelevant items of a query."""
+        relevant, first, last, irrelevant, start, stop = self.lists
+        begin = self.first[row]
+        if self.items is None:
+            return begin + relevant[first[row] : last[row]], begin + irrelevant[start[row] : stop[row]]
+        middle = begin + last[row] - first[row]
+        return np.arange(begin, middle), np.arange(middle, self.first[row + 1])
+
+    def of(self, row: int) -> tuple[np.ndarray, np.ndarray, Array, Array]:
+        """Relevant and irrelevant corpus rows of a query, as they are listed, and their values."""
+        relevant, first, last, irrelevant, start, stop = self.lists
+        near, far = self.places(row)
+        items = relevant[first[row] : last[row]], irrelevant[start[row] : stop[row]]
+        return *items, self.values[near], self.values[far]
 
     def runs(self, groups: np.ndarray) -> Iterator[tuple[int, int, int]]:
         """Yield (group, first row, row after the last) for every stretch of consecutive queries of one group."""
@@ -289,95 +309,27 @@ class Block(ABC):
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(self)], strict=True):
             yield int(group_of[start]), start, stop
 
-    @abstractmethod
     def bring_nearer(self, by: float) -> None:
         """Subtract a number from the distances of irrelevant items."""
+        for row in range(len(self)):
+            self.values[self.places(row)[1]] -= by
 
-    @abstractmethod
     def scale(self, factors: Array) -> None:
         """Multiply the values of every query by a number."""
+        self.values *= np.repeat(factors, np.diff(self.first))
 
-    @abstractmethod
     def part(self, start: int, stop: int) -> Array:
         """The values of the block's rows from start to stop."""
+        return self.values[self.first[start] : self.first[stop]]
 
-    @abstractmethod
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
-
-
-class DenseBlock(Block):
-    """A row of ``n`` values for every query."""
-
-    def __init__(self, rankings: Rankings, queries: np.ndarray, values: Array) -> None:
-        super().__init__(rankings, queries)
-        self.values = values
-
-    @property
-    def layout(self) -> tuple[np.ndarray, bool]:
-        """Starts of the rows; each is a whole row of the corpus."""
-        return np.arange(len(self) + 1) * self.values.shape[1], True
-
-    def bring_nearer(self, by: float) -> None:
-        """Subtract a number from the distances of irrelevant items, row by row."""
-        _, _, _, irrelevant, start, stop = self.lists
-        for values, first, last in zip(self.values, start, stop, strict=True):
-            values[irrelevant[first:last]] -= by
-
-    def scale(self, factors: Array) -> None:
-        """Multiply the rows by the factors of their queries."""
-        self.values *= factors[:, None]
-
-    def part(self, start: int, stop: int) -> Array:
-        """Values of rows from start to stop, as a slice of the matrix."""
-        return self.values[start:stop]
-
-    def adjoint(self, start: int, stop: int) -> Array:
-        """Adjoint with the values as weights, by one matrix product."""
-        return self.rankings.adjoint(self.values[start:stop], self.queries[start:stop])
-
-
-class ListedBlock(Block):
-    """The values of the listed items only: relevant, then irrelevant ones, query after query."""
-
-    def __init__(self, rankings: Rankings, queries: np.ndarray, norms: Array, images: Array) -> None:
-        super().__init__(rankings, queries)
-        relevance = rankings.relevance
-        self.n_relevant = relevance.n_relevant[queries]
-        self.start = np.concatenate([[0], np.cumsum(rankings.sizes[queries])])
-        self.items = np.empty(self.start[-1], dtype=np.int32)
-        self.values = np.empty(self.start[-1])
-        arguments = (
-            *(rankings.Q, rankings.rows(queries), self.lists, norms, images, rankings.factor),
-            *(self.start, self.items, self.values),
-        )
-        over_rows(_listed_distances, len(queries), self.items.size * rankings.Q.shape[1], *arguments)
-
-    @property
-    def layout(self) -> tuple[np.ndarray, bool]:
-        """Starts of the lists; only listed items have values."""
-        return self.start, False
-
-    def bring_nearer(self, by: float) -> None:
-        """Subtract a number from the distances of irrelevant items, which follow the relevant ones in each list."""
-        sizes = np.column_stack([self.n_relevant, np.diff(self.start) - self.n_relevant])
-        self.values -= np.repeat(np.tile([0.0, by], len(self)), sizes.ravel())
-
-    def scale(self, factors: Array) -> None:
-        """Multiply the lists by the factors of their queries."""
-        self.values *= np.repeat(factors, np.diff(self.start))
-
-    def part(self, start: int, stop: int) -> Array:
-        """Values of rows from start to stop, as a slice of the list."""
-        return self.values[self.start[start] : self.start[stop]]
-
-    def adjoint(self, start: int, stop: int) -> Array:
-        """Adjoint with the values as weights, by one product with a sparse matrix."""
-        first, last = self.start[start], self.start[stop]
-        T = sp.csr_array(
-            (self.values[first:last], self.items[first:last], self.start[start : stop + 1] - first),
-            shape=(stop - start, self.rankings.X.shape[0]),
-        )
+        values, first = self.part(start, stop), self.first[start : stop + 1]
+        shape = stop - start, self.rankings.X.shape[0]
+        if self.items is None:
+            T: Any = values.reshape(shape)
+        else:
+            T = sp.csr_array((values, self.items[first[0] : first[-1]], first - first[0]), shape=shape)
         return self.rankings.adjoint(T, self.queries[start:stop])
 
 

@@ -288,14 +288,10 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
     filled = [rows for rows in lists if rows.size]
     flat = np.concatenate(filled) if filled else np.empty(0, dtype=np.int64)
     query = np.repeat(np.arange(n_queries), sizes)
-    if all(np.issubdtype(rows.dtype, np.integer) for rows in filled):
-        wrong = np.flatnonzero((flat < 0) | (flat >= n_corpus))
-        suspects = query[wrong[:1]]
-    else:
-        suspects = np.array([q for q, rows in enumerate(lists) if not np.issubdtype(rows.dtype, np.integer)])
-    for q in suspects:
-        if lists[q].size:
-            rows_of(lists[q], n_corpus, f"{name}[{q}]")
+    whole = all(np.issubdtype(rows.dtype, np.integer) for rows in filled)
+    if not (whole and ((flat >= 0) & (flat < n_corpus)).all()):
+        for q, rows in enumerate(lists):
+            rows_of(rows, n_corpus, f"{name}[{q}]")
     order = np.lexsort((flat, query))
     flat = flat[order]
     repeated = np.flatnonzero((flat[1:] == flat[:-1]) & (query[1:] == query[:-1]))
@@ -318,3 +314,15 @@ def lists_of(first, dense, lists, row):
 def place(items, begin, dense, i):
     """Position of the value of item i of a list: its column in a whole row of the corpus, or its place in the list."""
     return begin + (items[i] if dense else i)
+
+
+@compiled
+def places_of(dense, first, lists, row):
+    """Positions of the values of the positives and of the negatives of a query of a block."""
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    near, far = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
+    for i in range(positives.size):
+        near[i] = place(positives, near_at, dense, i)
+    for j in range(negatives.size):
+        far[j] = place(negatives, far_at, dense, j)
+    return near, far

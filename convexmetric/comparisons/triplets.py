@@ -71,9 +71,6 @@ class Triplets(Comparisons):
         """The triplets."""
         return self.triplets
 
-    def __len__(self) -> int:
-        return len(self.triplets)
-
     @cached_property
     def _pairs(self) -> tuple[Any, sp.csr_array]:
         """Differences of the distinct pairs, and the signed incidence of triplets on pairs."""

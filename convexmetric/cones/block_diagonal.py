@@ -19,9 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array
-from convexmetric.cones.base import Cone
 from convexmetric.cones.projection import MatrixProjection
-from convexmetric.cones.psd import PSDCone
+from convexmetric.cones.psd import MatrixCone, PSDCone
 from convexmetric.cones.scaling import MatrixScaling, Scaling
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -31,7 +30,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 ROUNDING = 1e-6
 
 
-class BlockDiagonal(Cone):
+class BlockDiagonal(MatrixCone):
     """Symmetric ``(d, d)`` matrices of semidefinite blocks on the diagonal, and zeros elsewhere.
 
     Coordinates are those of the blocks (:class:`PSDCone`), one block after the other.
@@ -89,11 +88,6 @@ class BlockDiagonal(Cone):
         return self.joined([of(cone, block) for cone, block in zip(self._cones, self.blocks(M), strict=True)])
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """``(d, d)``."""
-        return (self.d, self.d)
-
-    @property
     def size(self) -> int:
         """Sum of ``k (k + 1) / 2`` over blocks of k features."""
         return self._places[-1].stop
@@ -109,14 +103,6 @@ class BlockDiagonal(Cone):
                 f"{name} must be zero between blocks of {list(self.sizes)} features, but entry {i, j} is not"
             )
         return made
-
-    def full(self, M: Array) -> Array:
-        """The matrix itself."""
-        return M
-
-    def identity(self) -> Array:
-        """The identity matrix."""
-        return np.eye(self.d)
 
     def project(self, S: Array) -> Array:
         """Project every block."""
@@ -179,10 +165,6 @@ class BlockDiagonal(Cone):
             la.block_diag(*[c.factor(block) for c, block in zip(self._cones, self.blocks(M), strict=True)])
         )
 
-    def trace(self, M: Array) -> float:
-        """``tr M``."""
-        return float(np.trace(M))
-
     def coordinates(self, S: Array) -> Array:
         """Svec of the blocks of one matrix or of a stack of matrices; entries outside the blocks are ignored."""
         blocks = zip(self._cones, self.blocks(S), strict=True)
@@ -193,25 +175,13 @@ class BlockDiagonal(Cone):
         parts = zip(self._cones, self._places, strict=True)
         return self.joined([cone.from_coordinates(v[..., place]) for cone, place in parts])
 
-    def quadratic_forms(self, V: Any, M: Array) -> Array:
-        """``v^T M v`` for every row ``v``."""
-        return PSDCone.quadratic_forms(self, V, M)  # type: ignore[arg-type]
-
     def outer_sum(self, V: Any, u: Array) -> Array:
         """The blocks of ``V^T diag(u) V``."""
         return self.joined([c.outer_sum(V[:, part], u) for c, part in zip(self._cones, self._parts, strict=True)])
 
-    def times(self, V: Any, M: Array) -> Array:
-        """``V M``."""
-        return np.asarray(V @ M)
-
     def outer_rows(self, V: Array) -> Array:
         """Svec of the blocks of ``v v^T`` for every row ``v`` of a dense V."""
         return np.hstack([c.outer_rows(V[:, part]) for c, part in zip(self._cones, self._parts, strict=True)])
-
-    def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """``A M B^T``."""
-        return PSDCone.gram(self, A, M, B)  # type: ignore[arg-type]
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
         """The blocks of ``(A^T T B + B^T T^T A) / 2``."""
@@ -225,14 +195,6 @@ class BlockDiagonal(Cone):
         between = np.triu(self.joined([np.ones((size, size)) for size in self.sizes]) == 0.0)
         apart = [M[np.nonzero(between)] == 0.0] if between.any() else []
         return M, [*(M[part, part] >> 0 for part in self._parts), *apart]
-
-    def trace_expression(self, M: cp.Variable) -> cp.Expression:
-        """``tr M``."""
-        return cp.trace(M)
-
-    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
-        """``v^T M v`` per row, stacked."""
-        return cp.sum(cp.multiply(V @ M, V), axis=1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self.sizes)})"

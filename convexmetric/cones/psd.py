@@ -21,7 +21,52 @@ NOT_ROUNDING = 1e-3
 A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"
 
 
-class PSDCone(Cone):
+class MatrixCone(Cone):
+    """Base of cones of symmetric ``(d, d)`` matrices."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(d, d)``."""
+        return (self.d, self.d)
+
+    def full(self, M: Array) -> Array:
+        """The matrix itself."""
+        return M
+
+    def identity(self) -> Array:
+        """The identity matrix."""
+        return np.eye(self.d)
+
+    def trace(self, M: Array) -> float:
+        """``tr M``."""
+        return float(np.trace(M))
+
+    def quadratic_forms(self, V: Any, M: Array) -> Array:
+        """``v^T M v`` for every row ``v``; one matrix product, no ``(d, d)`` matrix per row."""
+        MV = np.asarray(V @ M)
+        if isinstance(V, np.ndarray):
+            return np.einsum("ij,ij->i", MV, V)
+        return np.asarray(V.multiply(MV).sum(axis=1), dtype=np.float64).ravel()
+
+    def times(self, V: Any, M: Array) -> Array:
+        """``V M``."""
+        return np.asarray(V @ M)
+
+    def gram(self, A: Any, M: Array, B: Any) -> Array:
+        """``A M B^T``, the smaller side first."""
+        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
+        return np.ascontiguousarray(product)
+
+    def trace_expression(self, M: cp.Variable) -> cp.Expression:
+        """``tr M``."""
+        return cp.trace(M)
+
+    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
+        """``v^T M v`` per row, stacked: one CVXPY constraint instead of one per comparison."""
+        return cp.sum(cp.multiply(V @ M, V), axis=1)
+
+
+class PSDCone(MatrixCone):
     """Symmetric ``(d, d)`` matrices with nonnegative eigenvalues.
 
     Coordinates are the upper triangle row by row with off-diagonal entries times ``sqrt(2)`` (svec), so
@@ -40,11 +85,6 @@ class PSDCone(Cone):
         return Described({"cone": "psd", "features": self.d})
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """``(d, d)``."""
-        return (self.d, self.d)
-
-    @property
     def size(self) -> int:
         """``d (d + 1) / 2``."""
         return self.d * (self.d + 1) // 2
@@ -61,14 +101,6 @@ class PSDCone(Cone):
         if asymmetry > 1e-8 * max(scale, np.finfo(float).tiny):
             raise InputError(f"{name} must be symmetric; pass ({name} + {name}.T) / 2 if that is what you mean")
         return 0.5 * M + 0.5 * M.T
-
-    def full(self, M: Array) -> Array:
-        """The matrix itself."""
-        return M
-
-    def identity(self) -> Array:
-        """The identity matrix."""
-        return np.eye(self.d)
 
     def project(self, S: Array) -> Array:
         """Keep the positive eigenvalues."""
@@ -148,10 +180,6 @@ class PSDCone(Cone):
             return None
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
-    def trace(self, M: Array) -> float:
-        """``tr M``."""
-        return float(np.trace(M))
-
     def coordinates(self, S: Array) -> Array:
         """Svec of one matrix or of a stack of matrices."""
         flat = S.reshape(*S.shape[:-2], self.d * self.d)
@@ -165,21 +193,10 @@ class PSDCone(Cone):
         flat[..., self._lower] = entries
         return flat.reshape(*v.shape[:-1], self.d, self.d)
 
-    def quadratic_forms(self, V: Any, M: Array) -> Array:
-        """``v^T M v`` for every row ``v``; one matrix product, no ``(d, d)`` matrix per row."""
-        MV = np.asarray(V @ M)
-        if isinstance(V, np.ndarray):
-            return np.einsum("ij,ij->i", MV, V)
-        return np.asarray(V.multiply(MV).sum(axis=1), dtype=np.float64).ravel()
-
     def outer_sum(self, V: Any, u: Array) -> Array:
         """``V^T diag(u) V``."""
         S = V.T @ (V * u[:, None]) if isinstance(V, np.ndarray) else (V.T @ V.multiply(u[:, None])).toarray()
         return 0.5 * (S + S.T)
-
-    def times(self, V: Any, M: Array) -> Array:
-        """``V M``."""
-        return np.asarray(V @ M)
 
     def outer_rows(self, V: Array) -> Array:
         """Svec of ``v v^T`` for every row ``v`` of a dense V."""
@@ -188,11 +205,6 @@ class PSDCone(Cone):
         outer *= V[:, columns]
         outer *= self._weights
         return outer
-
-    def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """``A M B^T``, the smaller side first."""
-        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
-        return np.ascontiguousarray(product)
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
         """``(A^T T B + B^T T^T A) / 2``, the smaller side first."""
@@ -204,11 +216,3 @@ class PSDCone(Cone):
         """Symmetric variable with an explicit ``>> 0``, which keeps its dual (``PSD=True`` has none)."""
         M = cp.Variable(self.shape, symmetric=True, name=name)
         return M, [M >> 0]
-
-    def trace_expression(self, M: cp.Variable) -> cp.Expression:
-        """``tr M``."""
-        return cp.trace(M)
-
-    def quadratic_form_expressions(self, V: Array, M: cp.Variable) -> cp.Expression:
-        """``v^T M v`` per row, stacked: one CVXPY constraint instead of one per comparison."""
-        return cp.sum(cp.multiply(V @ M, V), axis=1)

@@ -12,55 +12,10 @@ from convexmetric.datasets.dataset import Dataset
 from convexmetric.imports import room
 
 
-def _wine() -> Dataset:
-    from sklearn.datasets import load_wine
+def _from_scikit_learn(name: str, classes: tuple[str, ...], description: str, **extras: Any) -> Dataset:
+    from sklearn import datasets
 
-    return _dataset(
-        "wine",
-        load_wine(),
-        ("class-1", "class-2", "class-3"),
-        "UCI Wine (Forina et al.): 13 chemical measurements of 178 wines of three cultivars, as bundled "
-        "with scikit-learn.",
-    )
-
-
-def _breast_cancer() -> Dataset:
-    from sklearn.datasets import load_breast_cancer
-
-    return _dataset(
-        "breast-cancer",
-        load_breast_cancer(),
-        ("malignant", "benign"),
-        "UCI Breast Cancer Wisconsin (Diagnostic), or WDBC (Wolberg, Street and Mangasarian): 30 "
-        "measurements of cell nuclei in 569 images, as bundled with scikit-learn.",
-    )
-
-
-def _digits() -> Dataset:
-    from sklearn.datasets import load_digits
-
-    return _dataset(
-        "digits",
-        load_digits(),
-        tuple("0123456789"),
-        "Test part of the UCI Optical Recognition of Handwritten Digits (Alpaydin and Kaynak): 1797 "
-        "images of 8 x 8 grey levels 0-16, as bundled with scikit-learn.",
-        image_shape=(8, 8),
-    )
-
-
-def _iris() -> Dataset:
-    from sklearn.datasets import load_iris
-
-    return _dataset(
-        "iris",
-        load_iris(),
-        ("setosa", "versicolor", "virginica"),
-        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species, as bundled with scikit-learn.",
-    )
-
-
-def _dataset(name: str, bunch: Any, classes: tuple[str, ...], description: str, **extras: Any) -> Dataset:
+    bunch = getattr(datasets, f"load_{name.replace('-', '_')}")()
     X = np.ascontiguousarray(bunch.data, dtype=np.float64)
     y = np.ascontiguousarray(bunch.target, dtype=np.int64)
     features = tuple(str(feature) for feature in bunch.feature_names)
@@ -83,10 +38,34 @@ def beside(where: str, *given: Any, **options: Any) -> Dataset:
 PRINTED = [f"{how}-{what}" for how in ("rotated", "scaled", "rotated-scaled") for what in ("letters", "digits")]
 
 BUNDLED: dict[str, Callable[[], Dataset]] = {
-    "wine": _wine,
-    "breast-cancer": _breast_cancer,
-    "digits": _digits,
-    "iris": _iris,
+    "wine": partial(
+        _from_scikit_learn,
+        "wine",
+        ("class-1", "class-2", "class-3"),
+        "UCI Wine (Forina et al.): 13 chemical measurements of 178 wines of three cultivars, as bundled "
+        "with scikit-learn.",
+    ),
+    "breast-cancer": partial(
+        _from_scikit_learn,
+        "breast-cancer",
+        ("malignant", "benign"),
+        "UCI Breast Cancer Wisconsin (Diagnostic), or WDBC (Wolberg, Street and Mangasarian): 30 "
+        "measurements of cell nuclei in 569 images, as bundled with scikit-learn.",
+    ),
+    "digits": partial(
+        _from_scikit_learn,
+        "digits",
+        tuple("0123456789"),
+        "Test part of the UCI Optical Recognition of Handwritten Digits (Alpaydin and Kaynak): 1797 "
+        "images of 8 x 8 grey levels 0-16, as bundled with scikit-learn.",
+        image_shape=(8, 8),
+    ),
+    "iris": partial(
+        _from_scikit_learn,
+        "iris",
+        ("setosa", "versicolor", "virginica"),
+        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species, as bundled with scikit-learn.",
+    ),
     "cranfield-100": partial(beside, "retrieval.cranfield:bundled_part"),
     **{name: partial(beside, "bench.readers.printed:read_printed", name) for name in PRINTED},
 }

@@ -75,8 +75,8 @@ def load(
     Dataset
         ``X`` as published, unscaled, and ``y`` as class codes ``0 .. k-1`` (see :class:`Dataset`). The
         extras are those of the reader: ``feature_names``; ``image_shape``; ``adjacency``, ``links``,
-        ``page``, ``paper``, ``traffic`` (graphs); ``university``, ``university_names``, ``vocab``, ``host`` (WebKB);
-        ``part`` (isolet); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
+        ``page``, ``paper`` (graphs); ``university``, ``university_names``, ``vocab``, ``host`` (WebKB);
+        ``part`` (isolet, image-text pairs); ``text``, ``train``, ``test`` (image-text pairs); ``digits``, ``letters``
         (alphadigits); ``angle``, ``scale`` (printed characters); ``queries``, ``qrels``, ``codes``, ``texts``,
         ``questions``, ``vocab`` (cranfield).
 
@@ -119,7 +119,7 @@ def load(
     reasons = [str(missing)]
     if name in OPENML and download:
         try:
-            return beside("bench.readers.openml:fetch", name)
+            return beside("bench.readers.uci:fetch", name)
         except DataNotFoundError as error:
             reasons.append(str(error))
     elif name in OPENML:

@@ -16,7 +16,6 @@ weight of an estimator.
 """
 
 from convexmetric.estimators.cross_modal import CrossModalMetric
-from convexmetric.estimators.distances import LearnedDistance
 from convexmetric.estimators.large_margin import LMNN, LargeMargin
 from convexmetric.estimators.neighbors import NeighborMetric
 from convexmetric.estimators.operator_margin import OperatorMarginMetric
@@ -30,7 +29,6 @@ __all__ = [
     "MLR",
     "CrossModalMetric",
     "LargeMargin",
-    "LearnedDistance",
     "NeighborMetric",
     "OperatorMarginMetric",
     "RandomProjectionMetric",

@@ -19,8 +19,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.estimators.distances import LearnedDistance
-from convexmetric.estimators.tuples import NAMES, are_tuples, dimensions, look_up, points_and_rows
+from convexmetric.estimators.tuples import NAMES, dimensions, look_up, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.imports import room
@@ -60,6 +59,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     _atol: ClassVar[float] = 0.0
     #: Added to the error for points without labels: the shape of the tuples that may have been meant.
     _otherwise: ClassVar[str] = ""
+    #: Whether points may be sparse whatever the parameters; where not, they may be under a diagonal metric.
+    _takes_sparse: ClassVar[bool] = False
 
     solver: Any
     tol: float
@@ -68,7 +69,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     progress: bool | int
     #: Engine that evaluates the risk; a parameter of the estimators that support one.
     backend: Any = None
-    #: Rows of ``components_``: None, a number, or "rank"; :attr:`_asked_components` says where it means something else.
+    #: Rows of ``components_``: None, a number, or "rank".
     n_components: Any = None
 
     def __getstate__(self) -> Any:
@@ -119,7 +120,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _rows(self, problem: MetricProblem) -> int | None:
         """Number of rows of ``components_``, known before the solve; None for the numerical rank of the metric."""
-        asked, most = self._asked_components, self._full_width(problem)
+        asked, most = self.n_components, self._full_width(problem)
         if isinstance(asked, str) and asked == "rank":
             return None
         if asked is None:
@@ -129,14 +130,13 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise InputError(f"n_components must be at most {most}, the dimensions of the metric, got {asked}")
         return int(asked)
 
-    @property
-    def _asked_components(self) -> Any:
-        """Number of rows of ``components_`` asked for: ``n_components``, unless a subclass uses it otherwise."""
-        return self.n_components
-
     def _full_width(self, problem: MetricProblem) -> int:
         """Largest rank that the metric can have, whatever the data are."""
         return problem.cone.d
+
+    def _options(self, *names: str) -> dict[str, Any]:
+        """Parameters of the estimator that are options of its problem, by the same names."""
+        return {name: getattr(self, name) for name in names}
 
     def _part_weights(self, sample_weight: Any, count: int, part: str) -> Array | None:
         """Check ``sample_weight``, one weight for each part of the risk; None where no weights are given."""
@@ -171,6 +171,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse or getattr(self, "diagonal", False) is True
         return tags
 
     def _labels(self, X: Any, y: Any) -> np.ndarray:
@@ -234,10 +235,6 @@ class MetricEstimator(CertifiedEstimator):
         InputError
             As ``fit`` does.
         """
-        return self.stated(X, y)[0]
-
-    def stated(self, X: Any, y: Any = None) -> tuple[MetricProblem, Embedding | None]:
-        """Return :meth:`problem` and the map from points to coordinates on which its metric acts, None for features."""
         other = clone(self)
         return other._stated(X, y, generator(other.random_state))
 
@@ -245,9 +242,7 @@ class MetricEstimator(CertifiedEstimator):
         """Values of the parameter :attr:`weight` to try on a problem, from the strongest regularization on."""
         raise NotImplementedError
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[MetricProblem, Embedding | None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> MetricProblem:
         raise NotImplementedError
 
     def transform(self, X: Any) -> Array:
@@ -275,11 +270,6 @@ class MetricEstimator(CertifiedEstimator):
         """``(n,)`` scores that grow with similarity: learned distances with a minus."""
         return -self.pair_distance(pairs)
 
-    def get_metric(self) -> LearnedDistance:
-        """The learned distance as a function of two points, for ``KNeighborsClassifier(metric=...)`` and the like."""
-        check_is_fitted(self)
-        return LearnedDistance(self.components_.copy(), self.embedding_)
-
     def get_operator(self) -> SimilarityOperator:
         """Return the learned map as a :class:`~convexmetric.SimilarityOperator`, saved and loaded without pickle.
 
@@ -289,9 +279,9 @@ class MetricEstimator(CertifiedEstimator):
         L = self.components_
         return SimilarityOperator(dense(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
-    def _learn(self, problem: MetricProblem, rng: np.random.Generator, embedding: Embedding | None = None) -> None:
+    def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         self._solve(problem, rng)
-        self.embedding_ = embedding
+        self.embedding_ = problem.embedding
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Transform the points whose label another point has; returns images and labels."""
@@ -336,7 +326,8 @@ class MetricEstimator(CertifiedEstimator):
         return points, rows
 
     def _are_tuples(self, X: Any) -> bool:
-        return are_tuples(X, self.preprocessor)
+        """Whether X holds tuples of points: a 3-D array, or a 2-D one with a preprocessor."""
+        return dimensions(X) == 3 or (dimensions(X) == 2 and self.preprocessor is not None)
 
 
 def generator(random_state: Any) -> np.random.Generator:

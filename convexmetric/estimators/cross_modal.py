@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.errors import InputError
@@ -38,12 +37,10 @@ class CrossModalMetric(CertifiedEstimator):
         Weight of the squared norms.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int, "mean-shift" or None
-        Number of clusters of relevant objects, whose centroids are ranked; ``"mean-shift"`` finds it, None ranks all.
+    n_clusters : int or None
+        Number of clusters of relevant objects, whose centroids are ranked; None ranks all objects.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes into so many clusters once more.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all features of both, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
@@ -68,9 +65,8 @@ class CrossModalMetric(CertifiedEstimator):
         *,
         alpha: float = 1.0,
         beta: float = 0.001,
-        n_clusters: int | str | None = 5,
+        n_clusters: int | None = 5,
         n_neighbors: int = 50,
-        n_far_clusters: int | None = None,
         solver: Any = "exact",
         tol: float = 1e-4,
         max_iter: int | None = None,
@@ -84,7 +80,6 @@ class CrossModalMetric(CertifiedEstimator):
         self.beta = beta
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
-        self.n_far_clusters = n_far_clusters
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -136,21 +131,8 @@ class CrossModalMetric(CertifiedEstimator):
 
     def _fit(self, x: Array, y: Array, labels_x: Any, labels_y: Any) -> Self:
         rng = self._begin()
-        self._solve(
-            CrossModalProblem(
-                x,
-                y,
-                labels_x,
-                labels_y,
-                self.alpha,
-                self.beta,
-                n_clusters=self.n_clusters,
-                n_neighbors=self.n_neighbors,
-                random_state=rng,
-                n_far_clusters=self.n_far_clusters,
-            ),
-            rng,
-        )
+        options = self._options("alpha", "beta", "n_clusters", "n_neighbors")
+        self._solve(CrossModalProblem(x, y, labels_x, labels_y, **options, random_state=rng), rng)
         self.components_x_ = self.components_[:, : x.shape[1]]
         self.components_y_ = self.components_[:, x.shape[1] :]
         return self._finished()
@@ -172,20 +154,6 @@ class CrossModalMetric(CertifiedEstimator):
         """``(m, n)`` learned distances of all rows of X to all rows of Y, not squared."""
         return np.sqrt(squared_distances(self.transform_x(X), self.transform_y(Y)))
 
-    def rank(self, X: ArrayLike, Y: ArrayLike, *, k: int | None = None) -> NDArray[np.int64]:
-        """Rows of Y, nearest first, for every row of X: ``(m, n)``, or the first k of them.
-
-        Ties in distance go to the smaller row number.
-
-        Raises
-        ------
-        InputError
-            If k is no positive integer or None.
-        """
-        if k is not None:
-            check_count(k, "k", " or None for all")
-        return np.argsort(self.distances(X, Y), axis=1, kind="stable")[:, :k].astype(np.int64)
-
     def score(self, X: Any, y: Any = None) -> float:
         """Mean average precision of the x parts of objects as queries for the y parts, side by side in X.
 
@@ -196,19 +164,10 @@ class CrossModalMetric(CertifiedEstimator):
             Labels; a query's own y part is relevant too.
         """
         check_is_fitted(self)
-        images = self._both(X)
-        labels = self._object_labels(images[0], y)
-        return _mean_average_precision(*images, labels, labels)
-
-    def score_modalities(self, X: ArrayLike, Y: ArrayLike, labels_x: Any, labels_y: Any) -> float:
-        """Mean average precision of rows of X as queries for rows of Y.
-
-        Raises
-        ------
-        InputError
-            If an argument is malformed, or no query has a relevant row.
-        """
-        return _mean_average_precision(self.transform_x(X), self.transform_y(Y), labels_x, labels_y)
+        images_x, images_y = self._both(X)
+        labels = self._object_labels(images_x, y)
+        shared = sharing(*as_indicators(labels, labels))
+        return retrieval_curve(squared_distances(images_x, images_y), shared).mean_average_precision
 
     @property
     def _n_features_out(self) -> int:
@@ -240,8 +199,3 @@ class CrossModalMetric(CertifiedEstimator):
         if given.shape[1] != factor.shape[1]:
             raise InputError(f"{name} has {given.shape[1]} features, but {factor.shape[1]} were learned from")
         return np.asarray(given @ factor.T)
-
-
-def _mean_average_precision(images_x: Array, images_y: Array, labels_x: Any, labels_y: Any) -> float:
-    shared = sharing(*as_indicators(labels_x, labels_y))
-    return retrieval_curve(squared_distances(images_x, images_y), shared).mean_average_precision

@@ -147,34 +147,17 @@ class LargeMargin(NeighborEstimator):
             other points differ, as they may with fewer points than features: take principal components first.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight)[0], rng)
+        self._learn(self._stated(X, y, rng, sample_weight), rng)
         return self._finished()
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[LargeMarginProblem, None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> LargeMarginProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
-        problem = LargeMarginProblem(
-            points,
-            labels,
-            n_neighbors=self.n_neighbors,
-            push=self.push,
-            diagonal=self.diagonal,
-            weights=weights,
-            ridge=self.ridge,
-            prior=self.prior,
-            reg=self.reg,
-        )
-        return problem, None
+        options = self._options("n_neighbors", "push", "diagonal", "ridge", "prior", "reg")
+        return LargeMarginProblem(points, labels, **options, weights=weights)
 
     def _full_width(self, problem: MetricProblem) -> int:
         """Number of features, those included that never vary and are left out of the problem."""
         return int(self.n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.diagonal is True
-        return tags
 
 
 #: Another name of ``LargeMargin``, the usual one in the literature.

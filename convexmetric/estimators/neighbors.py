@@ -194,14 +194,12 @@ class NeighborMetric(NeighborEstimator):
             raise KeyboardInterrupt
         return self._finished()
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[TripletProblem, None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         candidates = self._candidates()
         if len(candidates) > 1:
             raise InputError(f"fit chooses among {len(candidates)} scales and strengths: give one of each to state it")
         points, labels = self._labelled(X, y)
-        return _with(_base(points, labels, self.n_neighbors), *candidates[0]), None
+        return _with(_base(points, labels, self.n_neighbors), *candidates[0])
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""

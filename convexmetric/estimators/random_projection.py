@@ -41,9 +41,6 @@ class RandomProjectionMetric(TripletEstimator):
         Learn weights of the (projected) features.
     penalty : str
         ``"squared-frobenius"``, or ``"trace"``.
-    prior : "identity" or array, optional
-        A metric of the (projected) features known before, to which the squared norm is the distance; ``reg`` must then
-        be a number.
     solver, tol, max_iter, max_seconds, progress, preprocessor, backend
         As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
@@ -58,6 +55,7 @@ class RandomProjectionMetric(TripletEstimator):
     """
 
     _stronger = "lower reg"
+    _takes_sparse = True
     weight = "reg"
 
     def __init__(
@@ -81,7 +79,6 @@ class RandomProjectionMetric(TripletEstimator):
         random_state: Any = 0,
         preprocessor: Any = None,
         backend: Any = None,
-        prior: Any = None,
     ) -> None:
         self.projection = projection
         self.n_components = n_components
@@ -101,7 +98,6 @@ class RandomProjectionMetric(TripletEstimator):
         self.random_state = random_state
         self.preprocessor = preprocessor
         self.backend = backend
-        self.prior = prior
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.
@@ -124,21 +120,19 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = self._begin()
-        return self._fit(self._stated(X, y, rng, sample_weight)[0], rng)
+        return self._fit(self._stated(X, y, rng, sample_weight), rng)
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[TripletProblem, None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
             weights = self._part_weights(sample_weight, len(rows), "triplet")
             points, options = self._projected(points, rng)
-            return self._weighed(TripletProblem(points, rows, **options, weights=weights)), None
+            return self._weighed(TripletProblem(points, rows, **options, weights=weights))
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         points, options = self._projected(points, rng)
         options["weights"] = weights
         problem = TripletProblem.from_labels(points, labels, n_same=self.n_same, n_other=self.n_other, **options)
-        return self._weighed(problem), None
+        return self._weighed(problem)
 
     def fit_graph(self, X: Any, adjacency: Any, sample_weight: Any = None) -> Self:
         """Learn from a graph: a point is closer to those it is linked to than to all others.
@@ -170,10 +164,9 @@ class RandomProjectionMetric(TripletEstimator):
             return (10.0, 1.0, 0.1, 0.01, 0.001)
         return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.01, 1e-3, 1e-4))
 
-    @property
-    def _asked_components(self) -> Any:
-        """None, for all rows: ``n_components`` is the number of projected features, the largest rank of the metric."""
-        return None
+    def _rows(self, problem: MetricProblem) -> int:
+        """All rows: ``n_components`` is the number of projected features, the largest rank of the metric."""
+        return self._full_width(problem)
 
     def _projected(self, points: Any, rng: np.random.Generator) -> tuple[Any, dict[str, Any]]:
         """Make the projection, sparse points dense where needed, and the options of the problem."""
@@ -182,16 +175,13 @@ class RandomProjectionMetric(TripletEstimator):
         check_count(count, "n_components")
         if isinstance(self.reg, str) and self.reg == "auto" and self.penalty == "trace":
             raise InputError("reg='auto' is made for the squared norm; with penalty='trace' give a number")
-        if isinstance(self.reg, str) and self.reg == "auto" and self.prior is not None:
-            raise InputError("reg='auto' is made for no prior: give reg a number, or leave prior out")
         self.projection_ = None
         if self.projection is not None and count < d:
             r = min(count, n - 1) if self.projection == "pca" else count
             self.projection_ = make_projection(self.projection, points, r, random_state=rng)
         elif not self.diagonal:
             points = dense(points)
-        names = ("margin", "intra", "inter", "diagonal", "penalty", "prior")
-        options = {name: getattr(self, name) for name in names}
+        options = self._options("margin", "intra", "inter", "diagonal", "penalty")
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
     def _weighed(self, problem: TripletProblem) -> TripletProblem:
@@ -202,12 +192,7 @@ class RandomProjectionMetric(TripletEstimator):
         largest = problem.reg_max
         return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
 
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator, sample_weight: Any = None) -> Self:
+    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
         self.reg_ = problem.reg
         self._learn(problem, rng)
         return self._finished()
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -12,10 +12,12 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.estimators.base import MetricEstimator
 from convexmetric.evaluation import mean_scores
-from convexmetric.features import Embedding
 from convexmetric.measures import measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
+
+#: Parameters of the estimator that are options of the problem.
+OPTIONS = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
 
 
 class MLR(MetricEstimator):
@@ -134,16 +136,12 @@ class MLR(MetricEstimator):
             If a parameter is malformed, or there is one class only.
         """
         rng = self._begin()
-        problem, embedding = self._stated(X, y, rng, sample_weight)
-        self._learn(problem, rng, embedding)
+        self._learn(self._stated(X, y, rng, sample_weight), rng)
         return self._finished()
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[RankingProblem, Embedding | None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> RankingProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
-        problem = RankingProblem.from_labels(points, labels, **self._options(), query_weights=weights)
-        return problem, problem.embedding
+        return RankingProblem.from_labels(points, labels, **self._options(*OPTIONS), query_weights=weights)
 
     def fit_rankings(
         self,
@@ -179,9 +177,9 @@ class MLR(MetricEstimator):
         asked = None if queries is None else self._points(queries)
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
         problem = RankingProblem(
-            points, relevant, irrelevant=irrelevant, queries=asked, **self._options(), query_weights=weights
+            points, relevant, irrelevant=irrelevant, queries=asked, **self._options(*OPTIONS), query_weights=weights
         )
-        self._learn(problem, rng, problem.embedding)
+        self._learn(problem, rng)
         return self._finished()
 
     def fit_qrels(
@@ -225,9 +223,9 @@ class MLR(MetricEstimator):
             unjudged=unjudged,
             relevant_from=relevant_from,
             mined=mined,
-            **self._options() | settings,
+            **self._options(*OPTIONS) | settings,
         )
-        self._learn(problem, rng, problem.embedding)
+        self._learn(problem, rng)
         return self._finished()
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -249,12 +247,3 @@ class MLR(MetricEstimator):
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of C to try, 1 to 1,000: the loss is a mean over queries, so that they suit tables of any length."""
         return (1.0, 10.0, 100.0, 1e3)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.diagonal is True
-        return tags
-
-    def _options(self) -> dict[str, Any]:
-        names = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
-        return {name: getattr(self, name) for name in names}

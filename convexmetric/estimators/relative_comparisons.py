@@ -8,7 +8,6 @@ import numpy as np
 
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.estimators.triplets import TripletEstimator
-from convexmetric.features import Embedding, KernelValues
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 
@@ -42,6 +41,7 @@ class RelativeComparisonMetric(TripletEstimator):
     """
 
     weight = "C"
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -94,13 +94,10 @@ class RelativeComparisonMetric(TripletEstimator):
             If hard margins are asked for and contradict each other.
         """
         rng = self._begin()
-        problem, embedding = self._stated(X, y, rng, sample_weight)
-        self._learn(problem, rng, embedding)
+        self._learn(self._stated(X, y, rng, sample_weight), rng)
         return self._finished()
 
-    def _stated(
-        self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None
-    ) -> tuple[RelativeComparisonProblem, Embedding | None]:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> RelativeComparisonProblem:
         if self._are_tuples(X):
             points, rows = self._listed(X, y)
             weights = self._part_weights(sample_weight, len(rows), "triplet")
@@ -111,8 +108,7 @@ class RelativeComparisonMetric(TripletEstimator):
             rows = triplets_from_labels(labels, count, random_state=rng)
             weights = self._part_weights(sample_weight, len(labels), "point")
             weights = None if weights is None else weights[rows[:, 0]]
-        problem = RelativeComparisonProblem(points, rows, C=self.C, A=self.A, kernel=self.kernel, weights=weights)
-        return problem, None if self.kernel is None else KernelValues(self.kernel, points)
+        return RelativeComparisonProblem(points, rows, C=self.C, A=self.A, kernel=self.kernel, weights=weights)
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of C to try: 0.1 to 1,000, divided by the number of triplets, over which the loss is a sum."""
@@ -122,8 +118,3 @@ class RelativeComparisonMetric(TripletEstimator):
         """Largest rank of the metric; with ``A``, ``(d, m)``, the smaller one of d and m."""
         width = super()._full_width(problem)
         return width if self.A is None else min(width, int(self.n_features_in_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

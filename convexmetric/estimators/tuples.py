@@ -26,11 +26,6 @@ def dimensions(X: Any) -> int:
         raise InputError("the input must be a rectangular array, got rows of different lengths") from error
 
 
-def are_tuples(X: Any, preprocessor: Any) -> bool:
-    """Whether X holds tuples of points: a 3-D array, or a 2-D one with a preprocessor."""
-    return dimensions(X) == 3 or (dimensions(X) == 2 and preprocessor is not None)
-
-
 def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.ndarray]:
     """The different points of some tuples, and the rows of these that every tuple names.
 

@@ -176,10 +176,10 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     ) -> Iterator[tuple[float, float]]:
         """Accuracy of the rows held out and certified gap, for every value."""
         A, y = points[learn], labels[learn]
-        problem, embedding = self.estimator.stated(A, y)
+        problem = self.estimator.problem(A, y)
         weights: dict[str, Any] = {name: self._values(A, y, problem)}
         for solution in solve_path(problem, **weights, tol=self.tol, max_seconds=limit):
-            operator = SimilarityOperator(factor_of(solution), embedding)
+            operator = SimilarityOperator(factor_of(solution), problem.embedding)
             Z, queries = operator.transform(A), operator.transform(points[rest])
             right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, retrieval=False)[0]
             yield float(right.mean()), solution.gap

@@ -4,7 +4,6 @@ from convexmetric.evaluation.distances import listed_squared_distances, squared_
 from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.evaluation.pairs import (
     RocCurve,
-    balanced_error,
     empirical_risk,
     empirical_risk_from_labels,
     roc_area,
@@ -13,21 +12,21 @@ from convexmetric.evaluation.pairs import (
     verifier_errors,
 )
 from convexmetric.evaluation.rankings import (
+    RetrievalCurve,
     RetrievalScores,
     knn_error,
     knn_right,
     mean_scores,
     query_scores,
+    retrieval_curve,
     retrieval_scores,
 )
-from convexmetric.evaluation.retrieval import RetrievalCurve, retrieval_curve
 
 __all__ = [
     "RetrievalCurve",
     "RetrievalScores",
     "RocCurve",
     "SimilarityOperator",
-    "balanced_error",
     "empirical_risk",
     "empirical_risk_from_labels",
     "knn_error",

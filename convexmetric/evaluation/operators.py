@@ -161,11 +161,6 @@ class SimilarityOperator:
         return float(np.linalg.norm(self.singular_values))
 
     @property
-    def trace(self) -> float:
-        """``||T*T||_1 = ||T||_2^2``."""
-        return float(self.singular_values.sum())
-
-    @property
     def spectral_norm(self) -> float:
         """Spectral norm ``||T||_inf``, the largest factor by which T stretches."""
         return float(np.sqrt(self.singular_values[0])) if self.singular_values.size else 0.0

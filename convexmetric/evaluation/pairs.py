@@ -14,7 +14,7 @@ stands for the points as they are.
 What is printed otherwise. Section 5.1 defines :math:`C_{-1}` with y' = y; it is the probability of y' != y. The draw
 from the balanced oracle described there (x first, then a coin, then x') is not the oracle it defines, unless all
 classes are equally likely: the class of a similar pair has a probability proportional to the square of its own, and
-that is what is drawn and summed here. In table 2 the test risk of rotation, 0.55, is 0.055 in table 4.
+that is what is summed here. In table 2 the test risk of rotation, 0.55, is 0.055 in table 4.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances, verdicts
 from convexmetric.features import Embedding
-from convexmetric.numerics.compiling import compiled
 
 #: Bytes of distances that are held in memory at a time.
 BLOCK_BYTES = 32 * 2**20
@@ -85,8 +84,6 @@ def empirical_risk_from_labels(
     *,
     margin: Margin | None = None,
     balanced: bool = True,
-    n_pairs: int | None = None,
-    random_state: int | np.random.Generator | None = None,
 ) -> float:
     """Mean loss over the pairs of different points, similar if their labels are equal.
 
@@ -98,11 +95,6 @@ def empirical_risk_from_labels(
         Labels.
     balanced : bool
         Whether similar and dissimilar pairs weigh one half each, instead of all pairs the same.
-    n_pairs : int, optional
-        Take the mean over so many pairs drawn from the (balanced) oracle instead of all: half of them of each kind if
-        balanced.
-    random_state : int, numpy.random.Generator or None
-        Seed or generator for the draws.
 
     Returns
     -------
@@ -116,57 +108,14 @@ def empirical_risk_from_labels(
     Z = images(T, X)
     codes = label_codes(y, len(Z))
     gammas = None if margin is None else checked_margins(margin)
-    kinds = [LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)]
-    sizes = np.array([len(kind) for kind in kinds], dtype=np.float64)
-    if n_pairs is None:
-        Zs, stops = _by_class(Z, codes)
-        means = [
-            sum(float(loss_of(block, r, gammas).sum()) for block in _blocks(Zs, stops, same)) / (size / 2.0)
-            for same, r, size in zip((True, False), (1.0, -1.0), sizes, strict=True)
-        ]
-    else:
-        least = 2 if balanced else 1
-        if isinstance(n_pairs, bool) or not isinstance(n_pairs, int | np.integer) or n_pairs < least:
-            raise InputError(f"n_pairs must be an integer of at least {least}, or None for all pairs, got {n_pairs!r}")
-        rng = as_generator(random_state)
-        similar = n_pairs // 2 if balanced else rng.binomial(n_pairs, sizes[0] / sizes.sum())
-        counts = np.array([similar, n_pairs - similar])
-        means = [
-            float(loss_of(listed_squared_distances(Z, kind.sample(rng, count)), r, gammas).mean()) if count else 0.0
-            for kind, count, r in zip(kinds, counts, (1.0, -1.0), strict=True)
-        ]
-        sizes = counts.astype(np.float64)
+    sizes = np.array([len(LabelledPairs(codes, same=same)) for same in (True, False)], dtype=np.float64)
+    Zs, stops = _by_class(Z, codes)
+    means = [
+        sum(float(loss_of(block, r, gammas).sum()) for block in _blocks(Zs, stops, same)) / (size / 2.0)
+        for same, r, size in zip((True, False), (1.0, -1.0), sizes, strict=True)
+    ]
     weights = np.full(2, 0.5) if balanced else sizes / sizes.sum()
     return float(weights @ means)
-
-
-def balanced_error(verdict: ArrayLike, y: ArrayLike) -> float:
-    """Half the share of similar pairs not judged similar plus half the share of others not judged dissimilar.
-
-    Parameters
-    ----------
-    verdict : array
-        1, 0 or -1 for every pair, as :meth:`~convexmetric.SimilarityOperator.verdicts` gives them; 0 is an error.
-    y : array of the same shape
-        1 for a similar, -1 for a dissimilar pair.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    InputError
-        If an argument is malformed, or one kind of pairs is missing.
-    """
-    judged, truth = real_array(verdict, "verdict"), real_array(y, "y")
-    if truth.shape != judged.shape:
-        raise InputError(f"verdict and y must have the same shape, got {judged.shape} and {truth.shape}")
-    r = pair_signs(truth.ravel(), judged.size)
-    if not np.isin(judged, (-1.0, 0.0, 1.0)).all():
-        raise InputError("verdict must hold 1 (similar), 0 (undecided) and -1 (dissimilar) only")
-    return float(np.mean([np.mean(judged.ravel()[kind] != r[kind]) for kind in _kinds(r)]))
 
 
 def verifier_errors(T: Embedding | None, X: Any, y: ArrayLike, *, balanced: bool = True) -> Array:
@@ -203,7 +152,9 @@ def verifier_errors(T: Embedding | None, X: Any, y: ArrayLike, *, balanced: bool
     n = len(Z)
     codes = label_codes(y, n)
     rejected, accepted = np.empty(n), np.empty(n)
-    for rows in _row_blocks(n):
+    step = max(1, BLOCK_BYTES // (8 * n))
+    for first in range(0, n, step):
+        rows = slice(first, min(first + step, n))
         verdict = verdicts(squared_distances(Z[rows], Z))
         same = codes[rows, None] == codes
         # A point is at distance zero from itself: similar, and no error.
@@ -321,7 +272,7 @@ def single_prototype_error(
     X: Any,
     y: ArrayLike,
     *,
-    n_draws: int | None = 100,
+    n_draws: int = 100,
     random_state: int | np.random.Generator | None = None,
 ) -> float:
     """Error of the nearest neighbour when every class is known by a single example (paper 4, section 6.1).
@@ -335,9 +286,8 @@ def single_prototype_error(
         As for :func:`empirical_risk`. The same ``random_state`` draws the same prototypes for another T.
     y : (n,) array
         Labels.
-    n_draws : int or None
-        Number of draws. None for the mean over all choices of prototypes, which is computed exactly and without listing
-        them: given a point and the prototype of its own class, the prototypes of other classes are independent.
+    n_draws : int
+        Number of draws.
     random_state : int, numpy.random.Generator or None
         Seed or generator for the draws.
 
@@ -351,91 +301,22 @@ def single_prototype_error(
     InputError
         If an argument is malformed, or there are fewer than two classes or no point beside the prototypes.
     """
-    if n_draws is not None:
-        check_count(n_draws, "n_draws", ", or None for all choices")
+    check_count(n_draws, "n_draws")
     Z = images(T, X)
     codes = label_codes(y, len(Z))
     Z, stops = _by_class(Z, codes)
     starts = np.r_[0, stops[:-1]]
-    if n_draws is None:
-        return _expected_prototype_error(Z, starts, stops)
     rng = as_generator(random_state)
     own = np.repeat(np.arange(stops.size), stops - starts)
     total = 0.0
-    for _ in range(int(n_draws)):
+    for _ in range(n_draws):
         prototypes = rng.integers(starts, stops)
         tests = np.delete(np.arange(len(Z)), prototypes)
         D = squared_distances(Z[tests], Z[prototypes])
         nearest = D.min(axis=1, keepdims=True) == D
         right = nearest[np.arange(len(tests)), own[tests]] / nearest.sum(axis=1)
         total += 1.0 - float(right.mean())
-    return total / int(n_draws)
-
-
-def _expected_prototype_error(Z: Array, starts: np.ndarray, stops: np.ndarray) -> float:
-    """Mean error over all choices of one prototype for each class; points are sorted by class."""
-    # With j other prototypes equally near the chance to be right, 1 / (1 + j), is the integral of t^j over (0, 1):
-    # Gauss-Legendre nodes integrate the product over classes exactly.
-    nodes, weights = np.polynomial.legendre.leggauss(stops.size // 2 + 1)
-    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
-    n, counts = len(Z), stops - starts
-    right = 0.0
-    for rows in _row_blocks(n):
-        D = squared_distances(Z[rows], Z)
-        own = np.searchsorted(stops, np.arange(rows.start, rows.stop), side="right")
-        right += _right(D, rows.start, own, starts, stops, nodes, weights)
-    # A point is no prototype with probability 1 - 1/count, and the number of points that are none is always the same.
-    return float(1.0 - right / (n - counts.size))
-
-
-@compiled
-def _right(D, first, own, starts, stops, nodes, weights):
-    """Sum over rows of the probability that a point is no prototype and nearest to that of its class."""
-    classes = starts.size
-    below, upto = np.empty(classes, dtype=np.int64), np.empty(classes, dtype=np.int64)
-    total = 0.0
-    for i in range(D.shape[0]):
-        k = own[i]
-        row = D[i].copy()
-        # The point itself goes to the front of its class, and is left out.
-        itself = first + i
-        row[itself] = -1.0
-        for c in range(classes):
-            row[starts[c] : stops[c]] = np.sort(row[starts[c] : stops[c]])
-        below[:], upto[:] = starts, starts
-        chance = 0.0
-        for j in range(starts[k] + 1, stops[k]):
-            v = row[j]
-            product, ties, possible = 1.0, False, True
-            for c in range(classes):
-                if c == k:
-                    continue
-                while below[c] < stops[c] and row[below[c]] < v:
-                    below[c] += 1
-                if below[c] == stops[c]:
-                    possible = False
-                    break
-                upto[c] = max(upto[c], below[c])
-                while upto[c] < stops[c] and row[upto[c]] <= v:
-                    upto[c] += 1
-                ties = ties or upto[c] > below[c]
-                product *= (stops[c] - below[c]) / (stops[c] - starts[c])
-            if not possible:
-                # All points of one other class are nearer: the probability to be right is zero from here on.
-                break
-            if ties:
-                product = 0.0
-                for t in range(nodes.size):
-                    term = weights[t]
-                    for c in range(classes):
-                        if c != k:
-                            farther, equal = stops[c] - upto[c], upto[c] - below[c]
-                            term *= (farther + nodes[t] * equal) / (stops[c] - starts[c])
-                    product += term
-            chance += product
-        # The mean over the others of the class, times the chance 1 - 1/count to be no prototype.
-        total += chance / (stops[k] - starts[k])
-    return total
+    return total / n_draws
 
 
 def images(T: Embedding | None, X: Any) -> Array:
@@ -489,9 +370,3 @@ def _blocks(Z: Array, stops: np.ndarray, same: bool) -> Iterator[Array]:
             elif stop - first > 1:
                 D = squared_distances(Z[first:last], Z[first:stop])
                 yield D[np.arange(stop - first) > np.arange(last - first)[:, None]]
-
-
-def _row_blocks(n: int) -> Iterator[slice]:
-    step = max(1, BLOCK_BYTES // (8 * n))
-    for first in range(0, n, step):
-        yield slice(first, min(first + step, n))

@@ -6,6 +6,15 @@ rank, which the name says: ``ndcg-paper``. Losses of learning differ there (see 
 Ties are settled the same way every time, and never by relevance: of two points at the same distance, as computed in
 float64, the one with the smaller row number is nearer; of classes with equally many votes the one with the nearest
 member wins. So the metric zero scores by the order of the rows, not perfectly.
+
+Of distances alone there are precision and recall (:func:`retrieval_curve`). For a query with p relevant items, at ranks
+:math:`r_1 < \dots < r_p`,
+
+.. math:: \mathrm{AP} = \frac1p \sum_{i=1}^p \frac{i}{r_i}, \qquad
+   P(\rho) = \max_{i \ge \rho p} \frac{i}{r_i}
+
+(precision where recall changes, and interpolated precision at recall :math:`\rho`). Scores are means over the queries
+that have a relevant item. Of items at the same distance the one of the smaller column is nearer, relevant or not.
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
@@ -28,6 +37,8 @@ from convexmetric.errors import InputError
 from convexmetric.measures import Measure, irrelevant_above, measure_named
 from convexmetric.numerics.threads import blas_threads_for
 
+#: Levels of recall of a curve.
+LEVELS = np.linspace(0.0, 1.0, 11)
 #: Bytes of distances that the classifier holds in memory at a time.
 BLOCK_BYTES = 64 * 2**20
 
@@ -120,6 +131,83 @@ def retrieval_scores(
     scores = query_scores(rankings, cone.element(M, "M"), measures)
     named = {measure.label: row for measure, row in zip(measures, scores, strict=True)}
     return RetrievalScores(tuple(map(str, range(len(rankings)))), named)
+
+
+@dataclass(frozen=True)
+class RetrievalCurve:
+    """Mean scores over queries.
+
+    Attributes
+    ----------
+    mean_average_precision : float
+    recall : (L,) array
+        Levels.
+    precision : (L,) array
+        Interpolated precision at these, mean over queries.
+    queries : int
+        Number of queries with a relevant item.
+    standard_error : float
+        Standard error of the mean average precision, over queries; NaN for one query.
+    """
+
+    mean_average_precision: float
+    recall: Array = field(repr=False)
+    precision: Array = field(repr=False)
+    queries: int
+    standard_error: float = float("nan")
+
+    def __str__(self) -> str:
+        return f"MAP {self.mean_average_precision:.4f}   ({self.queries} queries)"
+
+
+def retrieval_curve(distances: ArrayLike, relevant: Any) -> RetrievalCurve:
+    """Mean average precision and the precision-recall curve of rankings by distance.
+
+    Parameters
+    ----------
+    distances : (q, n) array
+        Distances from every query to every item, such as those of a cross-modal problem, or numbers that grow so.
+    relevant : (q, n) 0/1 array or sparse matrix
+        Which items are relevant to which query.
+
+    Returns
+    -------
+    RetrievalCurve
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed, or no query has a relevant item.
+    """
+    D = real_array(distances, "distances")
+    if D.ndim != 2 or not np.isfinite(D).all():
+        raise InputError("distances must be a finite (queries, items) array")
+    wanted = np.asarray(relevant.toarray() if sp.issparse(relevant) else relevant)
+    if wanted.shape != D.shape:
+        raise InputError(f"relevant must have the shape of distances, {D.shape}, got {wanted.shape}")
+    if not np.isin(wanted, (0, 1)).all():
+        raise InputError("relevant must hold only 0 and 1")
+    average_precision = measure_named("map")
+    scores: list[float] = []
+    precision = np.zeros(LEVELS.size)
+    for d, hits in zip(D, wanted.astype(bool), strict=True):
+        p = int(hits.sum())
+        if not p:
+            continue
+        ranks = np.flatnonzero(hits[np.argsort(d, kind="stable")]) + 1
+        i, count = np.arange(1, p + 1), np.full(p, p)
+        # Gains of average precision are the precisions at relevant items over p.
+        gains = average_precision.gains(i, ranks - i, count, d.size - count)
+        scores.append(float(gains.sum()))
+        best_from = np.maximum.accumulate(p * gains[::-1])[::-1]
+        # The first hit whose recall reaches the level; the slack is for levels such as 0.1 * 30.
+        first = np.maximum(np.ceil(LEVELS * p - 1e-9).astype(np.int64), 1)
+        precision += best_from[first - 1]
+    queries = len(scores)
+    if not queries:
+        raise InputError("relevant: no query has a relevant item")
+    error = float(np.std(scores, ddof=1)) / np.sqrt(queries) if queries > 1 else float("nan")
+    return RetrievalCurve(float(np.mean(scores)), LEVELS.copy(), precision / queries, queries, error)
 
 
 def mean_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> list[float]:
@@ -221,9 +309,10 @@ def nearest_points(
 
     Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus.
     """
-    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * len(corpus)))
-    with blas_threads_for(float(len(points)) * len(corpus) * cone.d):
-        for first in range(0, len(points), step):
+    n, m = points.shape[0], corpus.shape[0]
+    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * m))
+    with blas_threads_for(float(n) * m * cone.d):
+        for first in range(0, n, step):
             D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
             nearest = nearest_columns(D, k)
             yield slice(first, first + step), nearest, np.take_along_axis(D, nearest, axis=1)

@@ -1,14 +1,13 @@
 """Features of points: coordinates under a kernel, projections to fewer features, representatives of many items."""
 
-from convexmetric.features.clusters import MEAN_SHIFT, Representatives, all_items, representatives
-from convexmetric.features.embeddings import Embedding, StorableEmbedding, embedding_from_arrays, storable
+from convexmetric.features.clusters import Representatives, all_items, representatives
+from convexmetric.features.embeddings import Embedding, StorableEmbedding, embedding_from_arrays
 from convexmetric.features.kernels import KERNELS, Kernel, KernelSpan, KernelValues, kernel_matrix, unit_rbf
 from convexmetric.features.projections import KINDS, Projection, make_projection
 
 __all__ = [
     "KERNELS",
     "KINDS",
-    "MEAN_SHIFT",
     "Embedding",
     "Kernel",
     "KernelSpan",
@@ -21,6 +20,5 @@ __all__ = [
     "kernel_matrix",
     "make_projection",
     "representatives",
-    "storable",
     "unit_rbf",
 ]

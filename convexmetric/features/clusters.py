@@ -1,8 +1,8 @@
 r"""Representatives: centroids of clusters of a query's relevant items, and of its irrelevant classes.
 
 Queries that have the same labels share their representatives. Relevant to a query are items that share a label with
-it. They are divided into clusters by k-means or by mean shift, which finds how many there are; the others by their
-labels, a cluster for every label that the query does not have.
+it. They are divided into clusters by k-means; the others by their labels, a cluster for every label that the query does
+not have.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from convexmetric.comparisons import Relevance
 from convexmetric.comparisons.label_graphs import sharing
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import openmp_threads_for
-
-#: Value of ``n_clusters`` for which mean shift finds the number of clusters.
-MEAN_SHIFT = "mean-shift"
 
 #: Number of random starts of k-means, of which the best is taken.
 STARTS = 10
@@ -58,9 +55,8 @@ def representatives(
     Y: Array,
     labels_x: sp.csr_array,
     labels_y: sp.csr_array,
-    n_clusters: int | str,
+    n_clusters: int,
     *,
-    n_far_clusters: int | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Representatives:
     """Cluster relevant items and irrelevant classes; centroids are ranked (equations 9 to 12 of paper 5).
@@ -71,11 +67,8 @@ def representatives(
         Items.
     labels_x, labels_y : (m, L) and (n, L) sparse 0/1 matrices
         Labels of queries and items.
-    n_clusters : int or "mean-shift"
-        Clusters of relevant items; where there are no more items than that, each stands for itself. Or as many as mean
-        shift finds, with the mean distance to the neighbour at 30% of the items for its bandwidth.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes by k-means once more, into so many clusters.
+    n_clusters : int
+        Clusters of relevant items; where there are no more items than that, each stands for itself.
     random_state : int, numpy.random.Generator or None
         Seed or generator for k-means.
 
@@ -98,11 +91,7 @@ def representatives(
             np.setdiff1d(members[label], wanted, assume_unique=True) if shared[label] else members[label]
             for label in others
         ]
-        centroids = [found.centroid(rows) for rows in classes if rows.size]
-        if n_far_clusters is not None and len(centroids) > n_far_clusters:
-            places = _k_means(np.array([found.vectors[c] for c in centroids]), n_far_clusters, rng)
-            centroids = [found.add(vector) for vector in places]
-        negatives.append(np.array(centroids, dtype=np.int64))
+        negatives.append(np.array([found.centroid(rows) for rows in classes if rows.size], dtype=np.int64))
     return _gathered(np.array(found.vectors), positives, negatives, of)
 
 
@@ -130,9 +119,7 @@ class _Items:
             self.known[key] = self.add(self.Y[rows].mean(axis=0))
         return self.known[key]
 
-    def clusters(self, rows: np.ndarray, n_clusters: int | str, rng: np.random.Generator) -> np.ndarray:
-        if isinstance(n_clusters, str):
-            return np.array([self.centroid(rows[part]) for part in _mean_shift(self.Y[rows])], dtype=np.int64)
+    def clusters(self, rows: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
         if rows.size <= n_clusters:
             return np.array([self.centroid(rows[i : i + 1]) for i in range(rows.size)], dtype=np.int64)
         return np.array([self.add(vector) for vector in _k_means(self.Y[rows], n_clusters, rng)])
@@ -148,20 +135,6 @@ def _k_means(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     with warnings.catch_warnings(), openmp_threads_for(points.size):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points).cluster_centers_, dtype=np.float64)
-
-
-def _mean_shift(points: Array) -> list[np.ndarray]:
-    """Cluster by mean shift; returns the rows of every cluster."""
-    from sklearn.cluster import MeanShift, estimate_bandwidth
-
-    bandwidth = float(estimate_bandwidth(points)) if len(points) > 1 else 0.0
-    if bandwidth == 0.0:
-        # Few points, or most of them the same: each stands for itself.
-        of = np.unique(points, axis=0, return_inverse=True)[1].ravel()
-    else:
-        with openmp_threads_for(points.size):
-            of = MeanShift(bandwidth=bandwidth).fit(points).labels_
-    return [np.flatnonzero(of == cluster) for cluster in np.unique(of)]
 
 
 def _gathered(

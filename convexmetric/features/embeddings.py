@@ -2,19 +2,20 @@
 
 An embedding is any object with ``transform(X)``. One that can be stored also names itself (``stored_as``), says what
 it is made of as arrays of numbers and text (``arrays``), and is made again from these (``from_arrays``). Files name
-the embedding, never a class to import: only those that are registered with ``storable`` are ever made from a
-file.
+the embedding, never a class to import: only those in ``STORABLE`` are ever made from a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
+from convexmetric.features.kernels import KernelSpan, KernelValues
+from convexmetric.features.projections import Projection
 
 
 @runtime_checkable
@@ -54,28 +55,21 @@ class StorableEmbedding(Embedding, Protocol):
         ...
 
 
-_STORABLE: dict[str, type[StorableEmbedding]] = {}
-
-Kind = TypeVar("Kind", bound=type[StorableEmbedding])
-
-
-def storable(kind: Kind) -> Kind:
-    """Register a class of embeddings under its ``stored_as``."""
-    _STORABLE[kind.stored_as] = kind
-    return kind
+#: Embeddings by the names that files have for them.
+STORABLE: dict[str, type[StorableEmbedding]] = {kind.stored_as: kind for kind in (KernelSpan, KernelValues, Projection)}
 
 
 def embedding_from_arrays(stored_as: str, arrays: Mapping[str, NDArray[Any]]) -> StorableEmbedding:
-    """Make an embedding of a registered name from its arrays.
+    """Make an embedding from its name in files and its arrays.
 
     Raises
     ------
     InputError
         If no embedding has that name, or the arrays are none.
     """
-    if stored_as not in _STORABLE:
-        raise InputError(f"there is no embedding {stored_as!r}; known: {', '.join(sorted(_STORABLE))}")
+    if stored_as not in STORABLE:
+        raise InputError(f"there is no embedding {stored_as!r}; known: {', '.join(sorted(STORABLE))}")
     try:
-        return _STORABLE[stored_as].from_arrays(arrays)
+        return STORABLE[stored_as].from_arrays(arrays)
     except KeyError as error:
         raise InputError(f"an embedding {stored_as!r} needs the array {error.args[0]!r}, which is missing") from error

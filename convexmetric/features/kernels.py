@@ -27,7 +27,6 @@ from convexmetric.arguments import not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
-from convexmetric.features.embeddings import storable
 
 Kernel = str | Callable[[Any, Any], ArrayLike]
 """A name of KERNELS, or a function of two point matrices such as those of ``sklearn.metrics.pairwise``."""
@@ -95,7 +94,6 @@ def kernel_matrix(points: Any, kernel: Kernel | ArrayLike) -> Array:
     return 0.5 * (K + K.T)
 
 
-@storable
 @dataclass(frozen=True)
 class KernelSpan:
     """Coordinates in the span of the differences of points under a kernel.
@@ -201,7 +199,6 @@ class KernelSpan:
         return cls(kernel, points, coefficients, np.zeros((0, coefficients.shape[1])))
 
 
-@storable
 @dataclass(frozen=True)
 class KernelValues:
     """Embedding of points by their kernel values with given points.

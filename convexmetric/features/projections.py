@@ -20,9 +20,7 @@ from scipy.sparse.linalg import svds
 from convexmetric.arguments import as_generator, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
-from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
-from convexmetric.features.embeddings import storable
 
 #: Names of the kinds of projection.
 KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
@@ -30,7 +28,6 @@ KINDS = ("uniform", "gaussian", "sparse", "orthonormal", "pca")
 DENSE_SVD = 2_000
 
 
-@storable
 @dataclass(frozen=True)
 class Projection:
     """Linear map ``v = L x`` to fewer features.
@@ -63,10 +60,6 @@ class Projection:
             )
         images = points @ self.L.T
         return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
-
-    def components(self, R: Array) -> Array:
-        """Factor ``R^(1/2) L``, ``(rank, d)``: distances of projected points are ``||R^(1/2) L (x - x')||^2``."""
-        return np.asarray(PSDCone(R.shape[0]).factor(R) @ self.L)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return ``L`` and ``kind`` as arrays, for files; a sparse L as its three CSR arrays."""

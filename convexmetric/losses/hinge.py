@@ -13,6 +13,7 @@ from numbers import Real
 
 import numpy as np
 
+from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -31,19 +32,15 @@ class Hinge(Loss):
         If ``C`` or ``margin`` is not positive, or ``margin`` is infinite.
     """
 
+    nonnegative = True
+
     C: float
     margin: float = 1.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.C, Real) or not self.C > 0.0:
             raise InputError(f"C must be positive, got {self.C!r}")
-        if not isinstance(self.margin, Real) or not 0.0 < self.margin < np.inf:
-            raise InputError(f"margin must be a positive finite number, got {self.margin!r}")
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
+        check_positive_number(self.margin, "margin")
 
     @property
     def hard(self) -> bool:

@@ -47,6 +47,8 @@ class ItakuraSaito(Loss):
     """
 
     barrier: ClassVar[bool] = True
+    #: As ``h(r) >= h(1) = 0``.
+    nonnegative = True
 
     gamma: float
     bounds: Array
@@ -66,11 +68,6 @@ class ItakuraSaito(Loss):
         """Bounds with their signs as margins, all of the weight gamma."""
         margins = self.signs * self.bounds
         return Described({"loss": "itakura-saito"}, {"weights": np.full(margins.shape, self.gamma), "margins": margins})
-
-    @property
-    def nonnegative(self) -> bool:
-        """True, as ``h(r) >= h(1) = 0``."""
-        return True
 
     @property
     def hard(self) -> bool:

@@ -10,14 +10,13 @@ with the binary entropy :math:`H(p) = -p \ln p - (1 - p) \ln(1 - p)`. The multip
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import scipy
 
+from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array
 from convexmetric.described import Described
-from convexmetric.errors import InputError
 from convexmetric.losses.base import SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -35,16 +34,12 @@ class Logistic(SmoothLoss):
         If ``C`` is not a positive finite number.
     """
 
+    nonnegative = True
+
     C: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.C, Real) or not 0.0 < self.C < np.inf:
-            raise InputError(f"C must be a positive finite number, got {self.C!r}")
-
-    @property
-    def nonnegative(self) -> bool:
-        """True."""
-        return True
+        check_positive_number(self.C, "C")
 
     def described(self, signs: Array) -> Described:
         """C for every comparison."""

@@ -36,6 +36,8 @@ class _Reward(Loss):
     """
 
     barrier: ClassVar[bool] = True
+    #: The losses are infinite for negative margins.
+    hard = True
 
     C: float = 1.0
 
@@ -45,11 +47,6 @@ class _Reward(Loss):
     def weighed(self, loss: str, size: int) -> Described:
         """Table of a loss of the file format, with the weight C for every comparison."""
         return Described({"loss": loss}, {"weights": np.full(size, float(self.C)), "margins": np.zeros(size)})
-
-    @property
-    def hard(self) -> bool:
-        """True: the loss is infinite for negative margins."""
-        return True
 
     def clip(self, u: Array) -> Array:
         """Nearest positive multipliers."""

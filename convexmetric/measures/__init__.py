@@ -1,16 +1,13 @@
-"""Ranking measures: the score of a ranking and the most violated ranking, one measure a file."""
+"""Ranking measures: the score of a ranking and the most violated ranking, measures of one oracle a file."""
 
 from convexmetric.measures.auc import AUC
-from convexmetric.measures.base import Measure, MeasureAtK, rankings_of
-from convexmetric.measures.err import ExpectedReciprocalRank
-from convexmetric.measures.knn import NearestNeighbours
-from convexmetric.measures.map import AveragePrecision
+from convexmetric.measures.base import MEASURES, Measure, MeasureAtK, measure_named, rankings_of, register
+from convexmetric.measures.map import AveragePrecision, ExpectedReciprocalRank
 from convexmetric.measures.mrr import ReciprocalRank
 from convexmetric.measures.ndcg import NDCG, NDCGLog2
 from convexmetric.measures.oracle import most_violated_rankings
-from convexmetric.measures.precision import PrecisionAtK
+from convexmetric.measures.precision import NearestNeighbours, PrecisionAtK
 from convexmetric.measures.ranks import irrelevant_above
-from convexmetric.measures.registry import MEASURES, measure_named, register
 
 __all__ = [
     "AUC",

@@ -1,4 +1,6 @@
-r"""Average precision: the precision at the places of the relevant items, averaged.
+r"""Average precision and expected reciprocal rank, measures with convex gains of every relevant item.
+
+Average precision is the precision at the places of the relevant items, averaged:
 
 .. math:: \mathrm{AP}(y) = \frac{1}{p} \sum_{i=1}^{p} \frac{i}{i + b_i}
 
@@ -11,6 +13,15 @@ Kolmogorov and Kumar, CVPR 2018, who also show that comparisons alone cannot do 
 
 Irrelevant items are taken in chunks from the nearest on. Once one of them is best placed below everything, so are all
 that are further away, and these need no sorting.
+
+Expected reciprocal rank: where a reader stops who is satisfied by every relevant item with the same chance.
+
+.. math:: \mathrm{ERR}(y) = \frac{1}{Z_p} \sum_{i=1}^{p} \frac{w_i}{i + b_i}, \qquad w_i = 2^{-i}, \quad
+   Z_p = \sum_{i=1}^{p} \frac{w_i}{i}
+
+A relevant item satisfies with probability 1/2, and the reader stops at the place :math:`i + b_i` of relevant item i
+with probability :math:`2^{-i}`. Divided by :math:`Z_p` the perfect ranking scores 1. Gains are those of average
+precision but for their weights, and so is the oracle.
 """
 
 from __future__ import annotations
@@ -20,9 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.described import Described
-from convexmetric.measures.base import Measure
-from convexmetric.measures.registry import register
+from convexmetric.measures.base import Measure, register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.numerics.compiling import compiled
@@ -41,9 +50,7 @@ class AveragePrecision(Measure):
     name: ClassVar[str] = "map"
     title: ClassVar[str] = "mean average precision"
 
-    def described(self) -> Described:
-        """Name of the measure."""
-        return Described({"measure": self.name})
+    described = Measure._described
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``i / (p (i + b))``."""
@@ -67,14 +74,9 @@ def worst_weighted(x, z, v, b, weight):
     """
     p, n = x.size, z.size
     items, start = distribute(z)
-    inverse = np.empty(p + n)
-    for i in range(p + n):
-        inverse[i] = 1.0 / (i + 1.0)
-    projected = np.empty(p + 2, dtype=np.int64)
-    for i in range(p + 2):
-        projected[i] = 0
-    for j in range(n):
-        v[j] = 0
+    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
+    projected = np.zeros(p + 2, dtype=np.int64)
+    v[:] = 0
     best = np.empty(n, dtype=np.int64)
     # Typed constants: a plain 0 and 1 would have the function compiled again for other types.
     done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)
@@ -136,3 +138,36 @@ def conquer(x, z, items, weight, inverse, best, start, stop, lowest):
 
 
 register(compiled=every_map)(AveragePrecision)
+
+
+@compiled
+def every_err(begin, end, block, k, cut, losses, violations):
+    """The most violated rankings of the block's rows from begin to end."""
+    for row in range(begin, end):
+        x, z, order, sorted_x, v, b = query(block, row)
+        p = sorted_x.size
+        weight, perfect, stopping = np.empty(p), 0.0, 1.0
+        for i in range(p):
+            stopping *= 0.5
+            weight[i] = stopping
+            perfect += stopping / (i + 1.0)
+        for i in range(p):
+            weight[i] *= p / perfect
+        losses[row] = worst_weighted(sorted_x, z, v, b, weight)
+        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+
+
+@register(compiled=every_err)
+class ExpectedReciprocalRank(Measure):
+    """Expected reciprocal rank (Chapelle, Metzler, Zhang and Grinspan, CIKM 2009), of one grade of relevance."""
+
+    name: ClassVar[str] = "err"
+    title: ClassVar[str] = "expected reciprocal rank"
+
+    described = Measure._described
+
+    def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
+        """``w_i / (Z_p (i + b))``."""
+        ranks = np.arange(1.0, np.max(p) + 1.0)
+        perfect = np.cumsum(0.5**ranks / ranks)
+        return np.asarray(0.5**i / (i + b) / perfect[np.asarray(p) - 1])

@@ -15,9 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.described import Described
-from convexmetric.measures.base import Measure
-from convexmetric.measures.registry import register
+from convexmetric.measures.base import Measure, register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells, place
 from convexmetric.numerics.compiling import compiled
@@ -32,9 +30,7 @@ class ReciprocalRank(Measure):
     name: ClassVar[str] = "mrr"
     title: ClassVar[str] = "mean reciprocal rank"
 
-    def described(self) -> Described:
-        """Name of the measure."""
-        return Described({"measure": self.name})
+    described = Measure._described
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``1 / (1 + b)`` for the first relevant item, else 0."""
@@ -56,8 +52,7 @@ def worst_mrr(x, z, v, b):
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base = x[0]
-    sums = np.empty(p + 1)
-    sums[0] = 0.0
+    sums = np.zeros(p + 1)
     for i in range(p):
         sums[i + 1] = sums[i] + (x[i] - base)
     scale = 2.0 / (p * n)

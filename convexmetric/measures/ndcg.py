@@ -24,15 +24,14 @@ precision is wrong here: D(1) = D(2) = 1 and the cut at k break the convexity it
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.described import Described
-from convexmetric.measures.base import MeasureAtK
+from convexmetric.measures.base import MeasureAtK, register
 from convexmetric.measures.precision import push, pushed, relevant_in_head
-from convexmetric.measures.registry import register
 from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import nearest, place
 from convexmetric.numerics.compiling import compiled
@@ -50,9 +49,7 @@ class NDCG(MeasureAtK):
     #: Place t is worth ``1 / log2(t + shift)``, and at most 1.
     _shift: ClassVar[int] = 0
 
-    def described(self) -> Described:
-        """Name and k, and ``short`` where it is not the default."""
-        return self._described()
+    described = MeasureAtK._described
 
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """``D(i + b) / sum_{t <= k} D(t)`` up to place k, with ``k <- min(k, p)`` or completed to a sum of 1."""
@@ -89,26 +86,15 @@ class NDCGLog2(NDCG):
     shown: ClassVar[str] = "ndcg-log2"
     _shift: ClassVar[int] = 1
 
-    def described(self) -> Described:
-        """Name and k, and ``short`` where it is not the default."""
-        return self._described()
+    described = MeasureAtK._described
 
 
 @compiled
-def every_ndcg(begin, end, block, k, cut, losses, violations):
-    """The most violated rankings of the block's rows from begin to end."""
+def every_ndcg(shift, begin, end, block, k, cut, losses, violations):
+    """The most violated rankings of the block's rows from begin to end, with the discount ``1 / log2(t + shift)``."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_ndcg(sorted_x, z, k, cut, 0, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
-
-
-@compiled
-def every_ndcg_log2(begin, end, block, k, cut, losses, violations):
-    """The most violated rankings of the block's rows from begin to end, with the discount ``1 / log2(t + 1)``."""
-    for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_ndcg(sorted_x, z, k, cut, 1, v, b)
+        losses[row] = worst_ndcg(sorted_x, z, k, cut, shift, v, b)
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
@@ -170,5 +156,5 @@ def worst_ndcg(x, z, k, cut, shift, v, b):
     return perfect / total - score / total
 
 
-register(compiled=every_ndcg)(NDCG)
-register(compiled=every_ndcg_log2)(NDCGLog2)
+register(compiled=partial(every_ndcg, 0))(NDCG)
+register(compiled=partial(every_ndcg, 1))(NDCGLog2)

@@ -8,11 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Block, ListedBlock
-from convexmetric.comparisons.relevance import lists_of
-from convexmetric.measures.base import Measure, MeasureAtK
+from convexmetric.comparisons import Block
+from convexmetric.measures.base import COMPILED, Measure, MeasureAtK
 from convexmetric.measures.reference import places
-from convexmetric.measures.registry import COMPILED
 from convexmetric.measures.rows import coefficients
 from convexmetric.numerics.threads import over_rows
 
@@ -45,26 +43,18 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
         _by_programme(measure, block, losses, violations)
         return losses, violations
     cut = not isinstance(measure, MeasureAtK) or measure.short == "cut"
-    first, dense = block.layout
-    flat = block.values.reshape(-1), dense, first, block.lists
-    over_rows(compiled, len(block), block.values.size, flat, measure.k, cut, losses, violations)
+    over_rows(compiled, len(block), block.values.size, block.flat, measure.k, cut, losses, violations)
     return losses, violations
 
 
 def _by_programme(measure: Measure, block: Block, losses: Array, violations: Array) -> None:
     """Run the dynamic program for any gains, one query after the other."""
-    if isinstance(block, ListedBlock):
-        for row in range(len(block)):
-            x, z = np.split(block.values[block.start[row] : block.start[row + 1]], block.n_relevant[row : row + 1])
-            losses[row], violations[row] = _ranked(measure, x, z)
-        return
-    first, dense = block.layout
-    for row, distances in enumerate(block.values):
-        wanted, _, unwanted, _ = lists_of(first, dense, block.lists, row)
-        x, z = distances[wanted], distances[unwanted]
+    for row in range(len(block)):
+        _, _, x, z = block.of(row)
+        near, far = block.places(row)
         losses[row], violations[row] = _ranked(measure, x, z)
-        distances[:] = 0.0
-        distances[wanted], distances[unwanted] = x, z
+        block.part(row, row + 1)[:] = 0.0
+        block.values[near], block.values[far] = x, z
 
 
 def _ranked(measure: Measure, x: Array, z: Array) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons import Block
-from convexmetric.comparisons.relevance import lists_of, place
+from convexmetric.comparisons.relevance import lists_of, places_of
 from convexmetric.measures.sorting import ascending, count_below
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
@@ -29,9 +29,7 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
     sizes = block.rankings.relevance.n_relevant[block.queries]
     start = np.concatenate([[0], np.cumsum(sizes)])
     above = np.empty(start[-1], dtype=np.int64)
-    first, dense = block.layout
-    arguments = block.values.reshape(-1), dense, first, block.lists, start, above
-    over_rows(_place, len(block), block.values.size, *arguments)
+    over_rows(_place, len(block), block.values.size, *block.flat, start, above)
     return above, start
 
 
@@ -39,37 +37,23 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
 def _place(begin, end, values, dense, first, lists, start, above):
     """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
     for row in range(begin, end):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-        p = positives.size
+        positives, _, negatives, _ = lists_of(first, dense, lists, row)
+        near, far = places_of(dense, first, lists, row)
         # Sorted by item first: a stable sort by distance then keeps ties in that order.
-        items, x, by_item, in_order = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64), True
-        for i in range(p):
-            items[i], by_item[i] = positives[i], i
-            in_order = in_order and (i == 0 or positives[i - 1] < positives[i])
-        if not in_order:
-            by_item = ascending(items)
-        for i in range(p):
-            x[i] = values[place(positives, near_at, dense, by_item[i])]
+        by_item = ascending(positives.astype(np.float64))
+        x, z = values[near[by_item]], values[far]
         order = ascending(x)
-        sorted_x = np.empty(p)
-        for i in range(p):
-            sorted_x[i] = x[order[i]]
-            items[i] = positives[by_item[order[i]]]
-        count = above[start[row] : start[row + 1]]
-        for i in range(p):
-            count[i] = 0
-        z, places = np.empty(negatives.size), np.empty(negatives.size, dtype=np.int32)
-        for j in range(negatives.size):
-            z[j] = values[place(negatives, far_at, dense, j)]
+        sorted_x, items = x[order], positives[by_item[order]]
+        count = np.zeros(x.size, dtype=np.int64)
+        places = np.empty(z.size, dtype=np.int32)
         count_below(sorted_x, z, 0.0, places)
         for j in range(negatives.size):
             below = places[j]
             if below > 0 and sorted_x[below - 1] == z[j]:
                 below = _among_ties(sorted_x, items, z[j], negatives[j])
-            if below < p:
+            if below < x.size:
                 count[below] += 1
-        for i in range(1, p):
-            count[i] += count[i - 1]
+        above[start[row] : start[row + 1]] = np.cumsum(count)
 
 
 @compiled

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.comparisons.relevance import lists_of, place
+from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending
 from convexmetric.numerics.compiling import compiled
 
@@ -25,17 +25,10 @@ def query(block, row):
     ``v`` and ``b`` are to be filled with the ranking, in the order of the irrelevant and of the sorted relevant items.
     """
     values, dense, first, lists = block
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    p, n = positives.size, negatives.size
-    x, z = np.empty(p), np.empty(n)
-    for i in range(p):
-        x[i] = values[place(positives, near_at, dense, i)]
-    for j in range(n):
-        z[j] = values[place(negatives, far_at, dense, j)]
-    order, sorted_x = ascending(x), np.empty(p)
-    for i in range(p):
-        sorted_x[i] = x[order[i]]
-    return x, z, order, sorted_x, np.empty(n, dtype=np.int64), np.empty(p, dtype=np.int64)
+    near, far = places_of(dense, first, lists, row)
+    x, z = values[near], values[far]
+    order = ascending(x)
+    return x, z, order, x[order], np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
 
 
 @compiled
@@ -43,14 +36,9 @@ def overwrite(block, row, x, z, order, sorted_x, v, b, loss):
     """Put the coefficients of a query's ranking in place of its distances; returns its violation."""
     violation = coefficients(x, z, order, sorted_x, v, b, loss)
     values, dense, first, lists = block
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    if dense:
-        for at in range(first[row], first[row + 1]):
-            values[at] = 0.0
-    for i in range(x.size):
-        values[place(positives, near_at, dense, i)] = x[i]
-    for j in range(z.size):
-        values[place(negatives, far_at, dense, j)] = z[j]
+    near, far = places_of(dense, first, lists, row)
+    values[first[row] : first[row + 1]] = 0.0
+    values[near], values[far] = x, z
     return violation
 
 

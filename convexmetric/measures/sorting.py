@@ -35,11 +35,9 @@ def count_below(x, z, shift, counts):
     scale = cells / width if width > 0.0 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
-    table, ends = np.empty(cells + 1, dtype=np.int32), np.empty(p + 1)
+    table = np.empty(cells + 1, dtype=np.int32)
     # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
-    ends[p] = np.nan
-    for i in range(p):
-        ends[i] = x[i]
+    ends = np.append(x, np.nan)
     i = 0
     for cell in range(cells + 1):
         # A little below the interval's lower end, so that rounding in the division cannot overshoot.
@@ -79,16 +77,11 @@ def place(x, z, margin, v, b):
     """
     p = x.size
     count_below(x, z, margin, v)
-    projected = np.empty(p + 1, dtype=np.int64)
-    for i in range(p + 1):
-        projected[i] = 0
+    projected = np.zeros(p + 1, dtype=np.int64)
     for j in range(z.size):
         projected[v[j]] += 1
         v[j] = p - v[j]
-    above = 0
-    for i in range(p):
-        above += projected[i]
-        b[i] = above
+    b[:] = np.cumsum(projected[:p])
 
 
 @compiled
@@ -127,27 +120,17 @@ def distribute(z):
     scale = cells / width if cells > 1 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 1, 0.0
-    start, cell = np.empty(cells + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for c in range(cells + 1):
-        start[c] = 0
-    if cells > 1:
-        for j in range(n):
-            # NaN compares as false and goes to the last cell.
-            c = cells - 1
-            if z[j] < high:
-                c = min(c, int((z[j] - low) * scale))
-            cell[j] = c
-            start[c + 1] += 1
-        for c in range(cells):
-            start[c + 1] += start[c]
-    else:
-        start[1] = n
-        for j in range(n):
-            cell[j] = 0
-    items = np.empty(n, dtype=np.int64)
-    place = np.empty(cells, dtype=np.int64)
+    start, cell = np.zeros(cells + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    for j in range(n):
+        # NaN compares as false and goes to the last cell.
+        c = cells - 1
+        if cells > 1 and z[j] < high:
+            c = min(c, int((z[j] - low) * scale))
+        cell[j] = c
+        start[c + 1] += 1
     for c in range(cells):
-        place[c] = start[c]
+        start[c + 1] += start[c]
+    items, place = np.empty(n, dtype=np.int64), start[:-1].copy()
     for j in range(n):
         items[place[cell[j]]] = j
         place[cell[j]] += 1

@@ -33,20 +33,6 @@ def last_true(
     return low, high
 
 
-def root(increasing: Callable[[float], float], flat: float, halvings: int) -> float:
-    """Root in (0, 1] of an increasing function, to ``|value| <= flat`` or so; 1 if it is not positive at 1."""
-    if increasing(1.0) <= 0.0:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(halvings):
-        t = 0.5 * (low + high)
-        here = increasing(t)
-        if abs(here) <= flat:
-            break
-        low, high = (t, high) if here < 0.0 else (low, t)
-    return t
-
-
 def concave_maximum(
     at: Callable[[float], tuple[float, float]], left: Point, right: Point, evaluations: int, near: float
 ) -> tuple[float, float, float]:

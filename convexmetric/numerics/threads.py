@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -35,29 +35,32 @@ OPENMP_THREADS = 1_000_000
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
-
-
-@cache
-def _openmp() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="openmp")
+def _controller(library: str) -> ThreadpoolController:
+    return ThreadpoolController().select(user_api=library)
 
 
 def _at_most(threads: int) -> AbstractContextManager[Any]:
     """Limit the threads of BLAS without raising a limit that is set."""
-    allowed = max((library.num_threads for library in _controller().lib_controllers), default=1)
-    return _controller().limit(limits=min(threads, allowed))
+    blas = _controller("blas")
+    allowed = max((library.num_threads for library in blas.lib_controllers), default=1)
+    return blas.limit(limits=min(threads, allowed))
+
+
+def blas_threads_for(work: float) -> AbstractContextManager[Any]:
+    """Limit BLAS while products of ``work`` multiplications are done; never raise a limit that is set."""
+    return nullcontext() if work >= ALL_THREADS else _at_most(1 if work < TWO_THREADS else 2)
 
 
 @contextmanager
-def blas_threads_for(work: float) -> Iterator[None]:
-    """Limit BLAS while products of ``work`` multiplications are done; never raise a limit that is set."""
-    if work >= ALL_THREADS:
-        yield
-        return
-    with _at_most(1 if work < TWO_THREADS else 2):
-        yield
+def _limited(blas: int, loops: int) -> Iterator[None]:
+    """Limit the threads of BLAS and of compiled loops."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(loops, before))
+    try:
+        with _at_most(blas):
+            yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @contextmanager
@@ -70,13 +73,8 @@ def shared_cores() -> Iterator[None]:
     """
     cores = os.cpu_count() or 2
     half = max(1, cores // 2)
-    loops = numba.get_num_threads()
-    numba.set_num_threads(min(cores - half + 1, loops))
-    try:
-        with _at_most(half):
-            yield
-    finally:
-        numba.set_num_threads(loops)
+    with _limited(half, cores - half + 1):
+        yield
 
 
 def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments: Any) -> None:
@@ -117,33 +115,21 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
             raise
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[None]:
     """Limit BLAS and compiled loops to one thread, for a task that shares a machine with others.
 
     The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
     hold it meanwhile, so that it stays when one of them ends.
     """
-    loops = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        with _at_most(1):
-            yield
-    finally:
-        numba.set_num_threads(loops)
+    return _limited(1, 1)
 
 
-@contextmanager
-def openmp_threads_for(numbers: int) -> Iterator[None]:
+def openmp_threads_for(numbers: int) -> AbstractContextManager[Any]:
     """One OpenMP thread for a loop over so few numbers; never raise a limit that is set.
 
     On a busy machine hundreds of small k-means took thirty times as long with four threads as with one.
     """
-    if numbers >= OPENMP_THREADS:
-        yield
-        return
-    with _openmp().limit(limits=1):
-        yield
+    return nullcontext() if numbers >= OPENMP_THREADS else _controller("openmp").limit(limits=1)
 
 
 def limit_threads(threads: int) -> None:

@@ -54,7 +54,7 @@ from convexmetric.comparisons.label_graphs import as_indicators, cross_product, 
 from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
-from convexmetric.features import MEAN_SHIFT, Representatives, all_items, representatives
+from convexmetric.features import Representatives, all_items, representatives
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
@@ -123,16 +123,13 @@ class CrossModalProblem(MetricProblem):
         Weight of the squared norms, positive.
     beta : float
         Weight of the graphs; 0 leaves them out.
-    n_clusters : int, ``"mean-shift"`` or None
-        Clusters of relevant objects that stand for them, by k-means, or as many as mean shift finds (the paper leaves
-        the algorithm open); the irrelevant ones are represented by the centroids of their classes. None: all objects,
-        without representatives, for small data.
+    n_clusters : int or None
+        Clusters of relevant objects that stand for them, by k-means; the irrelevant ones are represented by the
+        centroids of their classes. None: all objects, without representatives, for small data.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
         Seed or generator for k-means.
-    n_far_clusters : int, optional
-        Divide the centroids of irrelevant classes into so many clusters once more.
 
     Raises
     ------
@@ -170,10 +167,9 @@ class CrossModalProblem(MetricProblem):
         alpha: float,
         beta: float,
         *,
-        n_clusters: int | str | None = 5,
+        n_clusters: int | None = 5,
         n_neighbors: int = 50,
         random_state: int | np.random.Generator | None = None,
-        n_far_clusters: int | None = None,
     ) -> None:
         self.X, self.Y = as_points(X, "X"), as_points(Y, "Y")
         self.labels_x, self.labels_y = as_indicators(labels_x, labels_y)
@@ -183,30 +179,13 @@ class CrossModalProblem(MetricProblem):
                     f"labels_{name.lower()} must be one an object: {name} has {len(points)} rows, "
                     f"but there are {labels.shape[0]}"
                 )
-        if not (n_clusters is None or n_clusters == MEAN_SHIFT):
-            check_count(n_clusters, "n_clusters", f' or None, or "{MEAN_SHIFT}"')
-        if n_far_clusters is not None:
-            check_count(n_far_clusters, "n_far_clusters", " or None")
+        if n_clusters is not None:
+            check_count(n_clusters, "n_clusters", " or None")
         check_count(n_neighbors, "n_neighbors")
-        if n_clusters is None and n_far_clusters is not None:
-            raise InputError("n_far_clusters is for representatives: give n_clusters as well, or leave it out")
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
-            chosen = representatives(
-                self.Y,
-                self.labels_x,
-                self.labels_y,
-                n_clusters,
-                n_far_clusters=n_far_clusters,
-                random_state=random_state,
-            )
-        self._options: dict[str, Any] = {
-            "n_clusters": n_clusters,
-            "n_neighbors": n_neighbors,
-            "random_state": random_state,
-            "n_far_clusters": n_far_clusters,
-        }
+            chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, random_state=random_state)
         #: Representatives of the rows of Y, and the queries that rank them.
         self.representatives: Representatives = chosen
         dx, dy = self.X.shape[1], self.Y.shape[1]
@@ -233,7 +212,7 @@ class CrossModalProblem(MetricProblem):
         relevance : (m, n) 0/1 matrix
         alpha, beta : float
         **options
-            ``n_clusters``, ``n_neighbors``, ``random_state``, ``n_far_clusters`` as for the class.
+            ``n_clusters``, ``n_neighbors``, ``random_state`` as for the class.
 
         Raises
         ------
@@ -248,7 +227,7 @@ class CrossModalProblem(MetricProblem):
 
     def _weigh(self, alpha: float, beta: float) -> None:
         self.alpha = checked_weight(alpha, "alpha")
-        self.beta = 0.0 if not isinstance(beta, (str, bool)) and beta == 0 else checked_weight(beta, "beta")
+        self.beta = checked_weight(beta, "beta", zero=True)
         super().__init__(self._risk, Trace(0.5 * self.alpha), self.beta * self.B if self.beta else None)
 
     def with_weights(self, alpha: float, beta: float) -> CrossModalProblem:
@@ -256,10 +235,6 @@ class CrossModalProblem(MetricProblem):
         other = copy(self)
         other._weigh(alpha, beta)
         return other
-
-    def other_direction(self) -> CrossModalProblem:
-        """Swap the modalities: rows of Y query the rows of X, all else as given."""
-        return CrossModalProblem(self.Y, self.X, self.labels_y, self.labels_x, self.alpha, self.beta, **self._options)
 
     @property
     def count(self) -> int:

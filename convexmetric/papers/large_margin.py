@@ -50,7 +50,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight, is_real
+from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
@@ -152,7 +152,7 @@ class LargeMarginProblem(MetricProblem):
         own = np.ones(n) if self.point_weights is None else self.point_weights
         anchors = np.flatnonzero(own)
         #: rho, and k and mu.
-        self.ridge = 0.0 if is_real(ridge) and ridge == 0.0 else checked_weight(ridge, "ridge")
+        self.ridge = checked_weight(ridge, "ridge", zero=True)
         self.n_neighbors, self.push = int(n_neighbors), float(push)
         i = np.repeat(np.arange(n), relevance.n_relevant)
         #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.
@@ -218,6 +218,16 @@ class LargeMarginProblem(MetricProblem):
         return ListedPairs(self.targets, n).total(self.X, cone, own) + share * every
 
     @property
+    def feature_map(self) -> Any:
+        """``K^+``."""
+        return self.whitening
+
+    @property
+    def weighs_features(self) -> bool:
+        """Whether metrics are diagonal: K is diagonal, too."""
+        return self.cone.diagonal
+
+    @property
     def in_other_coordinates(self) -> bool:
         """Whether the variable is ``M' = K^T M K`` instead of M; true unless there is a prior."""
         return self.reg is None
@@ -257,18 +267,6 @@ class LargeMarginProblem(MetricProblem):
     def weights(self, M: Array) -> Array:
         """Convert the diagonal variable to weights of the features of X."""
         return np.asarray(self.whitening.power(2).T @ M)
-
-    def components(self, M: Array) -> Any:
-        """Factor the metric on the features of X: L, ``(rank, d)``, with ``M = L^T L``."""
-        factor = super().components(M) @ self.whitening
-        return factor if sp.issparse(factor) else np.asarray(factor)
-
-    def full_matrix(self, M: Array) -> Any:
-        """``K^-T M' K^-1``, the metric on the features of X."""
-        if self.cone.diagonal:
-            return self._diagonal(self.weights(M))
-        factor = self.components(M)
-        return factor.T @ factor
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, on the metric M of the features, a constraint for every triplet.

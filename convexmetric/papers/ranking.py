@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_part_weights, checked_weight, not_one_of
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
@@ -170,8 +170,7 @@ class RankingProblem(SpannedProblem):
             )
         if not isinstance(penalty, str) or penalty not in REGULARIZERS:
             raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
-        if not isinstance(diagonal, bool):
-            raise InputError(f"diagonal must be True or False, got {diagonal!r}")
+        check_flag(diagonal, "diagonal")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
         weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")
@@ -179,9 +178,9 @@ class RankingProblem(SpannedProblem):
             kept = np.flatnonzero(weights)
             rankings, weights = rankings.subset(kept), weights[kept]
         measured = measure_named(measure, k, short=short)
-        omega: Regularizer = REGULARIZERS[penalty](1.0)
-        if prior is not None:
-            omega = towards(omega, prior, cone)
+        #: The trace or the squared norm, of the metric or of its distance to the prior.
+        self.norm: Regularizer = REGULARIZERS[penalty](1.0)
+        omega = self.norm if prior is None else towards(self.norm, prior, cone)
         self._state(rankings, measured, checked_weight(C, "C"), omega, weights)
 
     def _state(
@@ -322,7 +321,7 @@ class RankingProblem(SpannedProblem):
         for name in ("relevant", "irrelevant"):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
-        judged = room("retrieval.judged").judged_relevance(
+        judged = room("retrieval.judgements").judged_relevance(
             points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
         )
         if settings.get("query_weights") is not None:
@@ -370,11 +369,13 @@ class RankingProblem(SpannedProblem):
             Delta = given(f"Delta[{name}]", np.mean(own * [y.loss for y in batch]))
             dpsi = given(f"dpsi[{name}]", self.as_stated(self.ranking_risk.normal(batch, own / len(batch))))
             constraints.append((inner(dpsi, W) + xi[slack] >= Delta).set_label(f"ranking {name}"))
-        Omega = self.regularizer.base.change_coordinates(self.as_stated).expression(W, self.cone)
+        omega, prior = self.norm, self.regularizer.base.prior
+        if prior is not None:
+            omega = towards(omega, self.as_stated(prior), PSDCone(W.shape[0]) if W.ndim == 2 else self.cone)
         # In a batch the weights multiply the rankings of the queries; otherwise their slacks.
         weighted = self.query_weights is not None and n == len(w)
         slacks = cp.Constant(w, name="w") @ xi if weighted else cp.sum(xi)
-        return self._program(Omega + C / n * slacks, constraints + in_cone, W, users)
+        return self._program(omega.expression(W, self.cone) + C / n * slacks, constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
         """Make the ranking of a query for a given order of its items, with its loss.

@@ -33,9 +33,9 @@ from convexmetric.comparisons import Triplets
 from convexmetric.comparisons.contradictions import contradiction
 from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.comparisons.triplets import checked_triplets
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InfeasibleError, InputError
-from convexmetric.features import kernel_matrix
+from convexmetric.features import KernelValues, kernel_matrix
 from convexmetric.losses import BoxLoss, Hinge, Loss
 from convexmetric.papers.cvxpy_terms import check_size, given
 from convexmetric.problem import MetricProblem
@@ -114,9 +114,16 @@ class RelativeComparisonProblem(MetricProblem):
             raise InputError("prior is for weights of features: leave it out, or A and kernel")
         self.A: Array | None = None
         self.K: Array | None = None
+        self._kernel_values: KernelValues | None = None
         regularizer: Regularizer
         if kernel is not None:
-            self.K = features = _kernel_matrix(points, kernel)
+            self.K = features = kernel_matrix(points, kernel)
+            if not is_positive_semidefinite(features * features):
+                raise InputError(
+                    "kernel must be positive semidefinite; a matrix of similarities may need its diagonal raised"
+                )
+            if isinstance(kernel, str) or callable(kernel):
+                self._kernel_values = KernelValues(kernel, points)
             regularizer = QuadraticForm(features * features)
         elif A is not None:
             self.A = as_points(A, "A")
@@ -181,20 +188,19 @@ class RelativeComparisonProblem(MetricProblem):
             raise InputError(f"with A, pass the {self.cone.d} weights w (Solution.w), not a matrix")
         return super().metric(M)
 
+    def from_features(self, M: ArrayLike) -> Array:
+        """The weights themselves, which :meth:`metric` checks."""
+        return self.metric(M)
+
     @property
-    def weighs_features(self) -> bool:
-        """Whether weights are of the features themselves: true unless there is a map ``A``."""
-        return self.A is None
+    def feature_map(self) -> Any:
+        """``A^T``; None without A."""
+        return None if self.A is None else self.A.T
 
-    def components(self, M: Array) -> Any:
-        """Factor ``A diag(w) A^T``, the metric on the features; for a kernel, ``diag(w)``."""
-        if self.A is None:
-            return super().components(M)
-        return PSDCone(self.A.shape[0]).factor(self.full_matrix(M))
-
-    def full_matrix(self, M: Array) -> Any:
-        """``A diag(w) A^T``; for a kernel, ``diag(w)`` on the coordinates ``K(x, x_i)``."""
-        return self._diagonal(M) if self.A is None else (self.A * M) @ self.A.T
+    @property
+    def embedding(self) -> KernelValues | None:
+        """Kernel values with the points; None without a kernel, or where only their matrix is known."""
+        return self._kernel_values
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a constraint for every triplet.
@@ -276,10 +282,3 @@ class RelativeComparisonProblem(MetricProblem):
         if self.K is not None:
             return r"K \circ K"
         return "I" if self.A is None else r"(A^\top A) \circ (A^\top A)"
-
-
-def _kernel_matrix(points: Any, kernel: Any) -> Array:
-    K = kernel_matrix(points, kernel)
-    if not is_positive_semidefinite(K * K):
-        raise InputError("kernel must be positive semidefinite; a matrix of similarities may need its diagonal raised")
-    return K

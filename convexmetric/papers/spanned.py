@@ -11,36 +11,17 @@ approximated, and a certificate of the problem in M is one of the problem in A.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import KernelSpan
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-
-#: Features up to which a metric is written out on the original ones.
-FULL_LIMIT = 10_000
-#: Relative norm up to which the part of a metric outside of the span counts as rounding.
-OFF_ROWS = 1e-9
-
-
-def on_rows(B: Array, M: Array, refusal: str) -> Array:
-    """R with ``M = B^T R B``, from a metric M on the columns of B.
-
-    Raises
-    ------
-    InputError
-        With the message ``refusal``, if there is no such R.
-    """
-    back = np.linalg.pinv(B)
-    R = back.T @ M @ back
-    if norm_of(B.T @ R @ B - M) > OFF_ROWS * norm_of(M):
-        raise InputError(refusal)
-    return 0.5 * (R + R.T)
 
 
 class SpannedProblem(MetricProblem):
@@ -55,66 +36,20 @@ class SpannedProblem(MetricProblem):
         return None if self.span is None or self.span.kernel == "linear" else self.span
 
     @cached_property
-    def _basis(self) -> Array | None:
+    def feature_map(self) -> Any:
         """Orthonormal basis of the span under the linear kernel, ``(r, d)``; None where there is none."""
         if self.span is None or self.embedding is not None:
             return None
         return np.asarray(self.span.coefficients.T @ self.span.points)
-
-    def components(self, M: Array) -> Array:
-        """A factor T, ``(rank, d)``: ``||T (x - x')||^2``; on coordinates of :attr:`embedding` where there is one."""
-        basis = self._basis
-        factor = super().components(M)
-        return factor if basis is None else factor @ basis
-
-    def full_matrix(self, M: Array) -> Array:
-        """T*T on the features of the data, or on coordinates of :attr:`embedding`.
-
-        Raises
-        ------
-        InputError
-            If there are too many features to write it out: use :meth:`components`.
-        """
-        basis = self._basis
-        if basis is None:
-            return super().full_matrix(M)
-        if basis.shape[1] > FULL_LIMIT:
-            raise InputError(
-                f"the metric on {basis.shape[1]} features is too large to write out; use components, its factor"
-            )
-        return np.asarray(basis.T @ M @ basis)
-
-    @property
-    def in_other_coordinates(self) -> bool:
-        """Whether the span has d coordinates; with fewer, the shape of a matrix tells the variable from a metric."""
-        return self._basis is not None and self._basis.shape[0] == self._basis.shape[1]
 
     @property
     def coordinates(self) -> str:
         """Description of the span's coordinates; empty where the problem is on the features."""
         return "" if self.span is None else f"{self.letter} on coordinates of the points' span, problem.span"
 
-    def from_features(self, M: ArrayLike) -> Array:
-        """Convert a metric on the features to the variable on the span; pass on a variable, ``(r, r)`` with r < d.
-
-        Raises
-        ------
-        InputError
-            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or does not lie on the span.
-        """
-        basis = self._basis
-        if basis is None or np.shape(M) != (basis.shape[1],) * 2:
-            return super().from_features(M)
-        return on_rows(
-            basis,
-            PSDCone(basis.shape[1]).element(M, self.letter),
-            f"{self.letter} must lie on the span of the points, outside of which it changes none of their distances: "
-            f"pass problem.full_matrix(problem.nearest({self.letter})), its part there",
-        )
-
     def nearest(self, M: ArrayLike) -> Array:
         """Project a metric on the features to the span: ``B M B^T`` with the basis B, ``(r, d)``."""
-        basis = self._basis
+        basis = self.feature_map
         if basis is None:
             return super().nearest(M)
         metric = basis @ PSDCone(basis.shape[1]).element(M, self.letter) @ basis.T
@@ -146,7 +81,7 @@ class SpannedProblem(MetricProblem):
 
     def _stated_variable(self) -> tuple[cp.Variable, list[cp.Constraint], cp.Expression]:
         """The metric of the program on the features, its cone, and the metric that users' own terms are about."""
-        basis = self._basis
+        basis = self.feature_map
         cone = self.cone if basis is None else PSDCone(basis.shape[1])
         M, in_cone = cone.variable(self.letter)
         return M, in_cone, M if basis is None else basis @ M @ basis.T

@@ -28,6 +28,7 @@ it has -1, and sums where the objective has means.
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, Pairs, UnlinkedPairs
@@ -48,7 +49,6 @@ from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
-from convexmetric.papers.spanned import FULL_LIMIT, OFF_ROWS, on_rows
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
@@ -148,22 +148,9 @@ class TripletProblem(MetricProblem):
         self.triplets: np.ndarray | None = listed
         S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
         S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
-        self._state(
-            points,
-            relevance,
-            anchors,
-            S1,
-            S2,
-            reg,
-            margin,
-            intra,
-            inter,
-            diagonal,
-            projection,
-            penalty,
-            weights=own,
-            prior=prior,
-        )
+        options: dict[str, Any] = {"reg": reg, "margin": margin, "intra": intra, "inter": inter, "diagonal": diagonal}
+        options |= {"projection": projection, "penalty": penalty, "prior": prior}
+        self._state(points, relevance, anchors, S1, S2, own, **options)
 
     @classmethod
     def from_labels(
@@ -235,18 +222,15 @@ class TripletProblem(MetricProblem):
         negatives: Pairs,
         options: dict[str, Any],
     ) -> TripletProblem:
-        known: dict[str, Any] = {"reg": 1.0, "margin": 1.0, "intra": 0.0, "inter": 0.0, "diagonal": False}
-        known |= {"projection": None, "penalty": "squared-frobenius", "similar": None, "dissimilar": None}
-        known |= {"weights": None, "prior": None}
+        known = [*inspect.signature(cls).parameters][2:]
         for name in options:
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
                 raise InputError(f"{name!r} is not an option; {hint}")
-        known |= options
         n = points.shape[0]
-        similar, dissimilar = known.pop("similar"), known.pop("dissimilar")
-        own = checked_part_weights(known.pop("weights"), n, "weights", "point")
+        similar, dissimilar = options.pop("similar", None), options.pop("dissimilar", None)
+        own = checked_part_weights(options.pop("weights", None), n, "weights", "point")
         if own is not None:
             anchors = np.arange(n) if anchors is None else anchors
             kept = np.flatnonzero(own[anchors])
@@ -258,7 +242,7 @@ class TripletProblem(MetricProblem):
         problem.triplets = None
         S1 = positives if similar is None else ListedPairs(similar, n, "similar")
         S2 = negatives if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
-        problem._state(points, relevance, anchors, S1, S2, **known, weights=own)
+        problem._state(points, relevance, anchors, S1, S2, own, **options)
         return problem
 
     def _state(
@@ -268,15 +252,16 @@ class TripletProblem(MetricProblem):
         anchors: np.ndarray | None,
         S1: Pairs,
         S2: Pairs,
-        reg: float,
-        margin: float,
-        intra: float,
-        inter: float,
-        diagonal: bool,
-        projection: Projection | None,
-        penalty: str,
         weights: Array | None,
-        prior: ArrayLike | str | None,
+        *,
+        reg: float = 1.0,
+        margin: float = 1.0,
+        intra: float = 0.0,
+        inter: float = 0.0,
+        diagonal: bool = False,
+        projection: Projection | None = None,
+        penalty: str = "squared-frobenius",
+        prior: ArrayLike | str | None = None,
     ) -> None:
         if not isinstance(penalty, str) or penalty not in REGULARIZERS:
             raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
@@ -286,7 +271,7 @@ class TripletProblem(MetricProblem):
         if projection is None and sp.issparse(points) and not diagonal:
             raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
         self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
-        self.intra, self.inter = _checked_share(intra, "intra"), _checked_share(inter, "inter")
+        self.intra, self.inter = checked_weight(intra, "intra", zero=True), checked_weight(inter, "inter", zero=True)
         if weights is not None and (self.intra or self.inter):
             raise InputError(
                 "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
@@ -305,10 +290,11 @@ class TripletProblem(MetricProblem):
         if weights is not None and self.weighted:
             own = weights / float(weights @ rankings.pairs)
         risk = PairwiseRisk(rankings, own, self.margin)
-        omega = REGULARIZERS[penalty](self.reg)
-        if prior is not None:
-            omega = towards(omega, prior, cone)
-        super().__init__(risk, omega, self._linear_term(rankings.X, cone))
+        super().__init__(risk, self._norm(prior, cone), self._linear_term(rankings.X, cone))
+
+    def _norm(self, prior: Any, cone: Cone) -> Regularizer:
+        omega = REGULARIZERS[self.regularizer_name](self.reg)
+        return omega if prior is None else towards(omega, prior, cone)
 
     def _linear_term(self, V: Any, cone: Cone) -> Array | None:
         if self.intra == 0.0 and self.inter == 0.0:
@@ -331,10 +317,8 @@ class TripletProblem(MetricProblem):
     def _regularized(self, reg: float, prior: Any) -> TripletProblem:
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        omega = REGULARIZERS[self.regularizer_name](other.reg)
-        if prior is not None:
-            omega = towards(omega, prior, self.cone)
-        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega), self.G)
+        omega = self.regularizer.with_user_terms(other._norm(prior, self.cone))
+        MetricProblem.__init__(other, self.risk, omega, self.G)
         return other
 
     @property
@@ -370,65 +354,14 @@ class TripletProblem(MetricProblem):
         return estimate, total
 
     @property
-    def in_other_coordinates(self) -> bool:
-        """Whether a projection has r = d; with r < d, the shape of a matrix tells the variable from a metric."""
-        return self.projection is not None and self.projection.L.shape[0] == self.projection.L.shape[1]
+    def feature_map(self) -> Any:
+        """L of the projection, ``(r, d)``; None without one."""
+        return None if self.projection is None else self.projection.L
 
     @property
     def coordinates(self) -> str:
         """Description of the projected coordinates; empty without a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
-
-    def from_features(self, M: ArrayLike) -> Array:
-        """Recover ``R`` from a metric ``L^T R L`` on the features; pass on R, ``(r, r)`` with r < d, or its weights.
-
-        Raises
-        ------
-        InputError
-            If ``M`` has the wrong shape, is not symmetric, has NaN or infinite entries, or is not of that form.
-        """
-        if self.projection is None or np.shape(M) != (self.projection.L.shape[1],) * 2:
-            return super().from_features(M)
-        L, r = self.projection.L, self.cone.d
-        refusal = (
-            f"{self.letter} must have the form L.T @ R @ L with the projection's L ({r} x {L.shape[1]}): pass R, "
-            f"({r}, {r}), or its weights if it is diagonal"
-        )
-        R = on_rows(as_rows(L), PSDCone(L.shape[1]).element(M, self.letter), refusal)
-        if not self.cone.diagonal:
-            return R
-        if norm_of(R - np.diag(np.diag(R))) > OFF_ROWS * norm_of(R):
-            raise InputError(refusal)
-        return np.diag(R).copy()
-
-    @property
-    def weighs_features(self) -> bool:
-        """Whether the metric is a weight for each feature: diagonal, and not on projected points."""
-        return self.cone.diagonal and self.projection is None
-
-    def components(self, M: Array) -> Array:
-        """Factor the metric on the original features; ``R^(1/2) L`` for a projection."""
-        if self.projection is None:
-            return super().components(M)
-        return self.projection.components(np.diag(M) if M.ndim == 1 else M)
-
-    def full_matrix(self, M: Array) -> Array:
-        """The metric on the original features; ``L^T R L`` for a projection.
-
-        Raises
-        ------
-        InputError
-            If there are too many features to write it out: use :meth:`components`.
-        """
-        if self.projection is None:
-            return super().full_matrix(M)
-        if self.projection.L.shape[1] > FULL_LIMIT:
-            raise InputError(
-                f"the metric on {self.projection.L.shape[1]} features is too large to write out; use components, "
-                "its factor"
-            )
-        factor = self.components(M)
-        return factor.T @ factor
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a hinge for every triplet; R acts on v = L x.
@@ -601,13 +534,3 @@ def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
     queries = np.repeat(np.arange(len(relevance)), stop - start)
     items = np.concatenate([rows[a:b] for a, b in zip(start, stop, strict=True)])
     return ListedPairs(np.column_stack([queries, items]), len(relevance))
-
-
-def _checked_share(value: float, name: str) -> float:
-    """Check a weight, finite and at least zero."""
-    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
-        if value == 0:
-            return 0.0
-        if value < 0:
-            raise InputError(f"{name} must be positive, or 0 to leave the term out, got {value!r}")
-    return checked_weight(value, name)

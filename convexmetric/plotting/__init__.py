@@ -6,8 +6,8 @@ use ``pyplot``, with or without a screen.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
-from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture
-from convexmetric.plotting.embeddings import plot_embedding, plot_mds
+from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture, show_pictures
+from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
     plot_query_changes,
@@ -15,8 +15,7 @@ from convexmetric.plotting.rankings import (
     plot_validation,
     plot_violated_ranking,
 )
-from convexmetric.plotting.screen import show_pictures
-from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_path, plot_solution, plot_weights
+from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_solution, plot_weights
 
 __all__ = [
     "COLOURS",
@@ -25,8 +24,6 @@ __all__ = [
     "plot_bounds",
     "plot_embedding",
     "plot_gap",
-    "plot_mds",
-    "plot_path",
     "plot_precision_recall",
     "plot_query_changes",
     "plot_roc",

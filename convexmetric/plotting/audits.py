@@ -107,11 +107,7 @@ def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     for i, (name, metric) in enumerate(named(metrics)):
-        values = _spectrum(metric)
-        shown = values > DRAWN_ABOVE * max(values[0], 0.0)
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        number = np.arange(1, len(values) + 1)
-        ax.semilogy(number[shown], values[shown], color=colour, marker=marker, ms=4, lw=1.5, label=name)
+        _draw_spectrum(ax, _spectrum(metric), DRAWN_ABOVE, name, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
     ax.set_xlabel("number of the eigenvalue")
     ax.set_ylabel("eigenvalue of the metric")
     curve_axes(ax)
@@ -146,35 +142,31 @@ def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _audited_spectrum(audit: Audit, reference: Solution | None = None, ax: Axes | None = None) -> Axes:
-    """Eigenvalues (or weights, sorted) of an audited metric at its best scale, and of the reference, above its rank.
-
-    Parameters
-    ----------
-    audit : Audit
-    reference : Solution, optional
-    ax : Axes, optional
-    """
-    ax = axes_of(ax)
+def _audited_spectrum(audit: Audit, reference: Solution | None, ax: Axes) -> None:
+    """Draw the eigenvalues or weights that count, of an audited metric at its best scale and of the reference."""
     factor = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
     name = "metric as given" if factor == 1.0 else f"metric, times {factor:.3g}"
-    drawn = [(factor * audit.M, name, UPPER, "o", 3.5)]
     if reference is not None:
-        drawn.append((reference.certificate.M, "reference", LOWER, "s", 5.5))
-    for M, label, colour, marker, size in reversed(drawn):
-        spectrum = _spectrum(M)
-        shown = spectrum[spectrum > RANK_SHARE * max(spectrum[0], 0.0)]
-        style: dict[str, Any] = {"marker": marker, "ms": size} if len(shown) <= 100 else {}
-        ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, lw=1.3, label=f"{label}: {len(shown)}", **style)
-        if shown.size:
-            ax.set_yscale("log")
+        _draw_spectrum(ax, _spectrum(reference), RANK_SHARE, "reference", LOWER, "s", ranked=True)
+    _draw_spectrum(ax, _spectrum(factor * audit.M), RANK_SHARE, name, UPPER, "o", ranked=True)
     what = "weight" if audit.M.ndim == 1 else "eigenvalue"
     ax.set_title("Spectrum, at the best scale")
     ax.set_xlabel(f"{what}s, largest first")
     ax.set_ylabel(what)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False, fontsize="small", title="rank", title_fontsize="small")
-    return plain(ax)
+    plain(ax)
+
+
+def _draw_spectrum(
+    ax: Axes, values: NDArray[Any], above: float, label: str, colour: str, marker: str, ranked: bool = False
+) -> None:
+    """Draw the values above a share of the largest on a logarithmic axis; ``ranked`` labels them with their number."""
+    shown = values[values > above * max(values[0], 0.0)]
+    label = f"{label}: {len(shown)}" if ranked else label
+    ax.plot(np.arange(1, len(shown) + 1), shown, color=colour, marker=marker, ms=4, lw=1.5, label=label)
+    if shown.size:
+        ax.set_yscale("log")
 
 
 def _spectrum(metric: Any) -> NDArray[Any]:

@@ -1,13 +1,15 @@
-"""Axes, colours and files that the pictures share."""
+"""Axes, colours, files and windows that the pictures share."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -22,6 +24,11 @@ UPPER, LOWER, BAND = "#D55E00", "#0072B2", "#DDE6EE"
 LEGEND_LIMIT = 12
 #: Bounds that span more than this factor are drawn on a logarithmic axis.
 LOG_FACTOR = 10.0
+
+#: Counter of the pictures that ``show_pictures`` of this process has written.
+_COUNT = itertools.count(1)
+#: Backends of Matplotlib that only write files.
+WITHOUT_SCREEN = frozenset({"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"})
 
 
 def axes_of(ax: Axes | None) -> Axes:
@@ -83,3 +90,34 @@ def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     with all_or_nothing(Path(path)) as unfinished:
         figure.savefig(unfinished, dpi=150)
+
+
+def show_pictures() -> list[Path]:
+    """Show the open figures of ``pyplot``; without a screen, save them in the current folder and print their paths.
+
+    Files are named by the script, ``plot_02_relative_comparisons-1.png`` and so on, and figures are closed either way.
+
+    Returns
+    -------
+    list of Path
+        What was written; empty where the figures were shown.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be written.
+    """
+    import matplotlib.pyplot as plt
+
+    # While the documentation is built, sphinx-gallery collects the figures from pyplot itself.
+    if matplotlib.get_backend().lower() not in WITHOUT_SCREEN or "sphinx_gallery.gen_rst" in sys.modules:
+        plt.show()
+        return []
+    saved = []
+    for number in plt.get_fignums():
+        path = Path(f"{Path(sys.argv[0]).stem or 'picture'}-{next(_COUNT)}.png")
+        save_picture(plt.figure(number), path)
+        plt.close(number)
+        print(f"picture: {path.resolve()}")
+        saved.append(path)
+    return saved

@@ -1,19 +1,33 @@
-"""Points in the plane of a metric, or of their distances."""
+r"""Points in the plane in which a metric is seen best.
+
+.. math:: z_i = \big( \sqrt{\lambda_1} \, v_1^\top (x_i - \bar x), \; \sqrt{\lambda_2} \, v_2^\top (x_i - \bar x) \big),
+   \qquad M = \sum_k \lambda_k v_k v_k^\top, \quad \lambda_1 \ge \lambda_2 \ge \dots
+
+Distances between the :math:`z_i` are at most those of M, and equal to them when its rank is at most 2. Where M has no
+second (or first) direction, the plane shows the principal axis of what M ignores instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.linalg import LinearOperator, svds
 
+from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, text_of
-from convexmetric.plotting.principal_plane import Plane, distance_plane, metric_plane
+
+#: Eigenvalues (or weights) above this share of the largest count for the rank.
+RANK_SHARE = 1e-6
 
 
 def plot_embedding(
@@ -50,68 +64,17 @@ def plot_embedding(
     labels, names = _classes(y, target_names, points.shape[0])
     ax = axes_of(ax)
     for k, name in enumerate(names):
-        chosen = labels == k
-        ax.scatter(
-            plane.points[chosen, 0],
-            plane.points[chosen, 1],
-            s=26,
-            color=COLOURS[k % len(COLOURS)],
-            marker=MARKERS[k % len(MARKERS)],
-            edgecolor="white",
-            linewidth=0.5,
-            alpha=0.9,
-            label=name,
-        )
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        x, z = plane.points[labels == k].T
+        ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
+    if 1 < len(names) <= LEGEND_LIMIT:
+        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
     ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}")
     ax.set_xlabel(_axis_label(plane, 0, M is None))
     ax.set_ylabel(_axis_label(plane, 1, M is None))
     if all(plane.in_metric):
         # Distances are to be read off the picture.
         ax.set_aspect("equal", adjustable="datalim")
-    if 1 < len(names) <= LEGEND_LIMIT:
-        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
-    return ax
-
-
-def plot_mds(
-    distances: ArrayLike,
-    y: ArrayLike | None = None,
-    *,
-    ax: Axes | None = None,
-    target_names: Sequence[str] | None = None,
-) -> Axes:
-    """Points in the plane by classical multidimensional scaling of their distances.
-
-    Unlike :func:`plot_embedding` it needs distances only, from whatever metric, kernel or judgement.
-
-    Parameters
-    ----------
-    distances : (n, n) array
-        Symmetric, not squared.
-    y : (n,) array, optional
-        Class of each point.
-    ax : Axes, optional
-    target_names : sequence of str, optional
-        Names of the classes, in the order of ``numpy.unique(y)``.
-
-    Raises
-    ------
-    InputError
-        If the matrix is not one of distances, or the labels do not fit.
-    """
-    points, shares = distance_plane(distances)
-    labels, names = _classes(y, target_names, len(points))
-    ax = axes_of(ax)
-    for k, name in enumerate(names):
-        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
-        x, z = points[labels == k].T
-        ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
-    ax.set_title("Multidimensional scaling")
-    ax.set_xlabel(f"1st axis ({shares[0]:.0%} of the scatter)")
-    ax.set_ylabel(f"2nd axis ({shares[1]:.0%} of the scatter)")
-    ax.set_aspect("equal", adjustable="datalim")
-    if 1 < len(names) <= LEGEND_LIMIT:
-        ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
     return ax
 
 
@@ -146,3 +109,134 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
     if not plane.directions[:, axis].any():
         return "no further direction"
     return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points in a plane of a metric, and what its two axes are.
+
+    Attributes
+    ----------
+    points : (n, 2) array
+        Coordinates of the centred points.
+    directions : (d, 2) array
+        Unit vectors of the axes in feature space; their largest entry is positive.
+    weights : tuple of float
+        The eigenvalue of each axis; zero for a principal axis of what the metric ignores.
+    shares : tuple of float
+        Of an axis of the metric: its share of the trace. Of a principal axis: its share of the variance (of what the
+        metric ignores, for an axis that is not of the metric).
+    rank : int
+        Rank of the metric.
+    """
+
+    points: Array
+    directions: Array
+    weights: tuple[float, float]
+    shares: tuple[float, float]
+    rank: int
+
+    @property
+    def in_metric(self) -> tuple[bool, bool]:
+        """Whether distances along each axis count in the metric."""
+        return self.weights[0] > 0.0, self.weights[1] > 0.0
+
+
+def metric_plane(X: Any, M: ArrayLike | None = None) -> Plane:
+    """The plane of the two top eigenvectors of ``M``; of the two top principal axes, without ``M``.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points, as float64.
+    M : (d, d) or (d,) array, optional
+        A metric, or the weights of a diagonal one. None is the Euclidean metric.
+
+    Raises
+    ------
+    InputError
+        If ``M`` does not fit ``X``, is not symmetric or has entries that are not finite.
+    """
+    d = X.shape[1]
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    if M is None:
+        directions, shares = _principal_axes(X, mean, np.zeros((d, 0)), 2)
+        return Plane(_scores(X, mean, directions), directions, (1.0, 1.0), (shares[0], shares[1]), d)
+    values, directions, rank, trace = _top(M, d)
+    found = directions.shape[1]
+    principal, variance = _principal_axes(X, mean, directions, 2 - found)
+    directions = np.hstack([directions, principal])
+    weights = [*values, *[0.0] * (2 - found)]
+    shares = [*(values / trace if found else ()), *variance]
+    scales = np.array([np.sqrt(value) if value > 0.0 else 1.0 for value in weights])
+    return Plane(
+        _scores(X, mean, directions) * scales, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank
+    )
+
+
+def _top(M: ArrayLike, d: int) -> tuple[Array, Array, int, float]:
+    """Up to two largest positive eigenvalues with their eigenvectors, the rank, and the trace."""
+    array = np.asarray(M)
+    if array.shape not in ((d,), (d, d)):
+        raise InputError(f"M must have shape ({d}, {d}) or ({d},) to fit the {d} features of X, got {array.shape}")
+    diagonal = np.diag(array) if array.ndim == 2 else array
+    if array.ndim == 1 or (d > 1 and np.count_nonzero(array) == np.count_nonzero(diagonal)):
+        spectrum, vectors = NonnegativeDiagonal(d).element(diagonal, "M"), None
+    else:
+        spectrum, vectors = np.linalg.eigh(PSDCone(d).element(array, "M"))
+    positive = spectrum > RANK_SHARE * max(spectrum.max(), 0.0)
+    order = np.argsort(-spectrum, kind="stable")[: min(2, int(positive.sum()))]
+    if vectors is None:
+        top = np.zeros((d, len(order)))
+        top[order, np.arange(len(order))] = 1.0
+    else:
+        top = vectors[:, order]
+    return spectrum[order], _signed(top), int(positive.sum()), float(np.maximum(spectrum, 0.0).sum())
+
+
+def _scores(X: Any, mean: Array, directions: Array) -> Array:
+    return np.asarray(X @ directions - mean @ directions)
+
+
+def _principal_axes(X: Any, mean: Array, removed: Array, count: int) -> tuple[Array, list[float]]:
+    """Principal axes of the centred points after removing orthonormal directions, with shares of what variance is left.
+
+    Axes that do not exist, because there are too few features or points, are zero.
+    """
+    n, d = X.shape
+    axes, shares = np.zeros((d, count)), [0.0] * count
+    if count == 0:
+        return axes, shares
+
+    def rest(v: Array) -> Array:
+        v = v - removed @ (removed.T @ v)
+        return np.asarray(X @ v).ravel() - mean @ v
+
+    def rest_transposed(u: Array) -> Array:
+        v = np.asarray(X.T @ u).ravel() - mean * u.sum()
+        return np.asarray(v - removed @ (removed.T @ v))
+
+    scores = _scores(X, mean, removed)
+    squares = X.multiply(X).sum() if sp.issparse(X) else np.vdot(X, X)
+    variance = float(squares) - n * float(mean @ mean) - float(np.vdot(scores, scores))
+    k = min(count, n, d)
+    if not sp.issparse(X) or min(n, d) <= k:
+        centred = (X.toarray() if sp.issparse(X) else X) - mean
+        _, singular, right = np.linalg.svd(centred - (centred @ removed) @ removed.T, full_matrices=False)
+        singular, right = singular[:k], right[:k]
+    else:
+        operator = LinearOperator((n, d), matvec=rest, rmatvec=rest_transposed, dtype=np.float64)
+        _, singular, right = svds(operator, k=k, v0=np.ones(min(n, d)))
+        singular, right = singular[::-1], right[::-1]
+    real = singular > 1e-12 * np.sqrt(max(float(squares), np.finfo(float).tiny))
+    axes[:, : int(real.sum())] = _signed(right[real].T)
+    shares[: int(real.sum())] = [float(s * s / variance) for s in singular[real]]
+    return axes, shares
+
+
+def _signed(directions: Array) -> Array:
+    """Signs such that the largest entry is positive; of equally large ones, the first."""
+    size = np.abs(directions)
+    first = np.argmax(size >= (1.0 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
+    signs = np.sign(directions[first, np.arange(directions.shape[1])])
+    return directions * np.where(signs == 0.0, 1.0, signs)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
@@ -24,7 +25,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
     Parameters
     ----------
     validation : Validation
-        Scores of several values of one weight: from ``cross_validate`` or ``cross_validate_queries``, or ``path_`` of a
+        Scores of several values of one weight: from ``cross_validate``, or ``path_`` of a
         :class:`~convexmetric.WeightSearch`.
     score : str, optional
         One of its scores; by default the one that chooses.
@@ -138,11 +139,10 @@ def plot_violated_ranking(
     InputError
         If the metric does not fit, there is no query of that number, or ``places`` is not positive.
     """
-    for value, name, least in ((query, "query", 0), (places, "places", 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"{name} must be an integer of at least {least}, got {value!r}")
-    if query >= len(problem.rankings):
-        raise InputError(f"query must be below {len(problem.rankings)}, the number of queries, got {query}")
+    check_count(places, "places")
+    n = len(problem.rankings)
+    if isinstance(query, bool) or not isinstance(query, int | np.integer) or not 0 <= query < n:
+        raise InputError(f"query must be an integer from 0 to below {n}, the number of queries, got {query!r}")
     by_distance, worst, relevant, loss, violation = _two_rankings(problem, problem.metric(M), int(query))
     ax = axes_of(ax)
     place_of = np.empty(len(worst), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Pictures of a solve: bounds, gap, the data before and after; and of a path over C."""
+"""Pictures of a solve: bounds, gap, the data before and after, the weights of features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import BAND, COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, plain, shortened, text_of
+from convexmetric.plotting.axes import BAND, LOG_FACTOR, LOWER, UPPER, axes_of, plain, shortened, text_of
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
@@ -116,39 +116,6 @@ def plot_solution(
         after = plot_embedding(X, y, solution.M, ax=figure.add_subplot(grid[:, 2]), target_names=target_names)
         after.set_title(f"After: optimal metric, rank {solution.rank}")
     return figure
-
-
-def plot_path(solutions: Sequence[Solution], ax: Axes | None = None) -> Axes:
-    """Eigenvalues of the optimal metrics, or the weights of diagonal ones, against C.
-
-    Parameters
-    ----------
-    solutions : sequence of Solution
-        From :func:`~convexmetric.solve_path`, of one problem for several C.
-    ax : Axes, optional
-
-    Raises
-    ------
-    InputError
-        If there is no solution, or their problems have no C.
-    """
-    weights = [float(np.nan if solution.problem.C is None else solution.problem.C) for solution in solutions]
-    if not weights or not np.all(np.isfinite(weights)):
-        raise InputError("solutions must be those of a path over C, at least one")
-    order = np.argsort(weights)
-    C = np.array(weights)[order]
-    diagonal = solutions[0].certificate.M.ndim == 1
-    metrics = [solutions[i].certificate.M for i in order]
-    lines = np.array([M if diagonal else np.linalg.eigvalsh(M)[::-1] for M in metrics])
-    ax = axes_of(ax)
-    ax.set_xscale("log")
-    for i, line in enumerate(lines.T):
-        ax.plot(C, line, color=COLOURS[i % len(COLOURS)], lw=1.5, marker="o", ms=3)
-    widest = max(solution.gap for solution in solutions)
-    ax.set_title(f"{len(C)} optimal metrics, each certified within {widest:.0e}")
-    ax.set_xlabel("C")
-    ax.set_ylabel("weight" if diagonal else "eigenvalue of the optimal metric")
-    return plain(ax)
 
 
 def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, most: int = 15) -> Axes:

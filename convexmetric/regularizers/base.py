@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import sqrt
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described, description
@@ -247,10 +249,6 @@ class Regularizer(ABC):
         """``omega`` with the constraints and terms that users added to this regularizer."""
         return omega
 
-    def change_coordinates(self, linear: Callable[[Array], Array]) -> Regularizer:
-        """The regularizer for metrics in other coordinates; ``linear`` maps its prior to them."""
-        return self
-
     @abstractmethod
     def latex(self, M: str) -> str:
         """The formula, for a metric called ``M``."""
@@ -292,6 +290,39 @@ class Regularizer(ABC):
         if weights is None or weights.norm > 0.0 or (cone.free and weights.trace > 0.0):
             return None
         return float(weights.squared)
+
+
+@dataclass(frozen=True)
+class WeightedRegularizer(Regularizer):
+    """``reg`` times a function without parameters.
+
+    Raises
+    ------
+    InputError
+        If ``reg`` is not a positive finite number.
+    """
+
+    reg: float = 1.0
+    #: ``(lambda, m)`` where the weight is ``lambda / sqrt(m)``, which certificates state as it is.
+    ratio: tuple[float, int] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_positive_number(self.reg, "reg")
+
+    @classmethod
+    def over_root(cls, reg: float, m: float) -> Self:
+        """A regularizer of weight ``reg / sqrt(m)``, which certificates state by reg and m if m is an integer."""
+        made = cls(float(reg / sqrt(m)))
+        if float(m).is_integer():
+            object.__setattr__(made, "ratio", (reg, int(m)))
+        return made
+
+    def weighed(self, kind: str) -> Described:
+        """Table of the regularizer ``kind`` of the file format, with its weight."""
+        if self.ratio is None:
+            return Described({"kind": kind, "weight": float(self.reg)})
+        reg, m = self.ratio
+        return Described({"kind": kind, "weight": float(reg), "over_root_of": int(m)})
 
 
 def of_eigenvalues(N: Array, of: Callable[[Array], Array]) -> Array:

@@ -1,17 +1,20 @@
-r"""The Frobenius (Hilbert-Schmidt) norm, not squared (paper 4).
+r"""The Frobenius (Hilbert-Schmidt) norm (paper 4), and its square (paper 3; l2 variant of paper 1; paper 2 with A = I).
 
 .. math:: \Omega(M) = \lambda \|M\|_F, \qquad
    \Omega^*_K(S) = 0 \text{ if } \|[S]_+\|_F \le \lambda, \text{ else } \infty
 
-A dual point S is made feasible by the largest :math:`\theta \le 1` with :math:`f(\theta) = \|[\theta S - G]_+\|_F \le
-\lambda`. Without G that is closed form. With it f is convex, so that :math:`f(\tau \theta) \le (1 - \tau) f(0) + \tau
-f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method descends to the root from above, and this inequality
-turns its last iterate into a feasible theta.
+.. math:: \Omega(M) = \frac{\lambda}{2} \|M\|_F^2, \qquad \Omega^*_K(S) = \frac{1}{2 \lambda} \|[S]_+\|_F^2
+
+A dual point S is made feasible for the norm by the largest :math:`\theta \le 1` with :math:`f(\theta) =
+\|[\theta S - G]_+\|_F \le \lambda`. Without G that is closed form. With it f is convex, so that :math:`f(\tau \theta)
+\le (1 - \tau) f(0) + \tau f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method descends to the root from
+above, and this inequality turns its last iterate into a feasible theta.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -19,8 +22,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers.base import NormWeights
-from convexmetric.regularizers.weighted import WeightedRegularizer
+from convexmetric.regularizers.base import NormWeights, WeightedRegularizer
 
 #: Maximal number of Newton steps for theta, and their relative accuracy for ``f(theta) = reg``.
 STEPS, NEAR = 20, 1e-11
@@ -93,3 +95,47 @@ class Frobenius(WeightedRegularizer):
     def weights(self) -> NormWeights:
         """Weight of the norm alone."""
         return NormWeights(norm=float(self.reg))
+
+
+@dataclass(frozen=True)
+class SquaredFrobenius(WeightedRegularizer):
+    """``reg / 2 * ||M||_F^2``."""
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """Table of the squared norm with its weight."""
+        return self.weighed("squared frobenius")
+
+    def value(self, M: Array, cone: Cone) -> float:
+        """``reg / 2 * ||M||_F^2``."""
+        root = sqrt(self.reg) * norm_of(M)
+        return 0.5 * root * root
+
+    def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
+        """``||[S]_+||^2 / (2 reg)``, attained at ``[S]_+ / reg``."""
+        M = cone.project(S) / self.reg
+        return self.value(M, cone), M
+
+    def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
+        """``theta v - ||[theta S - G]_+||^2 / (2 reg)``, at the best theta for ``G = 0``, else at theta = 1."""
+        # Divide before squaring: the square or the weight alone may leave the range of floats.
+        root = norm_of(cone.project(S if G is None else S - G)) / sqrt(self.reg)
+        if G is None and root * root > value:
+            return 0.5 * (value / root) * (value / root) if value > 0.0 else 0.0
+        return value - 0.5 * root * root
+
+    def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
+        """``reg / 2 * ||M||_F^2``."""
+        return 0.5 * self.reg * cp.sum_squares(M)
+
+    def latex(self, M: str) -> str:
+        """The formula."""
+        half = r"\tfrac12" if self.reg == 1 else rf"\frac{{{self.reg:g}}}{{2}}"
+        return rf"{half} \|{M}\|_F^2"
+
+    def text(self, M: str) -> str:
+        """The formula in plain text."""
+        return f"{self.reg / 2:.6g} ||{M}||_F^2"
+
+    def weights(self) -> NormWeights:
+        """Weight of the squared norm alone."""
+        return NormWeights(squared=float(self.reg))

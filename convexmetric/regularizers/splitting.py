@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import seconds_left
-from convexmetric.regularizers.zero import Zero
+from convexmetric.regularizers.trace import Zero
 
 if TYPE_CHECKING:
     from convexmetric.regularizers.base import Regularizer

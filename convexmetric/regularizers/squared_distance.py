@@ -10,7 +10,6 @@ of the difference, because the three terms cancel where lambda is large: the opt
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -24,9 +23,8 @@ from convexmetric.described import Described, symmetric
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Regularizer
-from convexmetric.regularizers.frobenius import Frobenius
+from convexmetric.regularizers.frobenius import Frobenius, SquaredFrobenius
 from convexmetric.regularizers.norm_term import Distance, TraceDistance
-from convexmetric.regularizers.squared_frobenius import SquaredFrobenius
 from convexmetric.regularizers.trace import Trace
 
 #: Relative distance of a prior to the cone that counts as rounding.
@@ -134,10 +132,6 @@ class SquaredDistance(Regularizer):
     def quadratic(self, cone: Cone) -> float:
         """``reg``."""
         return self.reg
-
-    def change_coordinates(self, linear: Callable[[Array], Array]) -> SquaredDistance:
-        """The distance for metrics in other coordinates, to which ``linear`` maps the prior."""
-        return SquaredDistance(self.reg, linear(self.prior))
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``reg / 2 * ||M - M0||_F^2``."""

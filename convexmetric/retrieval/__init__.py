@@ -5,21 +5,18 @@ from typing import TYPE_CHECKING
 from convexmetric.imports import late
 from convexmetric.retrieval import export
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun
-from convexmetric.retrieval.reading import BeirFolder, read_beir, read_letor, read_qrels, read_run
+from convexmetric.retrieval.reading import read_qrels, read_run
 from convexmetric.retrieval.runs import rank_corpus, score_run
 
 if TYPE_CHECKING:
     from convexmetric.retrieval.adapter import RetrievalAdapter
 
 __all__ = [
-    "BeirFolder",
     "Qrels",
     "RetrievalAdapter",
     "RetrievalRun",
     "export",
     "rank_corpus",
-    "read_beir",
-    "read_letor",
     "read_qrels",
     "read_run",
     "score_run",

@@ -2,7 +2,7 @@ r"""A linear map for the vectors of an encoder, learned from judged queries, and
 
 .. math:: \min_{W \succeq 0} \; \tfrac12 \|W - W_0\|_F^2 + \frac{C}{n} \sum_{q} \xi_q(W)
 
-with the prior :math:`W_0` (the identity: the encoder as it is) and the loss of metric learning to rank. The loss is a
+with the prior :math:`W_0 = I` (the encoder as it is) and the loss of metric learning to rank. The loss is a
 *mean* over queries, and vectors are divided by the root of the mean squared distance between a query and a document, so
 that the same values of C serve any number of queries and any encoder. C = 0, which is the prior, is always among them.
 
@@ -47,8 +47,7 @@ from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK
 from convexmetric.papers import RankingProblem
-from convexmetric.retrieval.judged import judged_relevance
-from convexmetric.retrieval.judgements import Qrels, identifiers_of, named, rows_named
+from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, judged_relevance, named, rows_named
 from convexmetric.retrieval.runs import rank_corpus, score_run
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
@@ -85,8 +84,6 @@ class RetrievalAdapter(BaseEstimator):
     C : float or sequence of float, optional
         Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen by
         held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried.
-    prior : "identity" or (d, d) array
-        The metric to stay near, and to fall back on.
     cv : int
         Folds of queries; 3 at least where there is a choice.
     level : float
@@ -105,7 +102,7 @@ class RetrievalAdapter(BaseEstimator):
     Attributes
     ----------
     components_ : (d, d) array
-        The map, the symmetric root of the metric; the prior's where the adapter is not kept.
+        The map, the symmetric root of the metric; the identity where the adapter is not kept.
     kept_ : bool
         Whether held-out queries say that it helps.
     held_out_ : HeldOutQueries
@@ -114,12 +111,12 @@ class RetrievalAdapter(BaseEstimator):
         Candidates and the one chosen for all queries, each scored by a metric learned without its fold; the
         first candidate is the prior, ``("", 0.0)``.
     result_ : str
-        What ``components_`` is: ``"the learned map"``, ``"the identity"``, or ``"the prior"``.
+        What ``components_`` is: ``"the learned map"`` or ``"the identity"``.
     solution_ : Solution or None
         The certified metric that was learned from all queries, on vectors divided by ``scale_``: what was refused where
         the adapter is not kept. None where the prior itself was chosen.
     scale_ : float
-        Root of the mean squared distance between a query and a document, by the prior.
+        Root of the mean squared distance between a query and a document.
 
     Examples
     --------
@@ -143,7 +140,6 @@ class RetrievalAdapter(BaseEstimator):
         *,
         learn: str | Sequence[str] | None = None,
         C: float | Sequence[float] | None = None,
-        prior: Any = "identity",
         cv: int = 5,
         level: float = 0.05,
         unjudged: str = "irrelevant",
@@ -157,7 +153,6 @@ class RetrievalAdapter(BaseEstimator):
         self.measure = measure
         self.learn = learn
         self.C = C
-        self.prior = prior
         self.cv = cv
         self.level = level
         self.unjudged = unjudged
@@ -222,10 +217,12 @@ class RetrievalAdapter(BaseEstimator):
         if C > 0.0:
             start = folds.solutions[self.path_.index]
             self.solution_ = solve(task.problems[loss].with_C(C), self.tol, start=start, max_seconds=clock.left())
-        M = self.solution_.M if self.kept_ and self.solution_ is not None else task.prior
-        plain = np.array_equal(task.prior, np.eye(d))
-        self.result_ = "the learned map" if self.kept_ else "the identity" if plain else "the prior"
-        self.components_ = _symmetric_root(M)
+        self.result_ = "the learned map" if self.kept_ else "the identity"
+        self.components_ = np.eye(d)
+        if self.kept_ and self.solution_ is not None:
+            # The symmetric root, which is near the identity where the metric is.
+            values, vectors = np.linalg.eigh(self.solution_.M)
+            self.components_ = np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
         if self.solution_ is not None:
             self.solution_.pass_on_interrupt()
         return self
@@ -307,9 +304,7 @@ class RetrievalAdapter(BaseEstimator):
         rows = _with_relevant(table, names, self.relevant_from)
         asked, names = asked[rows], [names[row] for row in rows]
         table = table.subset(names)
-        cone = PSDCone(points.shape[1])
-        prior = cone.identity() if isinstance(self.prior, str) else cone.element(self.prior, "prior")
-        scale = _scale(cone, prior, points, asked)
+        scale = _scale(points, asked)
         # A copy of the vectors in double precision.
         points, asked = points / scale, asked / scale
         judged = judged_relevance(points, asked, table, documents, names, self.unjudged, self.relevant_from, self.mined)
@@ -317,12 +312,12 @@ class RetrievalAdapter(BaseEstimator):
         checked: Any = Checked(points), Checked(asked)
         for loss in losses:
             name, k = exact_measure(loss)
-            options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": self.prior}
+            options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": "identity"}
             problems[loss] = RankingProblem(
                 checked[0], judged.relevance, irrelevant=None, queries=checked[1], **options
             )
             problems[loss].judged = judged.words
-        return _Task(points, asked, documents, tuple(names), table, prior, scale, measures, depth, problems)
+        return _Task(points, asked, documents, tuple(names), table, scale, measures, depth, problems)
 
 
 @dataclass(frozen=True)
@@ -334,7 +329,6 @@ class _Task:
     documents: list[str]
     queries: tuple[str, ...]
     qrels: Qrels
-    prior: Array
     scale: float
     measures: tuple[str, ...]
     depth: int
@@ -354,7 +348,7 @@ class _Folds(NestedFolds):
     """Scores of every loss and weight on held-out queries; the prior is the first candidate."""
 
     def __init__(self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock) -> None:
-        before = task.scores(task.prior, np.arange(len(fold)))
+        before = task.scores(np.eye(task.corpus.shape[1]), np.arange(len(fold)))
         # The prior can be chosen as well, unless a single loss and weight were given.
         super().__init__(fold, before, [("", 0.0), *candidates], len(candidates) > 1)
         self.task, self.tol, self.clock = task, tol, clock
@@ -423,21 +417,15 @@ def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
         raise InputError(f"no query has a relevant document (of degree {least} or more); look at qrels and query_ids")
     without = [name for name in names if name not in able]
     if without:
-        which = f"{len(without)} queries have" if len(without) > 1 else "1 query has"
-        warnings.warn(f"{which} no relevant document and are left out: {named(without)}", stacklevel=4)
+        warnings.warn(f"{counted(without)} no relevant document and are left out: {named(without)}", stacklevel=4)
     return rows
 
 
-def _scale(cone: PSDCone, prior: Array, points: Array, asked: Array) -> float:
-    """Root of the mean of (q - x)' W_0 (q - x) over all queries and documents."""
-    squared = float(cone.quadratic_forms(points, prior).mean() + cone.quadratic_forms(asked, prior).mean())
-    squared -= 2.0 * float(points.mean(axis=0) @ prior @ asked.mean(axis=0))
+def _scale(points: Array, asked: Array) -> float:
+    """Root of the mean of ||q - x||^2 over all queries and documents."""
+    cone = PSDCone(points.shape[1])
+    squared = sum(float(cone.quadratic_forms(some, cone.identity()).mean()) for some in (points, asked))
+    squared -= 2.0 * float(points.mean(axis=0) @ asked.mean(axis=0))
     if not squared > 0.0:
-        raise InputError("all vectors are the same by the prior, so that there is nothing to rank by")
+        raise InputError("all vectors are the same, so that there is nothing to rank by")
     return float(np.sqrt(squared))
-
-
-def _symmetric_root(M: Array) -> Array:
-    """Symmetric square root L with L L = M, which is near the identity where M is."""
-    values, vectors = np.linalg.eigh(M)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from convexmetric.arguments import not_one_of
-from convexmetric.cli.reports import figures_table, solution_table
-from convexmetric.cli.shared import (
-    INTERRUPTED,
-    NOT_CERTIFIED,
-    AsJson,
-    Quiet,
-    app,
-    check_picture_path,
-    check_report_path,
-    console,
-    noted,
-    print_json,
-    say,
-)
+from convexmetric.cli import shared
+from convexmetric.cli.reports import attributes, bounds_record, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
-from convexmetric.files import check_solution_path
-from convexmetric.retrieval import collections
+from convexmetric.files import existing, guarded, read_array, write_arrays
 from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
+from convexmetric.retrieval.reading import read_qrels
+
+if TYPE_CHECKING:
+    # Imported where it is used: scikit-learn takes a while.
+    from convexmetric.retrieval import RetrievalAdapter
 
 
-@app.command()
+@shared.app.command()
 def adapt(
     corpus: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the documents.", show_default=False)],
     queries: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the queries.", show_default=False)],
@@ -62,14 +54,19 @@ def adapt(
     tol: Annotated[float, typer.Option(help="Certified relative gap at which solves stop.")] = 1e-2,
     max_seconds: Annotated[float | None, typer.Option(help="Limit on wall time, of all solves together.")] = None,
     save: Annotated[
-        Path | None, typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.")
+        Path | None,
+        typer.Option(help="Write the map, bounds and scores to this .npz file; see 'export'.", callback=shared.savable),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page of all that was found to this .html file.")] = None,
+    report: shared.Report = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the change of every query to this .png, .pdf or .svg file.")
+        Path | None,
+        typer.Option(
+            help="Draw the change of every query to this .png, .pdf or .svg file.",
+            callback=shared.drawable,
+        ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
 
@@ -78,60 +75,145 @@ def adapt(
 
     convexmetric adapt --corpus docs.npy --queries q.npy --qrels qrels.txt --measure ndcg@10 --save adapter.npz
     """
-    if save is not None:
-        check_solution_path(save)
-    if report is not None:
-        check_report_path(report)
-    if picture is not None:
-        check_picture_path(picture)
-    settings = {"C": weights or None, "cv": cv, "level": level, "unjudged": unjudged, "relevant_from": relevant_from}
-    limits = {"tol": tol, "max_seconds": max_seconds, "progress": not quiet}
-    with noted():
-        collection = collections.read_collection(corpus, queries, qrels, corpus_ids, query_ids)
-        adapter, interrupted = collections.adapt(collection, measure=measure, learn=learn or None, **settings, **limits)
-    solution = adapter.solution_
+    from convexmetric.retrieval import RetrievalAdapter
+
+    adapter = RetrievalAdapter(
+        measure,
+        learn=learn or None,
+        C=weights or None,
+        cv=cv,
+        level=level,
+        unjudged=unjudged,
+        relevant_from=relevant_from,
+        tol=tol,
+        max_seconds=max_seconds,
+        progress=not quiet,
+    )
+    interrupted = False
+    with shared.noted():
+        vectors = _matrix(corpus), _matrix(queries)
+        names = {
+            "corpus_ids": _identifiers(corpus_ids, len(vectors[0])),
+            "query_ids": _identifiers(query_ids, len(vectors[1])),
+        }
+        judged = read_qrels(qrels)
+        try:
+            adapter.fit(*vectors, judged, **names)
+        except KeyboardInterrupt:
+            # After Ctrl-C in the last solve the adapter is fitted.
+            if not hasattr(adapter, "components_"):
+                raise
+            interrupted = True
     if as_json:
-        print_json(collections.adapt_record(adapter))
+        shared.print_json(_record(adapter))
     else:
         _print_adapter(adapter)
     if save is not None:
-        collections.save_adapter(save, adapter)
-        say(f"adapter: {save}")
+        _save(save, adapter)
+        shared.say(f"adapter: {save}")
     if report is not None:
         from convexmetric.retrieval.html_report import write_adapter_report
 
-        write_adapter_report(report, adapter, shlex.join(["convexmetric", *sys.argv[1:]]))
-        say(f"report: {report}")
+        write_adapter_report(report, adapter, shared.command_line())
+        shared.say(f"report: {report}")
     if picture is not None:
         from matplotlib.figure import Figure
 
-        from convexmetric.plotting import plot_query_changes, save_picture
+        from convexmetric.plotting import plot_query_changes
 
         figure = Figure(layout="constrained")
         plot_query_changes(adapter.held_out_, figure.add_subplot())
-        save_picture(figure, picture)
-        say(f"picture: {picture}")
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
-    if solution is not None and solution.status != "optimal":
-        of = "" if adapter.kept_ else ", of the map that was not kept"
-        say(f"not certified to tol = {tol:g}: the gap is {solution.gap:.2e} ({solution.status}{of})")
-        raise typer.Exit(NOT_CERTIFIED)
+        shared.write_picture(figure, picture)
+    shared.end(adapter.solution_, interrupted)
 
 
-def _print_adapter(adapter: Any) -> None:
-    out = console()
+def _matrix(path: Path) -> Any:
+    """Read vectors, a row each, from a ``.npy`` file, mapped into memory."""
+    if path.suffix.lower() != ".npy":
+        raise InputError(f"{path}: vectors come from a .npy file")
+    found = read_array(path)
+    if found.ndim != 2 or found.dtype.kind not in "fiu":
+        raise InputError(f"{path} must hold a matrix of numbers, a vector a row, got shape {found.shape}")
+    return found
+
+
+def _identifiers(path: Path | None, rows: int) -> list[str] | None:
+    """Read a file of identifiers, one a line, of ``rows`` lines."""
+    if path is None:
+        return None
+    existing(path)
+    lines = guarded(path, lambda: path.read_text(encoding="utf-8-sig")).split("\n")
+    names = [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]
+    if "" in names:
+        raise InputError(f"{path}, line {names.index('') + 1}: it is empty; every line is an identifier")
+    if len(names) != rows:
+        raise InputError(f"{path} has {len(names)} identifiers for {rows} vectors; every line is one, in their order")
+    return names
+
+
+def _save(path: Path, adapter: RetrievalAdapter) -> None:
+    """Save the map, for ``export``, with the scores of every query; bounds and choice only where it was kept."""
+    held = adapter.held_out_
+    loss, C = adapter.path_.best if adapter.kept_ else ("", 0.0)
+    arrays = {
+        "components": adapter.components_,
+        "kept": adapter.kept_,
+        "result": adapter.result_,
+        "loss": loss,
+        "C": C,
+        "scale": adapter.scale_,
+        "measure": held.measure,
+        "queries": np.array(held.queries),
+        "settings": json.dumps(adapter.get_params(), default=str),
+        **attributes(held.deciding, "before", "after", "p_value"),
+    }
     if adapter.kept_:
+        bounds = "lower_bound", "upper_bound", "gap", "tol", "status", "solver"
+        arrays |= attributes(adapter.solution_, *bounds)
+    write_arrays(path, arrays)
+
+
+def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
+    """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
+    solution, held, path = adapter.solution_, adapter.held_out_, adapter.path_
+    loss, C = path.best
+    learned = {"loss": loss or None, "C": C, "solution": None if solution is None else bounds_record(solution)}
+    return {
+        "kept": adapter.kept_,
+        "result": adapter.result_,
+        "verdict": adapter.verdict,
+        "measure": held.measure,
+        **(learned if adapter.kept_ else {"loss": None, "C": 0.0, "solution": None}),
+        "refused": None if adapter.kept_ or solution is None else learned,
+        "scale": adapter.scale_,
+        "tried": [
+            {"loss": name or None, "C": weight, "mean": mean, "gap": gap}
+            for (name, weight), mean, gap in zip(path.candidates, path.mean(), path.gaps[:, 0], strict=True)
+        ],
+        "held_out": {
+            "queries": held.queries,
+            "fold": held.fold,
+            "chosen": [{"loss": loss or None, "C": C} for loss, C in held.choices],
+            "level": held.level,
+            "detectable": held.detectable if held.power else None,
+            "scores": {name: paired_record(scores) for name, scores in held.scores.items()},
+        },
+    }
+
+
+def _print_adapter(adapter: RetrievalAdapter) -> None:
+    out = shared.console()
+    if adapter.kept_ and adapter.solution_ is not None:
         out.print(f"{adapter.solution_.problem}\n")
         out.print(solution_table(adapter.solution_))
     else:
         out.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
-    out.print(f"\n{adapter.path_.heading()}", figures_table(adapter.path_), sep="\n")
-    out.print(f"\n{adapter.held_out_.heading()}", figures_table(adapter.held_out_), sep="\n")
+    for found in (adapter.path_, adapter.held_out_):
+        out.print(f"\n{found.heading()}", figures_table(found), sep="\n")
     out.print(f"{adapter.held_out_.closing()}\n\n{adapter.verdict}")
 
 
-@app.command()
+@shared.app.command()
 def export(
     file: Annotated[
         Path,
@@ -163,7 +245,6 @@ def export(
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")
     adapter = read_adapter(file, form)
-    vectors = None if corpus is None else collections.read_vectors(corpus)
-    write_export(adapter, target, to, form, vectors)
+    write_export(adapter, target, to, form, None if corpus is None else _matrix(corpus))
     rank, d = adapter.components.shape
-    say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
+    shared.say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 
-from convexmetric.cli.html_report import (
-    claim,
-    facts,
-    paragraph,
-    picture,
-    section,
-    side_by_side,
-    table,
-    versions,
-    write_page,
-)
+from convexmetric.cli.html_report import certified, paragraph, picture, reproduced, section, write_page
 from convexmetric.plotting import plot_query_changes
 from convexmetric.retrieval.adapter import RetrievalAdapter
 
 
 def write_adapter_report(path: Path, adapter: RetrievalAdapter, command: str) -> None:
-    """Write the page of ``adapt``, all or nothing.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write the page of ``adapt``, all or nothing."""
     title = "A linear map for retrieval" if adapter.kept_ else f"A linear map for retrieval: {adapter.result_}"
     write_page(path, title, _sections(adapter, command))
 
@@ -37,17 +20,16 @@ def _sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
     held, solution = adapter.held_out_, adapter.solution_
     yield paragraph(adapter.verdict, "claim")
     how = (
-        f"{held.heading()}: every query is scored by a map that was learned, and whose loss and weight were chosen, "
-        "without its fold. The test is two-sided and takes the learned maps as given: it speaks of other queries to "
-        f"the same corpus. {held.power}"
+        "Every query is scored by a map that was learned, and whose loss and weight were chosen, without its fold. The "
+        "test is two-sided and takes the learned maps as given: it speaks of other queries to the same corpus. "
+        f"{held.power}"
     )
     changes = picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
-    scores = table(held.columns, held.cells())
-    yield section("Does it help on new queries?", scores + paragraph(how, "soft") + side_by_side(changes))
-    yield section("What was tried", table(adapter.path_.columns, adapter.path_.cells()))
+    yield section("Does it help on new queries?", held, how, changes)
+    yield section("What was tried", adapter.path_)
     if adapter.kept_ and solution is not None:
-        yield section("What is certified", paragraph(claim(solution)) + f"<pre>{escape(str(solution.problem))}</pre>")
+        yield certified(solution)
     else:
         nothing = f"What is returned is {adapter.result_}: no map was kept, and there is nothing to bound."
-        yield section("What is certified", paragraph(nothing))
-    yield section("To do it again", f"<pre>{escape(command)}</pre>" + facts([("versions", versions())]))
+        yield section("What is certified", nothing)
+    yield reproduced(command)

@@ -23,32 +23,30 @@ is last in the alphabet (of UTF-8) stands first. Means are over all judged queri
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from convexmetric.arguments import check_count
-from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.evaluation.rankings import RetrievalScores, cone_of, nearest_points
-from convexmetric.imports import optional
 from convexmetric.measures import NDCGLog2, measure_named
 from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
 
 #: Measures that are scored by default.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
-#: Measures of this module; the exact losses they equal for degrees 0 and 1; and their other names.
-OWN = ("nDCG", "AP", "RR", "P", "R")
+#: The exact losses that measures equal for degrees 0 and 1, and other names of measures.
 MEASURE = {"AP": "map", "RR": "mrr", "P": "precision"}
 OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
-_NAME = re.compile(r"(?P<name>[A-Za-z]+)(\((?P<options>[^()]*)\))?(@(?P<k>[1-9]\d*))?")
-_OPTION = re.compile(r"\s*(?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\s*")
+_NAME = re.compile(
+    r"(?P<name>nDCG|NDCG|AP|MAP|RR|MRR|P|R)(\((?:rel=(?P<rel>-?\d+)|dcg='(?P<dcg>log2|exp-log2)')\))?(@(?P<k>[1-9]\d*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,7 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     qrels : Qrels, dict of dicts, data frame, or triples
         Judgements.
     measures : str or sequence of str
-        ``"nDCG@10"``, ``"nDCG(dcg='exp-log2')@10"``, ``"AP"``, ``"RR@10"``, ``"P(rel=2)@5"``, ``"R@100"`` and the like;
-        anything else goes to ir_measures, if that is installed.
+        ``"nDCG@10"``, ``"nDCG(dcg='exp-log2')@10"``, ``"AP"``, ``"RR@10"``, ``"P(rel=2)@5"``, ``"R@100"`` and the like.
 
     Returns
     -------
@@ -102,8 +99,6 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     ------
     InputError
         If an argument is malformed, nothing is judged, or there is no such measure.
-    NotInstalledError
-        If a measure is none of this module's and ir_measures is not installed.
 
     Examples
     --------
@@ -119,13 +114,8 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     if not names:
         raise InputError("measures is empty; name at least one")
     own = {name: _own(name) for name in names}
-    others = [name for name, measure in own.items() if measure is None]
-    foreign = _by_ir_measures(others, table, judged) if others else {}
     lists = _degrees_by_query(table, judged)
-    scores = {
-        name: foreign[name] if measure is None else np.array([measure.score(*degrees) for degrees in lists])
-        for name, measure in own.items()
-    }
+    scores = {name: np.array([measure.score(*degrees) for degrees in lists]) for name, measure in own.items()}
     return RetrievalScores(judged.queries, scores)
 
 
@@ -177,39 +167,16 @@ def rank_corpus(
     return RetrievalRun(tuple(names), tuple(documents), query, rows.ravel(), scores.ravel())
 
 
-def _own(name: str) -> _Own | None:
-    """Parse the name of a measure of this module; None for any other name."""
+def _own(name: str) -> _Own:
+    """Parse the name of a measure."""
     match = _NAME.fullmatch(name.strip())
-    if match is None:
-        return None
-    kind = OTHER_NAMES.get(match["name"], match["name"])
-    k = int(match["k"]) if match["k"] else None
-    options = [_OPTION.fullmatch(option) for option in (match["options"] or "").split(",") if option.strip()]
-    if kind not in OWN or (kind in ("P", "R") and k is None) or None in options:
-        return None
-    found = [option for option in options if option is not None]
-    least = next((int(option["rel"]) for option in found if option["rel"]), None)
-    dcg = next((option["dcg"] for option in found if option["dcg"]), None)
-    if (least is not None and kind == "nDCG") or (dcg is not None and kind != "nDCG"):
-        return None
-    return _Own(kind, k, 1 if least is None else least, dcg == "exp-log2")
-
-
-def _by_ir_measures(names: Sequence[str], run: RetrievalRun, qrels: Qrels) -> dict[str, Array]:
-    """Compute scores by query with ir_measures."""
-    close = difflib.get_close_matches(names[0].partition("@")[0], [*OWN, *OTHER_NAMES], n=1, cutoff=0.5)
-    hint = f" (did you mean {close[0]}@k?)" if close else ""
-    package = optional("ir_measures", "retrieval", f"a measure other than {', '.join(OWN)}, here {names[0]!r}{hint},")
-    try:
-        measures = {name: package.parse_measure(name) for name in names}
-    except (NameError, ValueError, SyntaxError) as error:
-        raise InputError(f"there is no measure {names[0]!r}{hint}: {error}") from error
-    place = {query: at for at, query in enumerate(qrels.queries)}
-    scores = {measure: np.zeros(len(place)) for measure in measures.values()}
-    for found in package.iter_calc(list(scores), qrels.to_dict(), run.to_dict()):
-        if found.query_id in place:
-            scores[found.measure][place[found.query_id]] = found.value
-    return {name: scores[measure] for name, measure in measures.items()}
+    kind = match and OTHER_NAMES.get(match["name"], match["name"])
+    wrong = match and (match["rel" if kind == "nDCG" else "dcg"] or (kind in ("P", "R") and not match["k"]))
+    if match is None or kind is None or wrong:
+        known = "nDCG@k, AP, RR, P@k and R@k; ir_measures scores others, from run.to_dict() and qrels.to_dict()"
+        raise InputError(f"there is no measure {name!r} here, but {known}")
+    k = None if match["k"] is None else int(match["k"])
+    return _Own(kind, k, int(match["rel"] or 1), match["dcg"] == "exp-log2")
 
 
 def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -223,17 +190,14 @@ def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.
     kept = np.flatnonzero(query >= 0)
     kept = kept[np.argsort(query[kept], kind="stable")]
     query, document = query[kept], document[kept]
-    width = len(qrels.documents)
-    pairs = qrels.query * width + qrels.document
-    by_pair = np.argsort(pairs)
-    asked = np.where(document >= 0, query * width + document, -1)
-    place = np.minimum(np.searchsorted(pairs[by_pair], asked), len(pairs) - 1)
-    degrees = np.where(pairs[by_pair][place] == asked, qrels.degree[by_pair][place], 0)
-    every = range(len(qrels.queries))
-    bounds = np.searchsorted(query, [*every, len(every)])
-    # Codes of pairs are sorted by query first.
-    own = np.searchsorted(qrels.query[by_pair], [*every, len(every)])
-    return [(degrees[bounds[q] : bounds[q + 1]], qrels.degree[by_pair][own[q] : own[q + 1]]) for q in every]
+    shape = len(qrels.queries), len(qrels.documents)
+    judged = csr_array((qrels.degree, (qrels.query, qrels.document)), shape)
+    degrees = np.zeros(len(kept), dtype=np.int64)
+    known = document >= 0
+    degrees[known] = judged[query[known], document[known]]
+    bounds = np.searchsorted(query, np.arange(len(qrels.queries) + 1))
+    own = judged.indptr
+    return [(degrees[bounds[q] : bounds[q + 1]], judged.data[own[q] : own[q + 1]]) for q in range(len(qrels.queries))]
 
 
 def _ranked(run: RetrievalRun) -> NDArray[np.int64]:

@@ -15,21 +15,24 @@ it may declare nonnegative. Two kinds of dual point bound it from below, and hen
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from convexmetric.arrays import Array, real_array
+from convexmetric.comparisons import Comparisons
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
+from convexmetric.losses import Loss
+from convexmetric.measures import Measure
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.forms import Form
+from convexmetric.risks.dual_points import CutDual
 
-Kind = TypeVar("Kind", bound=Form)
+Kind = TypeVar("Kind", bound="Form")
+Derivative = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -51,53 +54,6 @@ class Cuts:
     offsets: Array
     normals: Array
     weights: Array | None = None
-
-
-@dataclass(frozen=True)
-class CutDual:
-    """Weighted cuts as a dual point.
-
-    Attributes
-    ----------
-    witnesses : (T, ...) array, of the cone's shape
-        Metrics at which cuts are made.
-    weights : (T, G) array
-        Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 a group.
-    groups : (parts,) int array
-        Group of every part of the risk.
-    """
-
-    KEYS: ClassVar[tuple[str, ...]] = ("witnesses", "weights", "groups")
-
-    witnesses: Array
-    weights: Array
-    groups: np.ndarray
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The point as named arrays, for files."""
-        return {"witnesses": self.witnesses, "weights": self.weights, "groups": self.groups}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> CutDual:
-        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
-        return cls(arrays["witnesses"], arrays["weights"], arrays["groups"])
-
-    def hints(self, parts: int) -> Described:
-        """Metrics and weights for certificate files, for a risk over ``parts`` lists."""
-        clipped = self.clipped()
-        kept = np.flatnonzero(clipped.weights.any(axis=1))
-        arrays = {
-            "witnesses": clipped.witnesses[kept],
-            "widths": np.zeros(len(kept)),
-            "weights": clipped.weights[kept],
-            "groups": clipped.groups,
-        }
-        return Described({"kind": "witnesses"}, arrays)
-
-    def clipped(self) -> CutDual:
-        """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
-        weights = np.maximum(self.weights, 0.0)
-        return CutDual(self.witnesses, weights / np.maximum(1.0, weights.sum(axis=0)), self.groups)
 
 
 @dataclass(frozen=True)
@@ -142,6 +98,28 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """The blocks of a risk, whose rules ``check_problem`` tries.
+
+    Attributes
+    ----------
+    comparisons : Comparisons or None
+        Listed comparisons, with one part and one multiplier each.
+    loss : Loss or None
+        Loss of every comparison.
+    measure : Measure or None
+        Measure of every ranking.
+    lengths : (n, 2) array, optional
+        Numbers of relevant and of irrelevant items in the rankings.
+    """
+
+    comparisons: Comparisons | None = None
+    loss: Loss | None = None
+    measure: Measure | None = None
+    lengths: np.ndarray = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+
+
+@dataclass(frozen=True)
 class RiskStatement:
     """A risk written out in CVXPY, with its constraints and dual point.
 
@@ -178,6 +156,13 @@ def real_multipliers(dual: np.ndarray) -> Array:
         return real_array(dual, "multipliers")
     except InputError as error:
         raise DualError(str(error)) from error
+
+
+class Form(Protocol):
+    """Base class of the forms in which a solver may ask a risk for its data."""
+
+    #: Description, for messages, of risks that can be written in this form.
+    form_words: ClassVar[str]
 
 
 class Risk(ABC):
@@ -428,6 +413,34 @@ class Risk(ABC):
         """Supporting planes as of :meth:`separate`, where groups without any of ``parts`` may be left out."""
         some = None if len(parts) == self.parts else self.subset(parts)
         return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
+
+
+class SmoothRisk(Risk):
+    r"""A risk with two derivatives.
+
+    .. math:: R(N) \; \ge \; R(M) + \langle \nabla R(M), N - M \rangle = v - \langle S, N \rangle, \qquad
+       S = -\nabla R(M)
+
+    The tangent plane at any metric M is a dual point, so that a metric proves a lower bound by itself: as one cut with
+    weight one (:func:`~convexmetric.risks.tangent_dual`). Along a factor, :math:`M = B^\top B`, the second derivative
+    is needed only as a product with B, :math:`B \, \nabla^2 R[B^\top E + E^\top B]`, which may be far cheaper.
+    """
+
+    form_words: ClassVar[str] = "smooth"
+    smooth: ClassVar[bool] = True
+
+    @abstractmethod
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
+        """``R(M)`` and the tangent plane at ``M``; minus its S is the gradient."""
+
+    @abstractmethod
+    def second_derivative(self, M: Array) -> Derivative:
+        """The second derivative at ``M``, a linear map of the cone's space."""
+
+    def second_along(self, B: Array) -> Derivative:
+        """Map E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
+        second = self.second_derivative(B.T @ B)
+        return lambda E: B @ second(B.T @ E + E.T @ B)
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

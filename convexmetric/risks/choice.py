@@ -20,8 +20,16 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, group_sums, tangent_dual
-from convexmetric.risks.smooth import Derivative, SmoothRisk
+from convexmetric.risks.base import (
+    Cuts,
+    Derivative,
+    Minorant,
+    RiskStatement,
+    SmoothRisk,
+    Violation,
+    group_sums,
+    tangent_dual,
+)
 from convexmetric.risks.softmax import CANDIDATES_LIMIT
 
 

@@ -1,4 +1,4 @@
-"""Dual points as named arrays, in files of solutions and checkpoints.
+"""Dual points of risks, and how they stand in files: as named arrays in solutions and checkpoints, as hints of proofs.
 
 Multipliers are plain arrays; every other kind has ``arrays`` and ``from_arrays``, and the names in ``KEYS``, of which
 the first tells the kind.
@@ -7,14 +7,150 @@ the first tells the kind.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from convexmetric.arrays import Array
+from convexmetric.described import Described
 from convexmetric.errors import DualError
-from convexmetric.risks.base import CutDual
-from convexmetric.risks.pairwise import SmoothedPairs
-from convexmetric.risks.sum import JoinedDual
+
+
+@dataclass(frozen=True)
+class CutDual:
+    """Weighted cuts as a dual point.
+
+    Attributes
+    ----------
+    witnesses : (T, ...) array, of the cone's shape
+        Metrics at which cuts are made.
+    weights : (T, G) array
+        Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 a group.
+    groups : (parts,) int array
+        Group of every part of the risk.
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ("witnesses", "weights", "groups")
+
+    witnesses: Array
+    weights: Array
+    groups: np.ndarray
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The point as named arrays, for files."""
+        return {"witnesses": self.witnesses, "weights": self.weights, "groups": self.groups}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> CutDual:
+        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
+        return cls(arrays["witnesses"], arrays["weights"], arrays["groups"])
+
+    def hints(self, parts: int) -> Described:
+        """Metrics and weights for certificate files, for a risk over ``parts`` lists."""
+        clipped = self.clipped()
+        kept = np.flatnonzero(clipped.weights.any(axis=1))
+        arrays = {
+            "witnesses": clipped.witnesses[kept],
+            "widths": np.zeros(len(kept)),
+            "weights": clipped.weights[kept],
+            "groups": clipped.groups,
+        }
+        return Described({"kind": "witnesses"}, arrays)
+
+    def clipped(self) -> CutDual:
+        """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
+        weights = np.maximum(self.weights, 0.0)
+        return CutDual(self.witnesses, weights / np.maximum(1.0, weights.sum(axis=0)), self.groups)
+
+
+@dataclass(frozen=True)
+class SmoothedPairs:
+    """A dual point of a pairwise risk: the slopes of its hinges, smoothed over a width, at a metric.
+
+    Attributes
+    ----------
+    M : array
+        Metric; any finite one gives a valid bound.
+    width : float
+        Positive; 0 (for which slopes are 0 or 1) with exceptions.
+    places : (K, 3) int array, optional
+        Exceptions: pairs with slopes of their own. Query, place in its list of positives and in its list of negatives.
+    slopes : (K,) array, optional
+        Slopes of the exceptions; clipped into [0, 1].
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ("smoothed_at", "width")
+
+    M: Array
+    width: float
+    places: np.ndarray | None = None
+    slopes: Array | None = None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The point as named arrays, for files."""
+        arrays: dict[str, np.ndarray] = {"smoothed_at": self.M, "width": np.array(self.width, dtype=np.float64)}
+        if self.places is None or self.slopes is None:
+            return arrays
+        return arrays | {"places": self.places, "slopes": self.slopes}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> SmoothedPairs:
+        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
+        width = arrays["width"]
+        if width.shape != ():
+            raise DualError(f"width must be a number, got shape {width.shape}")
+        return cls(arrays["smoothed_at"], float(width), arrays.get("places"), arrays.get("slopes"))
+
+    def hints(self, parts: int) -> Described:
+        """The metric with its width for certificate files, for a risk over ``parts`` lists."""
+        arrays = {
+            "witnesses": np.asarray(self.M)[None],
+            "widths": np.array([self.width], dtype=np.float64),
+            "weights": np.ones((1, 1)),
+            "groups": np.zeros(parts, dtype=np.int64),
+        }
+        if self.places is not None and self.slopes is not None:
+            arrays |= {"exceptions": self.places, "exception_slopes": self.slopes}
+        return Described({"kind": "witnesses"}, arrays)
+
+
+@dataclass(frozen=True)
+class JoinedDual:
+    """A dual point of every risk of a sum.
+
+    Attributes
+    ----------
+    duals : tuple
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ("joined",)
+
+    duals: tuple[Any, ...]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The points as named arrays, for files: names begin with the number of the risk."""
+        found: dict[str, np.ndarray] = {"joined": np.array(len(self.duals))}
+        for k, dual in enumerate(self.duals):
+            found |= {f"{k}.{name}": array for name, array in dual_arrays(dual, "multipliers").items()}
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> JoinedDual:
+        """Rebuild the points from the arrays of :meth:`arrays`."""
+        count = arrays["joined"]
+        # Every risk has a name of its own, so that a damaged number cannot cause a long loop.
+        if count.shape != () or count not in range(1, len(arrays)):
+            raise DualError("joined must be the number of dual points, one a risk")
+        duals = []
+        for k in range(int(count)):
+            own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{k}.")}
+            found = dual_from_arrays(own, "multipliers")
+            if found is None:
+                raise DualError(f"it has no dual point of the risk number {k}")
+            duals.append(found)
+        return cls(tuple(duals))
+
 
 KINDS = (CutDual, SmoothedPairs, JoinedDual)
 

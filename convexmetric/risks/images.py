@@ -125,14 +125,16 @@ class ImageRisk(ABC):
         """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
 
 
-class ListedImages(ImageRisk):
-    """Hinges or boxed losses of listed pairs, evaluated at images of the points.
+class ListedPairs(ImageRisk):
+    """Losses of listed pairs whose conjugates are parabolas on boxes.
 
     Parameters
     ----------
     pairs : PairDistances
     loss : BoxLoss
     """
+
+    form_words = "a sum of hinges, absolute or squared errors of listed pairs"
 
     def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
         self.X, self.pairs, self.loss = pairs.X, pairs, loss

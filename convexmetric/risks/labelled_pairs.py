@@ -88,6 +88,8 @@ class LabelledPairRisk(Risk, ImageRisk):
     """
 
     all_pairs: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    part_kind: ClassVar[str] = "point"
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))
@@ -100,11 +102,14 @@ class LabelledPairRisk(Risk, ImageRisk):
         terms = [description(hinge).table for hinge in (self.same, self.other)]
         return Described({"kind": "all pairs", "terms": terms}, {"points": self.X, "codes": self.codes})
 
+    def _listed(self) -> tuple[np.ndarray, np.ndarray, Array]:
+        """Points i < j of all pairs, by i, then j; sign, weight and margin of each, and whether its hinge is linear."""
+        i, j = np.triu_indices(self.parts, 1)
+        return i, j, self._numbers[(self.codes[i] != self.codes[j]).astype(np.int64)].T
+
     def hints(self, dual: Any) -> Described:
         """One slope per pair (i, j), i < j: multiplier over weight; 1 where a hinge is linear."""
-        i, j = np.triu_indices(self.parts, 1)
-        kinds = (self.codes[i] != self.codes[j]).astype(np.int64)
-        sign, weight, margin, never_off = (column[kinds] for column in self._numbers.T)
+        i, j, (sign, weight, margin, linear) = self._listed()
         if isinstance(dual, np.ndarray):
             slopes = np.clip(dual / weight, 0.0, 1.0)
         else:
@@ -114,12 +119,7 @@ class LabelledPairRisk(Risk, ImageRisk):
                 square = gram.diagonal()
                 d = square[i] + square[j] - 2.0 * gram[i, j]
                 slopes += share[clipped.groups[i]] * (margin - sign * d > 0.0)
-        return Described({"kind": "slopes"}, {"slopes": np.where(never_off > 0.0, 1.0, slopes)})
-
-    @property
-    def nonnegative(self) -> bool:
-        """Always true: a hinge is nonnegative, linear ones included."""
-        return True
+        return Described({"kind": "slopes"}, {"slopes": np.where(linear > 0.0, 1.0, slopes)})
 
     @property
     def points(self) -> tuple[Any, ...]:
@@ -128,19 +128,14 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def lipschitz_near(self, M: Array, error: float) -> float:
         """Sum of the weights of all pairs."""
-        same = self._same_count
-        return self.same.weight * same + self.other.weight * (self.count - same)
-
-    @property
-    def _same_count(self) -> float:
-        """Number of pairs of equal labels."""
-        sizes = np.bincount(self.codes).astype(np.float64)
-        return 0.5 * float(sizes @ (sizes - 1.0))
+        return self.lipschitz
 
     @property
     def lipschitz(self) -> float:
         """Sum of the weights of all pairs, at every metric."""
-        return self.lipschitz_near(self.cone.zeros(), 0.0)
+        sizes = np.bincount(self.codes).astype(np.float64)
+        same = 0.5 * float(sizes @ (sizes - 1.0))
+        return self.same.weight * same + self.other.weight * (self.count - same)
 
     @property
     def parts(self) -> int:
@@ -168,17 +163,8 @@ class LabelledPairRisk(Risk, ImageRisk):
         return float(self.count)
 
     def value(self, M: Array) -> float:
-        """One pass over all pairs; no pass at zero, where every hinge costs its margin."""
-        if not np.any(M):
-            same = self._same_count
-            costs = (hinge.weight * max(0.0, hinge.margin) for hinge in (self.same, self.other))
-            return float(np.dot([same, self.count - same], list(costs)))
+        """One pass over all pairs."""
         return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
-
-    @property
-    def part_kind(self) -> str:
-        """Name of a part: a point."""
-        return "point"
 
     def part_values(self, M: Array) -> Array:
         """Half of the cost of all pairs of each point: a pair is divided evenly between its two points."""
@@ -248,13 +234,12 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def centre(self, here: ImagePass) -> Array:
         """Slopes of the hinges in single precision, which is enough for centres."""
-        centre = np.empty(here.weights.shape, dtype=np.float32)
-        over_rows(_slopes_of, self.parts, centre.size, here.weights, self.codes, self._numbers, centre)
-        return centre
+        sizes = np.where(self.codes[:, None] == self.codes, self.same.weight, self.other.weight)
+        return (np.abs(here.weights) / sizes).astype(np.float32)
 
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
         """Multipliers of pairs (i, j), i < j, ordered by i, then j; those that add to S are scaled by ``share``."""
-        weights = np.concatenate([here.weights[i, i + 1 :] for i in range(self.parts)])
+        weights = here.weights[np.triu_indices(self.parts, 1)]
         return np.where(weights > 0.0, share * weights, -weights)
 
     def within_scatter(self) -> Array:
@@ -273,10 +258,8 @@ class LabelledPairRisk(Risk, ImageRisk):
             raise InputError(
                 f"the statement cannot be written out at this size: {self.count} pairs; keep it to {PAIRS_LIMIT}"
             )
-        pairs = np.column_stack(np.triu_indices(self.parts, 1))
-        same = self.codes[pairs[:, 0]] == self.codes[pairs[:, 1]]
-        signs, weights, margins, linear = np.where(same[:, None], *self._numbers).T
-        distances = PairDistances(self.X, pairs, signs, self.cone)
+        i, j, (signs, weights, margins, linear) = self._listed()
+        distances = PairDistances(self.X, np.column_stack([i, j]), signs, self.cone)
         return SeparableRisk(distances, BoxLoss.hinge(weights, margins, linear > 0.0))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
@@ -290,9 +273,11 @@ class LabelledPairRisk(Risk, ImageRisk):
         u = checked_multipliers(dual, self.count, "one a pair (i, j) with i < j")
         if not np.isfinite(u).all():
             return None
+        i, j, (sign, weight, margin, linear) = self._listed()
+        slopes = np.where(linear > 0.0, weight, np.clip(u, 0.0, weight))
         T = np.zeros((self.parts, self.parts))
-        value = _weigh(u, self.codes, self._numbers, T)
-        return Minorant(float(value), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
+        T[i, j] = T[j, i] = sign * slopes
+        return Minorant(float(np.cumsum(margin * slopes)[-1]), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
 
     def _adjoint(self, T: Array) -> Array:
         """``X^T Lap(T) X``."""
@@ -378,26 +363,3 @@ def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvat
                 other[at] = j
                 curvature[at] = size / width
                 at += 1
-
-
-@compiled
-def _slopes_of(begin, end, weights, codes, numbers, slopes):
-    for i in range(begin, end):
-        for j in range(len(weights)):
-            kind = 0 if codes[i] == codes[j] else 1
-            slopes[i, j] = abs(weights[i, j]) / numbers[kind, 1]
-
-
-@compiled
-def _weigh(u, codes, numbers, T):
-    value = 0.0
-    at = 0
-    for i in range(len(T)):
-        for j in range(i + 1, len(T)):
-            kind = 0 if codes[i] == codes[j] else 1
-            size = numbers[kind, 1]
-            a = size if numbers[kind, 3] > 0.0 else min(size, max(0.0, u[at]))
-            value += numbers[kind, 2] * a
-            T[i, j] = T[j, i] = numbers[kind, 0] * a
-            at += 1
-    return value

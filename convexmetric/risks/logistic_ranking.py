@@ -13,7 +13,7 @@ plane at any metric is a dual point (:class:`~convexmetric.risks.SmoothRisk`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, Self
 
@@ -22,18 +22,16 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings, Relevance
 from convexmetric.comparisons.rankings import BLOCK_BYTES
-from convexmetric.comparisons.relevance import lists_of, place
+from convexmetric.comparisons.relevance import places_of
 from convexmetric.cones.factored import Images, TangentImages
 from convexmetric.described import Described, description
 from convexmetric.losses import Logistic
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
-from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation
-from convexmetric.risks.certificate_duals import witnesses
+from convexmetric.risks.base import Derivative, Minorant, SmoothRisk
 from convexmetric.risks.pairwise import listed_pairs
 from convexmetric.risks.query import QueryRisk
-from convexmetric.risks.smooth import Derivative, SmoothRisk, SmoothSeparableRisk
+from convexmetric.risks.separable import SmoothSeparableRisk
 
 #: Spread of distances up to which exponentials of them neither overflow nor vanish.
 SPREAD = 600.0
@@ -67,9 +65,12 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         table = {"kind": "pairs of lists", **said.table, "weight": float(said.arrays["weights"][0])}
         return Described(table, description(self.rankings).arrays)
 
-    def hints(self, dual: Any) -> Described:
-        """Witnesses (metrics), or slopes of pairs."""
-        return witnesses(dual, self.rankings, np.full(self.parts, float(self.loss.C)))
+    @property
+    def _most(self) -> Array:
+        return np.full(self.parts, float(self.loss.C))
+
+    def _pair_loss(self, q: int) -> Callable[[Array], Array]:
+        return self.loss.values
 
     def lipschitz_near(self, M: Array, error: float) -> float:
         """``2 R(M)``: no slope exceeds its loss, ``f / (1 + f) <= ln(1 + f)``, and a pair has two distances."""
@@ -87,36 +88,17 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
 
     def exchanged(self) -> LogisticRankingRisk:
         """Exchange positives and negatives, which turns the sign of every s."""
-        positives, positive_start, positive_stop, negatives, negative_start, negative_stop = (
-            self.rankings.relevance.lists(np.arange(self.parts))
-        )
+        lists = self.rankings.relevance.lists(np.arange(self.parts))
         other = copy(self)
         other.rankings = copy(self.rankings)
-        other.rankings.relevance = Relevance(
-            negatives, negative_start, negative_stop, positives, positive_start, positive_stop
-        )
+        other.rankings.relevance = Relevance(*lists[3:], *lists[:3])
         return other
-
-    def value(self, M: Array) -> float:
-        """One pass over all queries."""
-        return sum(float(sums[:, 0].sum()) for _, sums in self._passes(M))
-
-    def part_values(self, M: Array) -> Array:
-        """The losses of every query, added up."""
-        values = np.empty(self.parts)
-        for block, sums in self._passes(M):
-            values[block.queries] = sums[:, 0]
-        return values
-
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each query whose loss exceeds most that at ``other``."""
-        return [Violation(*self.rankings.worst_pair(int(q), M, other, self.loss.values)) for q in parts]
 
     def tangent(self, M: Array) -> tuple[float, Minorant]:
         """One pass over all queries and one adjoint product."""
         totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
-        for block, sums in self._passes(M):
-            totals += sums.sum(axis=0)
+        for block, values, offsets in self._planes(M, np.arange(self.parts)):
+            totals += np.column_stack([values, offsets]).sum(axis=0)
             S = S + block.adjoint(0, len(block))
             weight += float(np.abs(block.values).sum())
         return float(totals[0]), Minorant(float(totals[1]), S, weight)
@@ -134,53 +116,28 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
         """Second derivative where distances come from ``rankings`` and their changes from ``tangents``."""
         every = np.arange(len(rankings))
+        work = float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
         # What fits one block is kept from one application to the next: distances, or even better the weights.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
         stop = np.cumsum(self.pairs)
         C, weights, nothing = float(self.loss.C), np.empty(0), np.empty(0)
         if kept is not None and 8 * stop[-1] <= BLOCK_BYTES:
             weights = np.empty(int(stop[-1]))
-            first, dense = kept[0].layout
-            arguments = kept[0].values.reshape(-1), dense, first, kept[0].lists, C, stop - self.pairs, weights
+            arguments = *kept[0].flat, C, stop - self.pairs, weights
             over_rows(_weights, len(kept[0]), weights.size, *arguments)
 
         def applied(change: Array) -> Array:
             S = tangents.cone.zeros()
-            with blas_threads_for(self._work):
+            with blas_threads_for(work):
                 changes = tangents.blocks(change, every)
                 for here, along in zip(kept or rankings.blocks(M, every), changes, strict=True):
-                    first, dense = here.layout
-                    values = nothing if weights.size else here.values.reshape(-1)
-                    at = (stop - self.pairs)[here.queries]
-                    arguments = values, along.values.reshape(-1), dense, first, here.lists, C, at, weights
+                    values = nothing if weights.size else here.values
+                    arguments = values, *along.flat, C, (stop - self.pairs)[here.queries], weights
                     over_rows(_bend, len(here), int(self.pairs[here.queries].sum()), *arguments)
                     S = S + along.adjoint(0, len(along))
             return S
 
         return applied
-
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The tangent planes of every query's part, added up by group."""
-        n_groups = int(groups.max()) + 1
-        values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, *self.cone.shape))
-        for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
-            for g, start, stop in block.runs(groups):
-                values[g] += sums[start:stop, 0].sum()
-                offsets[g] += sums[start:stop, 1].sum()
-                normals[g] += block.adjoint(start, stop)
-                weights[g] += float(np.abs(block.part(start, stop)).sum())
-        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
-
-    def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY, with one exponential cone per pair.
-
-        Raises
-        ------
-        InputError
-            If there are too many pairs to write out.
-        """
-        return self.listed().statement(M)
 
     def minorant(self, dual: Any) -> Minorant | None:
         """Minorant of one multiplier per pair in the order of :meth:`listed` (few pairs only), or of weighted cuts."""
@@ -196,35 +153,25 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         """
         return SmoothSeparableRisk(listed_pairs(self.rankings), self.loss)
 
-    @property
-    def _work(self) -> float:
-        rankings = self.rankings
-        return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
-
-    def _passes(self, M: Array, order: np.ndarray | None = None) -> Iterator[tuple[Block, Array]]:
-        """Yield blocks whose distances are overwritten by weights, with value and dual value of every query."""
-        rankings = self.rankings
-        with blas_threads_for(self._work):
-            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
-                sums = np.empty((len(block), 2))
-                first, dense = block.layout
-                arguments = block.values.reshape(-1), dense, first, block.lists, float(self.loss.C), sums
-                over_rows(_slopes, len(block), int(self.pairs[block.queries].sum()), *arguments)
-                yield block, sums
+    def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
+        for block in self._blocks(M, order):
+            sums = np.empty((len(block), 2))
+            arguments = *block.flat, float(self.loss.C), sums
+            over_rows(_slopes, len(block), int(self.pairs[block.queries].sum()), *arguments)
+            yield block, sums[:, 0], sums[:, 1]
 
 
 @compiled
 def _slopes(begin, end, values, dense, first, lists, C, sums):
     """Overwrite the distances of every query by the weights of its slopes; add up its value and its dual value."""
     for row in range(begin, end):
-        x_at, z_at = _places(dense, first, lists, row)
-        x, z = _taken(values, x_at), _taken(values, z_at)
+        x_at, z_at = places_of(dense, first, lists, row)
+        x, z = values[x_at], values[z_at]
         # Added to, not set: an item may stand in a list several times.
-        _clear(values[first[row] : first[row + 1]])
+        values[first[row] : first[row + 1]] = 0.0
         a, b, split = _factors(x, z)
         logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
-        negatives = np.empty(z.size)
-        _clear(negatives)
+        negatives = np.zeros(z.size)
         for i in range(x.size):
             positives = 0.0
             for j in range(z.size):
@@ -257,8 +204,8 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):
 def _weights(begin, end, values, dense, first, lists, C, start, weights):
     """Write the second derivatives of the loss, pair by pair, from ``start[row]`` on for every query."""
     for row in range(begin, end):
-        x_at, z_at = _places(dense, first, lists, row)
-        x, z = _taken(values, x_at), _taken(values, z_at)
+        x_at, z_at = places_of(dense, first, lists, row)
+        x, z = values[x_at], values[z_at]
         a, b, split = _factors(x, z)
         place = start[row]
         for i in range(x.size):
@@ -275,11 +222,10 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
     """
     known = weights.size > 0
     for row in range(begin, end):
-        x_at, z_at = _places(dense, first, lists, row)
-        dx, dz = _taken(changes, x_at), _taken(changes, z_at)
-        _clear(changes[first[row] : first[row + 1]])
-        negatives = np.empty(dz.size)
-        _clear(negatives)
+        x_at, z_at = places_of(dense, first, lists, row)
+        dx, dz = changes[x_at], changes[z_at]
+        changes[first[row] : first[row + 1]] = 0.0
+        negatives = np.zeros(dz.size)
         if known:
             place = start[row]
             for i in range(dx.size):
@@ -291,7 +237,7 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
                 place += dz.size
                 changes[x_at[i]] -= positives
         else:
-            x, z = _taken(values, x_at), _taken(values, z_at)
+            x, z = values[x_at], values[z_at]
             a, b, split = _factors(x, z)
             for i in range(dx.size):
                 positives = 0.0
@@ -315,43 +261,8 @@ def _curvature(s, a, b, split):
 
 
 @compiled
-def _places(dense, first, lists, row):
-    """Places of the values of the positives and of the negatives of a query."""
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    x_at, z_at = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
-    for i in range(positives.size):
-        x_at[i] = place(positives, near_at, dense, i)
-    for j in range(negatives.size):
-        z_at[j] = place(negatives, far_at, dense, j)
-    return x_at, z_at
-
-
-@compiled
-def _taken(values, places):
-    taken = np.empty(places.size)
-    for i in range(places.size):
-        taken[i] = values[places[i]]
-    return taken
-
-
-@compiled
-def _clear(values):
-    for at in range(values.size):
-        values[at] = 0.0
-
-
-@compiled
 def _factors(x, z):
     """``exp(x - m)`` and ``exp(m - z)``, m the middle of all distances, and whether their products cannot overflow."""
-    low, high = x[0], x[0]
-    for i in range(x.size):
-        low, high = min(low, x[i]), max(high, x[i])
-    for j in range(z.size):
-        low, high = min(low, z[j]), max(high, z[j])
+    low, high = min(x.min(), z.min()), max(x.max(), z.max())
     middle = 0.5 * low + 0.5 * high
-    a, b = np.empty(x.size), np.empty(z.size)
-    for i in range(x.size):
-        a[i] = np.exp(x[i] - middle)
-    for j in range(z.size):
-        b[j] = np.exp(middle - z[j])
-    return a, b, high - low < SPREAD
+    return np.exp(x - middle), np.exp(middle - z), high - low < SPREAD

@@ -49,13 +49,12 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
         p, n = positives.size, negatives.size
-        given, x, x_places = np.empty(p), np.empty(p), np.empty(p, dtype=np.int64)
+        near = np.empty(p, dtype=np.int64)
         for i in range(p):
-            given[i] = values[place(positives, near_at, dense, i)]
+            near[i] = place(positives, near_at, dense, i)
+        given = values[near]
         order = ascending(given)
-        for i in range(p):
-            x[i] = given[order[i]]
-            x_places[i] = place(positives, near_at, dense, order[i])
+        x, x_places = given[order], near[order]
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
@@ -69,8 +68,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
             changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
-            for at in range(first[row], first[row + 1]):
-                values[at] = 0.0
+            values[first[row] : first[row + 1]] = 0.0
         places = x_places, items_room[:met], places_room[:met]
         smooth, exact, total, kinks, runs = _row(
             x, z_room[:met], margin, width, weights[row], write, values, places, counts, runs_room
@@ -79,7 +77,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
             values[place(negatives, far_at, dense, j)] += weights[row] * changes[k]
-            values[place(positives, near_at, dense, i)] -= weights[row] * changes[k]
+            values[near[i]] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
         if most and kinks and np.isfinite(strides[row]):
@@ -205,8 +203,7 @@ def _slope(x, z, margin, width):
 @compiled
 def _prefix_sums(values, low):
     """Prefix sums of ``values - low``, and of their squares."""
-    sums, squares = np.empty(values.size + 1), np.empty(values.size + 1)
-    sums[0] = squares[0] = 0.0
+    sums, squares = np.zeros(values.size + 1), np.zeros(values.size + 1)
     for i in range(values.size):
         sums[i + 1] = sums[i] + (values[i] - low)
         squares[i + 1] = squares[i] + (values[i] - low) ** 2

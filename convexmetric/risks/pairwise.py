@@ -17,7 +17,7 @@ zero gives the hinge itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -32,10 +32,9 @@ from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled
-from convexmetric.numerics.threads import blas_threads_for, over_rows
-from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers
-from convexmetric.risks.certificate_duals import alone, witnesses
+from convexmetric.numerics.threads import over_rows
+from convexmetric.risks.base import Minorant, checked_multipliers
+from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.separable import SeparableRisk
@@ -44,53 +43,6 @@ from convexmetric.risks.separable import SeparableRisk
 PAIRS_LIMIT = 200_000
 #: Smoothing widths, in units of the margin, of the dual points made from a metric alone.
 OWN_WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01)
-
-
-@dataclass(frozen=True)
-class SmoothedPairs:
-    """A dual point of a pairwise risk: the slopes of its hinges, smoothed over a width, at a metric.
-
-    Attributes
-    ----------
-    M : array
-        Metric; any finite one gives a valid bound.
-    width : float
-        Positive; 0 (for which slopes are 0 or 1) with exceptions.
-    places : (K, 3) int array, optional
-        Exceptions: pairs with slopes of their own. Query, place in its list of positives and in its list of negatives.
-    slopes : (K,) array, optional
-        Slopes of the exceptions; clipped into [0, 1].
-    """
-
-    KEYS: ClassVar[tuple[str, ...]] = ("smoothed_at", "width")
-
-    M: Array
-    width: float
-    places: np.ndarray | None = None
-    slopes: Array | None = None
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The point as named arrays, for files."""
-        arrays: dict[str, np.ndarray] = {"smoothed_at": self.M, "width": np.array(self.width, dtype=np.float64)}
-        if self.places is None or self.slopes is None:
-            return arrays
-        return arrays | {"places": self.places, "slopes": self.slopes}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> SmoothedPairs:
-        """Rebuild the point from the arrays of :meth:`arrays`; whether it fits a problem is checked by the risk."""
-        width = arrays["width"]
-        if width.shape != ():
-            raise DualError(f"width must be a number, got shape {width.shape}")
-        return cls(arrays["smoothed_at"], float(width), arrays.get("places"), arrays.get("slopes"))
-
-    def hints(self, parts: int) -> Described:
-        """The metric with its width for certificate files, for a risk over ``parts`` lists."""
-        widths = np.array([self.width], dtype=np.float64)
-        arrays = {"witnesses": np.asarray(self.M)[None], "widths": widths, **alone(parts)}
-        if self.places is not None and self.slopes is not None:
-            arrays |= {"exceptions": self.places, "exception_slopes": self.slopes}
-        return Described({"kind": "witnesses"}, arrays)
 
 
 @dataclass(frozen=True)
@@ -136,6 +88,8 @@ class PairwiseRisk(QueryRisk):
     """
 
     form_words: ClassVar[str] = "a sum of hinges over pairs of positives and negatives"
+    #: The point that all triplets of a part share.
+    part_kind: ClassVar[str] = "anchor"
 
     def __init__(self, rankings: Rankings, weights: Array, margin: float) -> None:
         self.rankings = rankings
@@ -159,9 +113,12 @@ class PairwiseRisk(QueryRisk):
         margin = float(self.margin)
         return Described({"kind": "pairs of lists", "loss": "hinge", "weight": weight, "margin": margin}, arrays)
 
-    def hints(self, dual: Any) -> Described:
-        """Witnesses (metrics), or slopes of pairs."""
-        return witnesses(dual, self.rankings, self.weights)
+    @property
+    def _most(self) -> Array:
+        return self.weights
+
+    def _pair_loss(self, q: int) -> Callable[[Array], Array]:
+        return lambda s: np.asarray(self.weights[q] * np.maximum(0.0, self.margin - s))
 
     def lipschitz_near(self, M: Array, error: float) -> float:
         """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
@@ -174,11 +131,6 @@ class PairwiseRisk(QueryRisk):
         return 2.0 * float(self.weights @ self.pairs)
 
     @property
-    def part_kind(self) -> str:
-        """An anchor: the point that all triplets of a part share."""
-        return "anchor"
-
-    @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of every query."""
         return self.rankings.pairs
@@ -188,47 +140,13 @@ class PairwiseRisk(QueryRisk):
         """Number of all pairs: one slack each."""
         return float(self.pairs.sum())
 
-    def value(self, M: Array) -> float:
-        """One pass over all queries; no pass at zero, where every hinge costs its margin."""
-        if not np.any(M):
-            return float(self.margin * (self.weights @ self.pairs))
-        return sum(float(sums[:, 1].sum()) for _, sums, _, _ in self._passes(M, 0.0, write=False))
-
-    def part_values(self, M: Array) -> Array:
-        """The hinges of every query, added up."""
-        values = np.empty(self.parts)
-        for block, sums, _, _ in self._passes(M, 0.0, write=False):
-            values[block.queries] = sums[:, 1]
-        return values
-
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The hinge of each query whose loss exceeds most that at ``other``; no list of pairs is stored."""
-        worst = []
-        for q in parts:
-            found = self.rankings.worst_pair(
-                int(q),
-                M,
-                other,
-                lambda s, c=self.weights[q]: c * np.maximum(0.0, self.margin - s),  # type: ignore[misc]
-            )
-            worst.append(Violation(*found))
-        return worst
-
     def own_duals(self, M: Array) -> list[Any]:
         """The tangent plane, and slopes of hinges smoothed over some widths."""
         return [*super().own_duals(M), *(SmoothedPairs(M, width * self.margin) for width in OWN_WIDTHS)]
 
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The violated pairs of every query, added up by group: one cut a group."""
-        n_groups = int(groups.max()) + 1
-        values, offsets = np.zeros(n_groups), np.zeros(n_groups)
-        normals = np.zeros((n_groups, *self.cone.shape))
-        for block, sums, _, _ in self._passes(M, 0.0, np.argsort(groups, kind="stable")):
-            for g, start, stop in block.runs(groups):
-                values[g] += sums[start:stop, 1].sum()
-                offsets[g] += sums[start:stop, 2].sum()
-                normals[g] += block.adjoint(start, stop)
-        return Cuts(values, offsets, self.cone.coordinates(normals), 2.0 / self.margin * offsets)
+    def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
+        for block, sums, _, _ in self._passes(M, 0.0, order, write=write):
+            yield block, sums[:, 1], sums[:, 2]
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
         """One pass over all queries with hinges smoothed over ``width``.
@@ -299,11 +217,9 @@ class PairwiseRisk(QueryRisk):
 
     def largest_margin(self, M: Array) -> float:
         """The largest ``d_qj - d_qi`` over all pairs."""
-        largest = -np.inf
-        for block in self.rankings.blocks(M, np.arange(self.parts)):
-            first, dense = block.layout
-            largest = max(largest, _largest(block.values.reshape(-1), dense, first, block.lists))
-        return float(largest)
+        blocks = self.rankings.blocks(M, np.arange(self.parts))
+        sides = (block.of(row)[2:] for block in blocks for row in range(len(block)))
+        return max(float(negatives.max() - positives.min()) for positives, negatives in sides)
 
     def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
         """Pairs whose hinge is positive at exactly one of two metrics: places and rows, sorted by query.
@@ -313,11 +229,10 @@ class PairwiseRisk(QueryRisk):
         places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
         every = np.arange(self.parts)
         for here, there in zip(self.rankings.blocks(M, every), self.rankings.blocks(other, every), strict=True):
-            first, dense = here.layout
-            rows = first, dense, here.lists, self.margin
+            rows = here.first, here.items is None, here.lists, self.margin
             counts = np.zeros(len(here), dtype=np.int64)
             nothing = np.empty((0, 3), dtype=np.int64)
-            work = len(here), int(self.pairs[here.queries].sum()), here.values.reshape(-1), there.values.reshape(-1)
+            work = len(here), int(self.pairs[here.queries].sum()), here.values, there.values
             over_rows(_turned, *work, rows, counts, False, nothing)
             stop = np.cumsum(counts)
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
@@ -342,19 +257,16 @@ class PairwiseRisk(QueryRisk):
         rankings = self.rankings
         places, slopes = exceptions or (np.empty((0, 3), dtype=np.int64), np.empty(0))
         starts = np.random.default_rng(seed).random(len(rankings))
-        with blas_threads_for(float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)):
-            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
-                q, size = block.queries, len(block)
-                sums, strides = np.empty((size, 4)), np.full(size, stride)
-                found = np.full((size, most, 2), -1, dtype=np.int64)
-                first, dense = block.layout
-                settings = self.margin, width, write
-                flat = block.values.reshape(-1), dense, first, block.lists
-                begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
-                own = begin, end, places, slopes
-                rest = flat, settings, self.weights[q], own, strides, starts[q], sums, found
-                over_rows(every_slope, size, block.values.size, *rest)
-                yield block, sums, found, strides
+        for block in self._blocks(M, np.arange(len(rankings)) if order is None else order):
+            q, size = block.queries, len(block)
+            sums, strides = np.empty((size, 4)), np.full(size, stride)
+            found = np.full((size, most, 2), -1, dtype=np.int64)
+            settings = self.margin, width, write
+            begin, end = np.searchsorted(places[:, 0], q), np.searchsorted(places[:, 0], q, side="right")
+            own = begin, end, places, slopes
+            rest = block.flat, settings, self.weights[q], own, strides, starts[q], sums, found
+            over_rows(every_slope, size, block.values.size, *rest)
+            yield block, sums, found, strides
 
     def listed(self) -> SeparableRisk:
         """Return the risk with all pairs as triplets (query, positive, negative), in ascending order.
@@ -367,10 +279,6 @@ class PairwiseRisk(QueryRisk):
         weights = np.repeat(self.weights, self.pairs)
         return SeparableRisk(listed_pairs(self.rankings), BoxLoss.hinge(weights, np.full(weights.shape, self.margin)))
 
-    def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY, with one slack and one constraint per pair."""
-        return self.listed().statement(M)
-
     def minorant(self, dual: Any) -> Minorant | None:
         """Minorant of slopes of smoothed hinges, of multipliers in the order of :meth:`listed`, or of cuts."""
         if isinstance(dual, SmoothedPairs):
@@ -381,18 +289,10 @@ class PairwiseRisk(QueryRisk):
         if not np.isfinite(multipliers).all():
             return None
         u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs))
-        rows, columns, values, first = [], [], [], 0
-        for q in range(self.parts):
-            positives, negatives = self.rankings.relevance.of(q)
-            last = first + len(positives) * len(negatives)
-            pairs = u[first:last].reshape(len(positives), len(negatives))
-            rows.append(np.full(len(positives) + len(negatives), q))
-            columns += [positives, negatives]
-            values += [-pairs.sum(axis=1), pairs.sum(axis=0)]
-            first = last
-        shape = self.parts, self.rankings.X.shape[0]
-        T = sp.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
-        return self._says(self.margin * float(u.sum()), self.rankings.adjoint(T, np.arange(self.parts)))
+        sizes = zip(self.rankings.relevance.n_relevant, self.rankings.relevance.n_irrelevant, strict=True)
+        pairs = [own.reshape(size) for own, size in zip(np.split(u, np.cumsum(self.pairs)[:-1]), sizes, strict=True)]
+        S = self.rankings.adjoint(self._of_pairs(pairs), np.arange(self.parts))
+        return self._says(self.margin * float(u.sum()), S)
 
     def _smoothed_minorant(self, dual: SmoothedPairs) -> Minorant | None:
         """Minorant of the slopes of smoothed hinges, which are in their box at any metric and width."""
@@ -480,20 +380,6 @@ def _turned(begin, end, here, there, layout, at, write, found):
                     following += 1
         if not write:
             at[row] = following
-
-
-@compiled
-def _largest(values, dense, first, lists):
-    largest = -np.inf
-    for row in range(first.size - 1):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-        low, high = np.inf, -np.inf
-        for i in range(positives.size):
-            low = min(low, values[place(positives, near_at, dense, i)])
-        for j in range(negatives.size):
-            high = max(high, values[place(negatives, far_at, dense, j)])
-        largest = max(largest, high - low)
-    return largest
 
 
 def _items(

@@ -7,6 +7,7 @@ with weights :math:`w_q` that are 1 in the paper; of mean 1 they make a weighted
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,13 +18,11 @@ from convexmetric.comparisons import Block, Rankings
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
-from convexmetric.measures.registry import COMPILED
-from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.measures.base import COMPILED
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, checked_multipliers, real_multipliers
-from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.certificate_duals import witnesses
-from convexmetric.risks.pairwise import PairwiseRisk, SmoothedPairs
+from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.dual_points import SmoothedPairs
+from convexmetric.risks.pairwise import PairwiseRisk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.ranking_record import Ranking, order_of
 from convexmetric.risks.separable import SeparableRisk
@@ -76,7 +75,16 @@ class RankingRisk(QueryRisk):
             raise InputError(
                 "multipliers of rankings that are written out are not stored in certificates: solve with cutting planes"
             )
-        return witnesses(dual, self.rankings, 0.5 * self.pairs.weights)
+        return super().hints(dual)
+
+    @property
+    def _most(self) -> Array:
+        return 0.5 * self.pairs.weights
+
+    def _pair_loss(self, q: int) -> Callable[[Array], Array]:
+        """The term of an inverted pair in ``-<W, dpsi>``, as the loss of a ranking is not a sum over pairs."""
+        weight = 2.0 * float(self._share[q]) / float(self.rankings.pairs[q])
+        return lambda s: np.asarray(weight * np.maximum(0.0, -s))
 
     def blocks(self) -> Blocks:
         """The measure, as the block with a contract."""
@@ -98,11 +106,10 @@ class RankingRisk(QueryRisk):
         if self._in_pairs:
             return self.pairs.lipschitz_near(M, error)
         total = 0.0
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, np.arange(self.parts)):
-                block.bring_nearer(2.0 * error)
-                self._worst(block)
-                total += float(np.abs(block.values).sum())
+        for block in self._blocks(M, np.arange(self.parts)):
+            block.bring_nearer(2.0 * error)
+            self._worst(block)
+            total += float(np.abs(block.values).sum())
         return self.C / self.parts * total
 
     @property
@@ -133,73 +140,20 @@ class RankingRisk(QueryRisk):
         return self.C / self.parts * (np.ones(self.parts) if self.weights is None else self.weights)
 
     @property
-    def _work(self) -> float:
-        """Number of multiplications that the distances from queries to items take."""
-        if self.rankings.dense:
-            return float(self.parts) * self.rankings.X.size
-        return float(self.rankings.X.size) * self.cone.d
+    def _factor(self) -> float:  # type: ignore[override]
+        return 1.0 if self._in_pairs else self.C / self.parts
 
-    def value(self, M: Array) -> float:
-        """One pass of the separation oracle over all queries; at zero over one query for each (p, n)."""
+    def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         if self._in_pairs:
-            return self.pairs.value(M)
-        return float(self.part_values(M).sum()) if np.any(M) else self._value_at_zero()
-
-    def _value_at_zero(self) -> float:
-        """``R(0)``: distances are zero, so that the worst loss of a query depends only on its p and n."""
-        relevance = self.rankings.relevance
-        numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
-        _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
-        shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
-        # One query for each (p, n), at a weight of 1.
-        some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
-        return float(shares[order] @ some.part_values(self.cone.zeros()))
-
-    def part_values(self, M: Array) -> Array:
-        """Weighted loss and violation of every query's worst ranking."""
-        if self._in_pairs:
-            return self.pairs.part_values(M)
-        violations = np.empty(self.parts)
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, np.arange(self.parts)):
-                violations[block.queries] = self._worst(block)[1]
-        return self.C / self.parts * violations
-
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each query that is most out of order.
-
-        The loss of a ranking is not a sum over pairs. Reported is, for an inverted pair, its term of ``-<W, dpsi>``,
-        ``2 C w_q / (n_q p n) max(0, d_qi - d_qj)``.
-        """
-        worst, share = [], self._share
-        for q in parts:
-            weight = 2.0 * float(share[q]) / float(self.rankings.pairs[q])
-            found = self.rankings.worst_pair(int(q), M, other, lambda s, c=weight: c * np.maximum(0.0, -s))  # type: ignore[misc]
-            worst.append(Violation(*found))
-        return worst
+            yield from self.pairs._planes(M, order, write)
+            return
+        for block in self._blocks(M, order):
+            losses, violations = self._worst(block)
+            yield block, violations, losses
 
     def own_duals(self, M: Array) -> list[Any]:
         """Tangent plane and others made from the metric alone; for pairwise measures also slopes of smoothed hinges."""
         return self.pairs.own_duals(M) if self.measure.pairwise else super().own_duals(M)
-
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The most violated ranking of every query, added up by group: one cut a group."""
-        if self._in_pairs:
-            return self.pairs.separate(M, groups)
-        order = np.argsort(groups, kind="stable")
-        n_groups = int(groups.max()) + 1
-        values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, *self.cone.shape))
-        weight = self.C / self.parts
-        with blas_threads_for(self._work):
-            for block in self.rankings.blocks(M, order):
-                losses, violations = self._worst(block)
-                for g, start, stop in block.runs(groups):
-                    values[g] += weight * violations[start:stop].sum()
-                    offsets[g] += weight * losses[start:stop].sum()
-                    normals[g] += weight * block.adjoint(start, stop)
-                    weights[g] += weight * float(np.abs(block.part(start, stop)).sum())
-        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     def worst(self, M: Array, queries: np.ndarray) -> list[Ranking]:
         """The most violated ranking of each of some queries at ``M``."""
@@ -207,10 +161,7 @@ class RankingRisk(QueryRisk):
         for block in self.rankings.blocks(M, queries):
             losses, _ = most_violated_rankings(self.measure, block)
             for row, (q, loss) in enumerate(zip(block.queries.tolist(), losses.tolist(), strict=True)):
-                positives, negatives = self.rankings.relevance.of(q)
-                t = block.part(row, row + 1).ravel()
-                sides = (t[positives], t[negatives]) if block.layout[1] else (t[: len(positives)], t[len(positives) :])
-                order, relevant = order_of(positives, negatives, *sides)
+                order, relevant = order_of(*block.of(row))
                 found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
         return found
 
@@ -246,16 +197,14 @@ class RankingRisk(QueryRisk):
         return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY: one slack a query and a constraint for each ranking; or one hinge a pair.
-
-        Rankings are written out where there are at most 20,000; pairs, for a pairwise measure, otherwise.
+        """Write the risk in CVXPY: one hinge a pair, or, if not pairwise, a slack a query and a constraint a ranking.
 
         Raises
         ------
         InputError
             If there are too many rankings or pairs to write out.
         """
-        if self.count() <= ENUMERATION_LIMIT:
+        if not self.measure.pairwise and self.count() <= ENUMERATION_LIMIT:
             return self._every_ranking(M)
         written = self.listed().statement(M)
         return RiskStatement(written.expression, written.constraints, lambda: 0.5 * written.dual())
@@ -285,14 +234,7 @@ class RankingRisk(QueryRisk):
             constraints.append(margins >= losses - xi[q])
 
         def dual() -> Array:
-            if not self.measure.pairwise:
-                return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
-            multipliers = []
-            for q, constraint in enumerate(constraints):
-                p, n = (len(rows) for rows in self.rankings.relevance.of(q))
-                Y, _ = self._patterns(p, n)
-                multipliers.append(np.tensordot(np.asarray(constraint.dual_value), Y, axes=1).ravel() / (p * n))
-            return np.concatenate(multipliers)
+            return np.concatenate([np.asarray(constraint.dual_value).ravel() for constraint in constraints])
 
         return RiskStatement(self._share @ xi, constraints, dual)
 
@@ -324,30 +266,27 @@ class RankingRisk(QueryRisk):
             if not self.measure.pairwise:
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
             return self.pairs.minorant(dual)
-        if not isinstance(dual, np.ndarray) or not (self.measure.pairwise or self.count() <= ENUMERATION_LIMIT):
-            return super().minorant(dual)
-        if not self.measure.pairwise:
+        if isinstance(dual, np.ndarray) and self.measure.pairwise:
+            return self.pairs.minorant(2.0 * real_multipliers(dual))
+        if isinstance(dual, np.ndarray) and self.count() <= ENUMERATION_LIMIT:
             return self._enumerated_minorant(dual)
-        return self.pairs.minorant(2.0 * real_multipliers(dual))
+        return super().minorant(dual)
 
     def _enumerated_minorant(self, dual: np.ndarray) -> Minorant | None:
         """Minorant ``sum a Delta``, ``sum a dpsi`` of multipliers of the rankings that :meth:`statement` writes out."""
         multipliers = checked_multipliers(dual, self.count(), "one a ranking written out")
         if not np.isfinite(multipliers).all():
             return None
-        relevance, share = self.rankings.relevance, self._share
-        T, value, first = np.zeros((self.parts, self.rankings.X.shape[0])), 0.0, 0
+        share, pairs, value, first = self._share, [], 0.0, 0
         for q in range(self.parts):
-            relevant, irrelevant = relevance.of(q)
-            p, n = len(relevant), len(irrelevant)
+            p, n = (len(rows) for rows in self.rankings.relevance.of(q))
             Y, losses = self._patterns(p, n)
             a = np.maximum(multipliers[first : first + len(losses)], 0.0)
             a *= min(1.0, share[q] / max(a.sum(), np.finfo(float).tiny))
             first += len(losses)
-            inverted = 2.0 / (p * n) * np.tensordot(a, Y, axes=1)
             value += float(a @ losses)
-            T[q, relevant] = -inverted.sum(axis=1)
-            T[q, irrelevant] = inverted.sum(axis=0)
+            pairs.append(2.0 / (p * n) * np.tensordot(a, Y, axes=1))
+        T = self._of_pairs(pairs)
         return Minorant(value, self.rankings.adjoint(T, np.arange(self.parts)), float(np.abs(T).sum()))
 
     def _patterns(self, p: int, n: int) -> tuple[Array, Array]:

@@ -70,8 +70,8 @@ def order_of(
     """
     # -t of a relevant item is the number of irrelevant ones above it, t of an irrelevant one that of relevant ones
     # below, both times 2/(p n).
-    positives, b = positives[np.argsort(-t_positives, kind="stable")], np.sort(-t_positives)
-    negatives, v = negatives[np.argsort(-t_negatives, kind="stable")], np.sort(t_negatives)[::-1]
+    positives, b = positives[np.lexsort((positives, -t_positives))], np.sort(-t_positives)
+    negatives, v = negatives[np.lexsort((negatives, -t_negatives))], np.sort(t_negatives)[::-1]
     p, n = len(positives), len(negatives)
     counts = np.rint(b * p * n / 2.0).astype(int)
     above = np.searchsorted(counts, np.arange(n), side="right")

@@ -2,6 +2,7 @@ r"""Risks that are a sum of losses of single comparisons, :math:`R(M) = \sum_t \
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -12,18 +13,66 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.comparisons.pair_distances import BLOCK
 from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
-from convexmetric.losses import BoxLoss, Loss
+from convexmetric.losses import BoxLoss, Loss, SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
-from convexmetric.risks.blocks import Blocks
-from convexmetric.risks.forms import ListedHinges, ListedPairs
-from convexmetric.risks.images import ImageRisk, ListedImages
+from convexmetric.risks.base import (
+    Blocks,
+    Cuts,
+    Derivative,
+    Minorant,
+    Risk,
+    RiskStatement,
+    SmoothRisk,
+    Violation,
+    checked_multipliers,
+    group_sums,
+)
+from convexmetric.risks.images import ImageRisk, ListedPairs
 from convexmetric.risks.rounding import error_of_lifted, lift
 
 #: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
 MOST_TERMS = 32
 #: Multiple of the Euclidean metric at which multipliers of losses that are unbounded below are small.
 FAR_OUT = 1e6
+
+
+@dataclass(frozen=True)
+class ListedHinges:
+    r""":math:`\sum_t C_t \max(0, \mu_t - s_t)` of listed comparisons, :math:`s = D(M)`.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+    weights : (T,) array
+        C; all infinite where margins are hard constraints.
+    margins : (T,) array
+        mu.
+    """
+
+    form_words: ClassVar[str] = "a sum of hinges of listed comparisons"
+
+    comparisons: Comparisons
+    weights: Array
+    margins: Array
+
+    @cached_property
+    def hard(self) -> bool:
+        """Whether margins are hard constraints."""
+        return bool(np.isinf(self.weights).any())
+
+    @cached_property
+    def size(self) -> float:
+        """Largest absolute margin; widths of smoothing are relative to it."""
+        return float(np.abs(self.margins).max())
+
+    @cached_property
+    def loss(self) -> BoxLoss:
+        """Soft hinges as a loss."""
+        return BoxLoss.hinge(self.weights, self.margins)
+
+    def smoothed_multipliers(self, s: Array, width: float) -> Array:
+        """``C clip(1/2 + (mu - s) / width, 0, 1)``: minus the slopes of hinges smoothed over a width."""
+        return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
 
 
 class SeparableRisk(Risk):
@@ -48,11 +97,7 @@ class SeparableRisk(Risk):
         """Convert to hinges where the loss is one; or to boxed losses of pairs, also as a function of images."""
         if kind is ListedHinges:
             return self._hinges
-        if kind is ListedPairs:
-            return self._pairs
-        if kind is ImageRisk:
-            return None if self._pairs is None else ListedImages(self._pairs.pairs, self._pairs.loss)
-        return self
+        return self._pairs if kind in (ListedPairs, ImageRisk) else self
 
     @cached_property
     def _hinges(self) -> ListedHinges | None:
@@ -261,3 +306,32 @@ class SeparableRisk(Risk):
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
         return Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
+
+
+class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
+    """A smooth loss of every listed comparison.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The operator ``s = D(M)``.
+    loss : SmoothLoss
+        Applied to every ``s_t``.
+    """
+
+    loss: SmoothLoss
+
+    def described(self) -> Described:
+        """Description of listed comparisons with their smooth loss."""
+        return super().described()
+
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
+        """``R(M)`` and the tangent plane, by one forward and one adjoint product."""
+        s = self.comparisons.forward(M)
+        u = self.loss.subgradient(s)
+        return self.loss.value(s), Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))
+
+    def second_derivative(self, M: Array) -> Derivative:
+        """``D^*(l''(s) D(.))``."""
+        w = self.loss.curvature(self.comparisons.forward(M))
+        return lambda change: self.comparisons.adjoint(w * self.comparisons.forward(change))

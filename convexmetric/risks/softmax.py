@@ -19,7 +19,7 @@ exponential a candidate, and no memory beyond the distances.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -28,16 +28,15 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Block, Rankings
 from convexmetric.comparisons.rankings import BLOCK_BYTES
-from convexmetric.comparisons.relevance import lists_of, place
+from convexmetric.comparisons.relevance import places_of
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
-from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, RiskStatement, Violation, tangent_dual
-from convexmetric.risks.certificate_duals import witnesses
+from convexmetric.risks.base import Derivative, Minorant, RiskStatement, SmoothRisk, tangent_dual
 from convexmetric.risks.query import QueryRisk
-from convexmetric.risks.smooth import Derivative, SmoothRisk
+from convexmetric.risks.separable import SeparableRisk
 
 #: Candidates of all queries up to which the statement is written out.
 CANDIDATES_LIMIT = 20_000
@@ -90,7 +89,7 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
         """Witnesses: metrics whose probabilities are the dual point."""
         if isinstance(dual, np.ndarray):
             raise InputError("certificates know dual points of choices as metrics (CutDual), not as multipliers")
-        return witnesses(dual, self.rankings, self._shares)
+        return super().hints(dual)
 
     @property
     def unit(self) -> float:
@@ -109,80 +108,51 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
     @property
     def lipschitz(self) -> float:
         """Two sets of probabilities a query, over the temperature."""
-        return 2.0 * float(self._shares.sum()) / self.temperature
+        return 2.0 * float(self._most.sum()) / self.temperature
 
     @property
-    def _shares(self) -> Array:
+    def _most(self) -> Array:
         """Weight of every query."""
         return self.C * (np.ones(self.parts) if self.weights is None else self.weights)
 
-    def value(self, M: Array) -> float:
-        """One pass over all queries."""
-        return sum(float(sums[:, 0].sum()) for _, sums in self._passes(M))
+    def _pair_loss(self, q: int) -> Callable[[Array], Array]:
+        """What a chosen item and another cost alone, ``ln(1 + exp(-s / tau))``."""
+        share = float(self._most[q])
+        return lambda s: share * np.logaddexp(0.0, -s / self.temperature)
 
-    def part_values(self, M: Array) -> Array:
-        """The loss of every query."""
-        values = np.empty(self.parts)
-        for block, sums in self._passes(M):
-            values[block.queries] = sums[:, 0]
-        return values
-
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of a chosen item and another of each query that costs most, alone: ``ln(1 + exp(-s / tau))``."""
-        tau, shares = self.temperature, self._shares
-
-        def lost(q: int) -> Violation:
-            return Violation(
-                *self.rankings.worst_pair(q, M, other, lambda s: shares[q] * np.logaddexp(0.0, -np.asarray(s) / tau))
-            )
-
-        return [lost(int(q)) for q in parts]
+    def listed(self) -> SeparableRisk:
+        """Refuse: choices are no losses of pairs."""
+        raise InputError("choices among candidates are no losses of pairs")
 
     def tangent(self, M: Array) -> tuple[float, Minorant]:
         """One pass over all queries and one adjoint product."""
         totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
-        for block, sums in self._passes(M):
-            totals += sums.sum(axis=0)
+        for block, own, entropies in self._planes(M, np.arange(self.parts)):
+            totals += own.sum(), entropies.sum()
             S = S + block.adjoint(0, len(block))
             weight += float(np.abs(block.values).sum())
         return float(totals[0]), Minorant(float(totals[1]), S, weight)
 
     def second_derivative(self, M: Array) -> Derivative:
         """``D^*(c / tau^2 (diag(p) - p p^T) D(.))``; every application takes one pass over changes of distances."""
-        rankings, every, shares = self.rankings, np.arange(self.parts), self._shares / self.temperature**2
+        every, shares = np.arange(self.parts), self._most / self.temperature**2
         # What fits one block is kept from one application to the next.
         kept = list(self._probabilities(M)) if 8.0 * self.distances <= BLOCK_BYTES else None
 
         def applied(change: Array) -> Array:
             S = self.cone.zeros()
-            with blas_threads_for(self._work):
-                for here, along in zip(kept or self._probabilities(M), rankings.blocks(change, every), strict=True):
-                    first, dense = along.layout
-                    arguments = here, along.values.reshape(-1), dense, first, along.lists, shares[along.queries]
-                    over_rows(_bend, len(along), along.values.size, *arguments)
-                    S = S + along.adjoint(0, len(along))
+            for here, along in zip(kept or self._probabilities(M), self._blocks(change, every), strict=True):
+                over_rows(_bend, len(along), along.values.size, here, along.values, along.first, shares[along.queries])
+                S = S + along.adjoint(0, len(along))
             return S
 
         return applied
 
     def _probabilities(self, M: Array) -> Iterator[Array]:
         """Yield the probabilities of all candidates, block by block, in the layout of the distances."""
-        plain = type(self)(self.rankings, 1.0, self.temperature)
-        for block, _ in plain._passes(M, chosen=False):
-            yield self.temperature * block.values.reshape(-1)
-
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The tangent planes of every query's part, added up by group."""
-        n_groups = int(groups.max()) + 1
-        values, offsets, weights = np.zeros((3, n_groups))
-        normals = np.zeros((n_groups, *self.cone.shape))
-        for block, sums in self._passes(M, np.argsort(groups, kind="stable")):
-            for g, start, stop in block.runs(groups):
-                values[g] += sums[start:stop, 0].sum()
-                offsets[g] += sums[start:stop, 1].sum()
-                normals[g] += block.adjoint(start, stop)
-                weights[g] += float(np.abs(block.part(start, stop)).sum())
-        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
+        for block in self._blocks(M, np.arange(self.parts)):
+            self._softmax(block, np.full(len(block), self.temperature), chosen=False)
+            yield block.values
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """Write the risk in CVXPY: a log-sum-exp a query.
@@ -198,43 +168,35 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
                 f"{CANDIDATES_LIMIT}"
             )
         terms = []
-        for q, share in enumerate(self._shares):
+        for q, share in enumerate(self._most):
             chosen, others = self.rankings.expressions(q, M)
             scores = -cp.hstack([chosen, others]) / self.temperature
             terms.append(share * (cp.log_sum_exp(scores) + cp.sum(chosen) / (self.temperature * chosen.size)))
         return RiskStatement(cp.sum(cp.hstack(terms)), [], lambda: tangent_dual(self, self.cone.project(M.value)))
 
-    @property
-    def _work(self) -> float:
-        rankings = self.rankings
-        return float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
+    def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
+        most = self._most
+        for block in self._blocks(M, order):
+            sums = self._softmax(block, most[block.queries])
+            yield block, sums[:, 0], sums[:, 1]
 
-    def _passes(self, M: Array, order: np.ndarray | None = None, chosen: bool = True) -> Iterator[tuple[Block, Array]]:
-        """Yield blocks whose distances are overwritten by weights, with value and dual value of every query.
+    def _softmax(self, block: Block, shares: Array, chosen: bool = True) -> Array:
+        """Overwrite distances by minus the derivatives, without ``chosen`` those of the log-sum-exp alone.
 
-        The weights are minus the derivatives; without ``chosen`` those of the log-sum-exp alone.
+        Returns the value and the dual value of every query.
         """
-        rankings, shares = self.rankings, self._shares
-        with blas_threads_for(self._work):
-            for block in rankings.blocks(M, np.arange(len(rankings)) if order is None else order):
-                sums = np.empty((len(block), 2))
-                first, dense = block.layout
-                arguments = block.values.reshape(-1), dense, first, block.lists, shares[block.queries]
-                over_rows(_slopes, len(block), block.values.size, *arguments, self.temperature, chosen, sums)
-                yield block, sums
+        sums = np.empty((len(block), 2))
+        over_rows(_slopes, len(block), block.values.size, *block.flat, shares, self.temperature, chosen, sums)
+        return sums
 
 
 @compiled
 def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
     """Overwrite the distances of every query by weights; write its value and its dual value, an entropy."""
     for row in range(begin, end):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-        p, n = positives.size, negatives.size
-        d = np.empty(p + n)
-        for i in range(p):
-            d[i] = values[place(positives, near_at, dense, i)]
-        for j in range(n):
-            d[p + j] = values[place(negatives, far_at, dense, j)]
+        x_at, z_at = places_of(dense, first, lists, row)
+        p, n = x_at.size, z_at.size
+        d = np.concatenate((values[x_at], values[z_at]))
         least, mean = d.min(), 0.0
         for i in range(p):
             mean += d[i] - least
@@ -248,18 +210,17 @@ def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
         share = shares[row]
         sums[row, 0] = share * (np.log(total) + mean)
         sums[row, 1] = share * (np.log(total) + tilted / total)
-        for at in range(first[row], first[row + 1]):
-            values[at] = 0.0
         # Added to, not set: an item may stand in a list several times.
+        values[first[row] : first[row + 1]] = 0.0
         scale, each = share / (tau * total), share / (tau * p) if chosen else 0.0
         for i in range(p):
-            values[place(positives, near_at, dense, i)] += scale * d[i] - each
+            values[x_at[i]] += scale * d[i] - each
         for j in range(n):
-            values[place(negatives, far_at, dense, j)] += scale * d[p + j]
+            values[z_at[j]] += scale * d[p + j]
 
 
 @compiled
-def _bend(begin, end, probabilities, changes, dense, first, lists, shares):
+def _bend(begin, end, probabilities, changes, first, shares):
     """Overwrite changes of distances by weights whose adjoint is the second derivative."""
     for row in range(begin, end):
         mean = 0.0

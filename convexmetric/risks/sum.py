@@ -10,65 +10,24 @@ hinges, or boxed losses, of listed comparisons, so is the sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.stacked import StackedComparisons
+from convexmetric.comparisons import StackedComparisons
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation
-from convexmetric.risks.forms import ListedHinges
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.dual_points import JoinedDual
+from convexmetric.risks.separable import ListedHinges, SeparableRisk
 
 #: Largest number of rounds of repairs; where all scale up, two rounds suffice, up to the last bits.
 ROUNDS = 10
-
-
-@dataclass(frozen=True)
-class JoinedDual:
-    """A dual point of every risk of a sum.
-
-    Attributes
-    ----------
-    duals : tuple
-    """
-
-    KEYS: ClassVar[tuple[str, ...]] = ("joined",)
-
-    duals: tuple[Any, ...]
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The points as named arrays, for files: names begin with the number of the risk."""
-        found: dict[str, np.ndarray] = {"joined": np.array(len(self.duals))}
-        for k, dual in enumerate(self.duals):
-            named = {"multipliers": dual} if isinstance(dual, np.ndarray) else dual.arrays()
-            found |= {f"{k}.{name}": array for name, array in named.items()}
-        return found
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> JoinedDual:
-        """Rebuild the points from the arrays of :meth:`arrays`."""
-        from convexmetric.risks.dual_points import dual_from_arrays
-
-        count = arrays["joined"]
-        # Every risk has a name of its own, so that a damaged number cannot cause a long loop.
-        if count.shape != () or count not in range(1, len(arrays)):
-            raise DualError("joined must be the number of dual points, one a risk")
-        duals = []
-        for k in range(int(count)):
-            own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{k}.")}
-            found = dual_from_arrays(own, "multipliers")
-            if found is None:
-                raise DualError(f"it has no dual point of the risk number {k}")
-            duals.append(found)
-        return cls(tuple(duals))
 
 
 class SumRisk(Risk):
@@ -143,8 +102,8 @@ class SumRisk(Risk):
 
     @property
     def barrier(self) -> bool:
-        """Whether every hard summand is a barrier."""
-        return all(risk.barrier for risk in self.risks if risk.hard)
+        """Whether there are hard summands, and each is a barrier."""
+        return self.hard and all(risk.barrier for risk in self.risks if risk.hard)
 
     def floor(self) -> Minorant | None:
         """The sum of the floors, or None if one is unknown."""

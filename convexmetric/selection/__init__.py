@@ -1,14 +1,14 @@
 """Choosing weights, and saying what a metric is good for, by data that were held out.
 
 - :func:`~convexmetric.solve_path` solves one problem for many weights.
-- :func:`~convexmetric.cross_validate` and :func:`cross_validate_queries` score such paths on folds of points with
-  labels, or of queries. :class:`~convexmetric.WeightSearch` does so for an estimator, which it then fits.
+- :func:`~convexmetric.cross_validate` scores such paths on folds of points with labels.
+  :class:`~convexmetric.WeightSearch` does so for an estimator, which it then fits.
 - :func:`~convexmetric.held_out` compares any transformer with Euclidean distance, on rows that it was not fitted to.
 
 What was tried is a :class:`Validation`, and what was compared a :class:`HeldOut`; both are printed as tables.
 """
 
-from convexmetric.selection.cross_validation import cross_validate, cross_validate_queries
+from convexmetric.selection.cross_validation import cross_validate
 from convexmetric.selection.path import solve_path
 from convexmetric.selection.records import HeldOut, HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.rows import held_out
@@ -19,7 +19,6 @@ __all__ = [
     "PairedScores",
     "Validation",
     "cross_validate",
-    "cross_validate_queries",
     "held_out",
     "solve_path",
 ]

@@ -19,7 +19,8 @@ from convexmetric.arguments import check_positive_number
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import BackendError, InputError
 from convexmetric.numerics.threads import one_thread
-from convexmetric.shards.sums import Partial, Terms, Tree, Unit, cut, evaluate, evaluate_run, level_of, lost
+from convexmetric.shards.folder import Shard
+from convexmetric.shards.sums import Partial, Terms, Tree, cut, evaluate, evaluate_run, level_of, lost
 
 Task = Callable[[Any, Any], Terms]
 """A function of a module: of a shard and the argument that all shards share."""
@@ -34,7 +35,7 @@ class Backend(ABC):
     """Protocol of engines that evaluate shards and add up the results."""
 
     @abstractmethod
-    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+    def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Sum of ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; lost ones are named in it.
 
         The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
@@ -54,7 +55,7 @@ class Backend(ABC):
 class Serial(Backend):
     """Backend that evaluates one shard after the other in this process."""
 
-    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+    def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Evaluate the shards in order, and sum."""
         tree = Tree(len(shards))
         for shard in until_deadline(shards):
@@ -97,7 +98,7 @@ class Executors(Backend):
         if self._make is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+    def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Submit a task for each shard, or for runs of neighbours where there are far more shards than workers.
 
         After a process died, its shards are submitted one by one.
@@ -123,11 +124,11 @@ class Executors(Backend):
         return tree.root
 
     def _round(
-        self, task: Task, shards: Sequence[Unit], level: int, argument: Any, tree: Tree, deadline: float
-    ) -> list[Unit]:
+        self, task: Task, shards: Sequence[Shard], level: int, argument: Any, tree: Tree, deadline: float
+    ) -> list[Shard]:
         """Evaluate shards and put their sums into the tree; returns the shards whose process died."""
-        run_of: dict[Future[Partial], list[Unit]] = {}
-        died: list[Unit] = []
+        run_of: dict[Future[Partial], list[Shard]] = {}
+        died: list[Shard] = []
         try:
             for run in cut(shards, level):
                 try:

@@ -19,7 +19,8 @@ from typing import Any
 from convexmetric.arguments import check_positive_number
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
 from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
-from convexmetric.shards.sums import Partial, Tree, Unit, add, cut, evaluate_run, level_of, lost
+from convexmetric.shards.folder import Shard
+from convexmetric.shards.sums import Partial, Tree, add, cut, evaluate_run, level_of, lost
 
 #: Seconds between checks whether the scheduler is back.
 PAUSE = 0.2
@@ -76,7 +77,7 @@ class DaskBackend(Backend):
         if self._opened:
             self.client.close()
 
-    def total(self, task: Task, shards: Sequence[Unit], argument: Any) -> Partial:
+    def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Submit a task for each shard, or run of neighbours where shards far outnumber workers, and for each sum."""
         return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
 
@@ -85,13 +86,13 @@ class _Pass:
     """One pass: the tasks of its shards, and what became of them."""
 
     def __init__(
-        self, client: Any, task: Task, shards: Sequence[Unit], argument: Any, seconds: float, patience: float
+        self, client: Any, task: Task, shards: Sequence[Shard], argument: Any, seconds: float, patience: float
     ) -> None:
         self.client, self.task, self.shards, self.argument = client, task, shards, argument
         self.patience, self.seen_working = patience, monotonic()
         self.seconds, self.deadline = seconds, monotonic() + seconds
         #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
-        self.runs: list[list[Unit]] = []
+        self.runs: list[list[Shard]] = []
         self.level = 0
         #: Future of each run, by the number of its first shard; a ``Partial`` where the run is lost.
         self.leaves: dict[int, Any] = {}
@@ -185,7 +186,7 @@ class _Pass:
             tree.put(run[0].number, leaf if isinstance(leaf, Partial) else self._fetched(run, leaf, end), self.level)
         return tree.root
 
-    def _fetched(self, run: list[Unit], future: Any, end: float) -> Partial:
+    def _fetched(self, run: list[Shard], future: Any, end: float) -> Partial:
         if future is not None and future.status == "finished":
             with suppress(OSError, CancelledError):
                 found = future.result(timeout=max(0.0, end - monotonic()))

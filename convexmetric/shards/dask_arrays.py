@@ -16,17 +16,16 @@ import numpy as np
 
 from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import Checked, as_points, large_offset
+from convexmetric.comparisons import Relevance
+from convexmetric.comparisons.points import as_points, large_offset
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.described import description
 from convexmetric.errors import InputError, SolverNotInstalledError
 from convexmetric.measures import Measure, measure_named
-from convexmetric.risks import RankingRisk
 from convexmetric.shards.folder import Piece, StoredArray
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
-from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays, write_piece
+from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays
 
 
 def write_labels(
@@ -39,16 +38,15 @@ def write_labels(
     k: int | None = None,
     short: str = "cut",
     diagonal: bool = False,
-    within_chunks: bool = False,
     shards: int = SHARDS,
     cache: int = CACHE_BYTES,
 ) -> ShardedRisk:
     """Write the risk of ranking labelled points that are a Dask array.
 
     Every point is a query; relevant to it are the others of its label, as in
-    :meth:`RankingProblem.from_labels <convexmetric.RankingProblem.from_labels>`. Without ``within_chunks`` the risk is
-    that of this problem, and a worker reads all points to evaluate some of its queries. With it the points of a chunk
-    of rows rank one another only: a worker holds a chunk, however many there are.
+    :meth:`RankingProblem.from_labels <convexmetric.RankingProblem.from_labels>`. The risk is that of this problem, and
+    a worker reads all points to evaluate some of its queries. Where the points of a chunk are to rank one another
+    only, :func:`write_pieces` takes the risks of chunks.
 
     Parameters
     ----------
@@ -60,9 +58,6 @@ def write_labels(
         Empty or new, on a file system that all workers share.
     measure, C, k, short, diagonal
         As for :class:`~convexmetric.RankingProblem`.
-    within_chunks : bool
-        Whether points are ranked within their chunk of rows. Every chunk must have two classes or more, and of each two
-        points or more.
     shards, cache
         As for :class:`ShardedRisk`.
 
@@ -87,11 +82,7 @@ def write_labels(
     if len(labels) != n:
         raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
     path = new_folder(folder)
-    if within_chunks:
-        written = _chunks(path, blocks, np.split(labels, np.cumsum(lengths)[:-1]), learned, C / n, cone)
-    else:
-        written = [_corpus(path, blocks, lengths, labels, learned, C / n, cone)]
-    return finish(path, written, shards, cache)
+    return finish(path, [_corpus(path, blocks, lengths, labels, learned, C / n, cone)], shards, cache)
 
 
 def _blocks(X: Any) -> tuple[list[Any], list[int], int]:
@@ -117,26 +108,6 @@ def _computed(task: Any, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
         raise SolverNotInstalledError("X as a Dask array: pip install 'convexmetric[dask]'") from error
     delayed = dask.delayed(task, pure=False)
     return list(dask.compute(*[delayed(*row) for row in rows]))
-
-
-def _chunks(
-    folder: Path, blocks: list[Any], labels: list[np.ndarray], measure: Measure, weight: float, cone: Cone
-) -> list[Written]:
-    of = measure, weight, cone
-    rows = [(folder, number, block, own, *of) for number, (block, own) in enumerate(zip(blocks, labels, strict=True))]
-    return _computed(_write_chunk, rows)
-
-
-def _write_chunk(
-    folder: Path, number: int, block: Any, labels: np.ndarray, measure: Measure, weight: float, cone: Cone
-) -> Written:
-    """Write a chunk whose points rank one another, as a piece."""
-    try:
-        points = Checked(as_points(block))
-        rankings = Rankings(points, points, Relevance.from_labels(labels), cone)
-    except InputError as error:
-        raise InputError(f"chunk {number} of X: {error}") from error
-    return write_piece(folder, number, RankingRisk(rankings, measure, weight * len(labels)))
 
 
 def _corpus(

@@ -1,49 +1,109 @@
-"""Risks that can be cut into shards, as tables and arrays, and made again from a range of their parts."""
+r"""Risks that can be cut into shards, as tables and arrays, and made again from a range of their parts.
+
+Rankings of some queries may be over a corpus that other shards rank as well. What is of the corpus alone is made once
+for all shards in a process. A corpus that is too large to be kept is read in blocks, for distances and again for their
+adjoint, and never held:
+
+.. math:: s_{q, X_k} = \mathrm{diag}(X_k M X_k^\top) - 2 q^\top M X_k^\top, \qquad
+   S = \sum_k \Big( X_k^\top \mathrm{diag}(T_k^\top 1) X_k - Q^\top T_k X_k - X_k^\top T_k^\top Q \Big)
+
+with :math:`X_k` the rows of a block and :math:`T_k` the columns of their weights.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Rankings, Relevance, Triplets
+from convexmetric.comparisons import Block, Rankings, Relevance, Triplets
 from convexmetric.comparisons.points import Checked
+from convexmetric.comparisons.rankings import DENSE_FROM
 from convexmetric.cones import Cone
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import measure_named
 from convexmetric.risks import PairwiseRisk, RankingRisk, Risk, SeparableRisk
-from convexmetric.shards.corpus import SharedRankings, StreamedRankings
-from convexmetric.shards.folder import NAMES, StoredArray
+from convexmetric.shards.folder import BLOCK, NAMES, Shard, cone_of
+from convexmetric.shards.loading import CACHE, PieceFiles
+
+FLOAT = np.dtype(np.float64)
+
+Once = Callable[[Array, Callable[[], Array]], Array]
+"""Cache what a function gives at a metric, made once in a process."""
 
 
-class Source(Protocol):
-    """Protocol of arrays by name, read by rows."""
+class SharedRankings(Rankings):
+    """Rankings over a corpus in memory, from which a common offset has been taken already.
 
-    def __contains__(self, name: str) -> bool:
-        """Whether there is such an array."""
+    Parameters
+    ----------
+    X : (n, d) array
+        Corpus, that of all shards.
+    Q : (n_q, d) array
+        Queries.
+    relevance : Relevance
+        Relevant and irrelevant corpus rows per query.
+    cone : Cone
+        Cone of the metric.
+    once : callable
+        Cache of arrays computed from the whole corpus at a metric.
+    """
 
-    def length(self, name: str) -> int:
-        """Number of rows."""
+    def __init__(self, X: Any, Q: Array, relevance: Relevance, cone: Cone, once: Once) -> None:
+        if X.shape[1:] != (cone.d,) or Q.shape != (len(relevance), cone.d) or (X.dtype, Q.dtype) != (FLOAT, FLOAT):
+            raise InputError("the folder of shards holds points of another shape or type than it says; write it again")
+        relevance.check(X.shape[0])
+        self.X, self.Q, self.anchors = X, Q, None
+        self.relevance, self.cone, self.once = relevance, cone, once
+        self.sizes = relevance.n_relevant + relevance.n_irrelevant
+        self.dense = relevance.complement or float(self.sizes.mean()) >= DENSE_FROM * X.shape[0]
 
-    def rows(self, name: str, start: int, stop: int) -> np.ndarray:
-        """Read rows from start to stop."""
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item."""
+        return self.once(M, lambda: self._norms(M))
 
-    def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Read some rows, in any order."""
+    def _norms(self, M: Array) -> Array:
+        return super().norms(M)
 
-    def points(self, rows: np.ndarray | None) -> np.ndarray:
-        """Read rows of the corpus, given in ascending order; None for all."""
 
-    def corpus(self) -> np.ndarray | StoredArray:
-        """Return the whole corpus, or a ``StoredArray`` to be read in blocks where it is too large for memory."""
+class StreamedRankings(SharedRankings):
+    """Rankings over a corpus in a :class:`~convexmetric.shards.folder.StoredArray`, read in blocks."""
 
-    def once(self, M: Array, make: Callable[[], Array]) -> Array:
-        """Return ``make()``, an array of the whole corpus at a metric M, cached for all shards of the piece."""
+    def __init__(self, X: Any, Q: Array, relevance: Relevance, cone: Cone, once: Once) -> None:
+        super().__init__(X, Q, relevance, cone, once)
+        self.dense = True
+
+    def _blocks_of_rows(self) -> Iterator[tuple[slice, Array]]:
+        step = max(1, BLOCK // self.X.row_bytes)
+        for start in range(0, len(self.X), step):
+            rows = slice(start, min(start + step, len(self.X)))
+            yield rows, self.X.rows(rows.start, rows.stop)
+
+    def _norms(self, M: Array) -> Array:
+        return np.concatenate([self.cone.quadratic_forms(X, M) for _, X in self._blocks_of_rows()])
+
+    def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
+        """Yield blocks of squared distances under ``M`` from the queries, in the given order, to the corpus."""
+        norms = self.norms(M)
+        for queries in self.cuts(order):
+            values, points = np.empty((len(queries), len(self.X))), self.points(queries)
+            for rows, X in self._blocks_of_rows():
+                values[:, rows] = self.cone.gram(points, M, X)
+            values *= -2.0
+            values += norms
+            yield Block(self, queries, values)
+
+    def adjoint(self, T: Any, queries: np.ndarray) -> Array:
+        """``sum_qx t_qx (q - x)(q - x)^T`` for dense weights; rows sum to zero."""
+        weights, points, S = T.sum(axis=0), self.points(queries), self.cone.zeros()
+        for rows, X in self._blocks_of_rows():
+            S += self.cone.outer_sum(X, weights[rows]) - 2.0 * self.cone.cross(points, T[:, rows], X)
+        return S
 
 
 @dataclass(frozen=True)
@@ -107,42 +167,52 @@ def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
     return table, weight, arrays
 
 
-def made(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
-    """Build the risk of the parts from start to stop, each of the given weight.
+def load(shard: Shard) -> Made:
+    """The risk of a shard, each of its parts of the shard's weight.
 
     Raises
     ------
-    InputError
-        If the arrays do not fit together.
+    OSError, InputError
+        If its files are not there, or not what was written.
     """
+    key = shard.contents, shard.start, shard.stop, shard.weight, repr((shard.cone, shard.risk))
+    found = CACHE.get(key, lambda: _made(shard), shard.cache)
+    assert isinstance(found, Made)
+    return found
+
+
+def _made(shard: Shard) -> tuple[Made, int]:
+    source = PieceFiles(shard)
     try:
-        return KINDS[table["kind"]](table, weight, source, cone, start, stop)
+        make = KINDS[shard.risk["kind"]]
+        found = make(shard.risk, shard.weight, source, cone_of(*shard.cone), shard.start, shard.stop)
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"the folder of shards is damaged ({error!r}); write it again") from error
+    return found, source.read
 
 
-def _ranking_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+def _ranking_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
     rankings, rows, queries = _rankings(source, cone, start, stop)
     measure = measure_named(table["measure"], table.get("k"), short=table.get("short", "cut"))
     weights = source.rows("query_weights", start, stop) if "query_weights" in source else None
     return Made(RankingRisk(rankings, measure, weight * len(rankings), weights), rows, queries)
 
 
-def _pairwise_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+def _pairwise_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
     rankings, rows, queries = _rankings(source, cone, start, stop)
     return Made(
         PairwiseRisk(rankings, source.rows("query_weights", start, stop), float(table["margin"])), rows, queries
     )
 
 
-def _triplet_risk(table: dict[str, Any], weight: float, source: Source, cone: Cone, start: int, stop: int) -> Made:
+def _triplet_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
     triplets = source.rows("triplets", start, stop)
     rows = _needed(source.length("points"), triplets)
     comparisons = Triplets(Checked(source.points(rows)), _renumbered(rows, triplets), cone)
     return Made(SeparableRisk(comparisons, Hinge(weight, float(table["margin"]))), rows)
 
 
-def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, np.ndarray]:
+def _rankings(source: PieceFiles, cone: Cone, start: int, stop: int) -> tuple[Rankings, np.ndarray | None, np.ndarray]:
     """Build the rankings of some queries; also returns the corpus rows in use (None for all) and the queries' rows."""
     positives, positive_start, positive_stop = _lists(source, "near", start, stop)
     anchors, n = source.rows("anchors", start, stop), source.length("points")
@@ -169,7 +239,7 @@ def _rankings(source: Source, cone: Cone, start: int, stop: int) -> tuple[Rankin
     return kind(X, asked, relevance, cone, source.once), None, anchors
 
 
-def _lists(source: Source, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _lists(source: PieceFiles, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Read the stretch of storage that holds some lists, and where each begins and ends in it."""
     begin, end = source.rows(f"{kind}_start", start, stop), source.rows(f"{kind}_stop", start, stop)
     if not begin.dtype.kind == end.dtype.kind == "i" or (begin > end).any():
@@ -193,7 +263,7 @@ def _renumbered(rows: np.ndarray | None, named: np.ndarray) -> np.ndarray:
     return named if rows is None else np.searchsorted(rows, named)
 
 
-KINDS: dict[str, Callable[[dict[str, Any], float, Source, Cone, int, int], Made]] = {
+KINDS: dict[str, Callable[[dict[str, Any], float, PieceFiles, Cone, int, int], Made]] = {
     "rankings": _ranking_risk,
     "pairs of lists": _pairwise_risk,
     "triplets": _triplet_risk,

@@ -1,4 +1,4 @@
-"""Load shards as risks where they are evaluated, and cache them for the next pass.
+"""Read the files of shards where they are evaluated, and cache what is made of them for the next pass.
 
 Passes go round and round. Of data that do not all fit, forgetting what was not used for longest would forget every
 shard just before its turn; forgetting any at random keeps about as large a share of them as there is room.
@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.shards.folder import Shard, StoredArray, cone_of
-from convexmetric.shards.kinds import Made, made
+from convexmetric.shards.folder import Shard, StoredArray
 
 
 class Cache:
@@ -62,32 +61,14 @@ class Cache:
                 self._shared.discard(key)
 
 
-_CACHE = Cache()
+#: Cache of risks of shards, and of corpora that shards share.
+CACHE = Cache()
 #: Cache of arrays of whole corpora at a metric, for this pass and some earlier ones.
 _AT_METRICS, AT_METRICS_BYTES = Cache(), 2**25
 
 
-def load(shard: Shard) -> Made:
-    """The risk of a shard.
-
-    Raises
-    ------
-    OSError, InputError
-        If its files are not there, or not what was written.
-    """
-    key = shard.contents, shard.start, shard.stop, shard.weight, repr((shard.cone, shard.risk))
-    found = _CACHE.get(key, lambda: _made(shard), shard.cache)
-    assert isinstance(found, Made)
-    return found
-
-
-def _made(shard: Shard) -> tuple[Made, int]:
-    files = _Files(shard)
-    return made(shard.risk, shard.weight, files, cone_of(*shard.cone), shard.start, shard.stop), files.read
-
-
-class _Files:
-    """Files of a shard's piece as a ``Source``; counts the bytes that are read for this shard alone."""
+class PieceFiles:
+    """Arrays of a shard's piece by name, read by rows; counts the bytes that are read for this shard alone."""
 
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
@@ -134,7 +115,7 @@ class _Files:
             X = stored.rows(0, len(stored))
             return X, X.nbytes
 
-        kept = _CACHE.get(self._shard.contents, whole, self._shard.cache, shared=True)
+        kept = CACHE.get(self._shard.contents, whole, self._shard.cache, shared=True)
         assert isinstance(kept, np.ndarray)
         return kept
 

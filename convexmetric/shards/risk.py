@@ -38,8 +38,8 @@ from convexmetric.risks import (
 )
 from convexmetric.risks.rounding import BoundingBox
 from convexmetric.shards.backends import Backend, Serial, as_backend
-from convexmetric.shards.folder import Piece, Shard, StoredArray, cone_of, digest, reach_of, read_table
-from convexmetric.shards.loading import load
+from convexmetric.shards.folder import Shard, cone_of, reach_of, read_table
+from convexmetric.shards.kinds import load
 from convexmetric.shards.sums import Partial, Terms
 
 #: Default for the bytes of data that a process keeps between passes.
@@ -130,19 +130,6 @@ class ShardedRisk(Risk):
             for piece in self.pieces
         ]
         return sorted(self.table["risk"].items()), self.cone, pieces
-
-    def check_files(self) -> None:
-        """Read all files on the workers, and compare them with their hashes.
-
-        Raises
-        ------
-        InputError
-            If a file is missing, or not the one that was written.
-        """
-        units = [_Files(k, str(self.folder / piece.name), piece) for k, piece in enumerate(self.pieces)]
-        found = self.backend.total(_changed, units, None)
-        if found.lost:
-            raise InputError(next(iter(found.lost.values())))
 
     @property
     def nonnegative(self) -> bool:
@@ -343,15 +330,6 @@ class SmoothedThere(Smoothed):
 
 
 @dataclass(frozen=True)
-class _Files:
-    """The files of a piece, as a unit of work."""
-
-    number: int
-    path: str
-    piece: Piece
-
-
-@dataclass(frozen=True)
 class _Groups:
     """Run-length encoding of the group of every part: short where parts are grouped in order."""
 
@@ -447,12 +425,3 @@ def _worst(shard: Shard, argument: tuple[np.ndarray, Array, Array | None]) -> Te
     return {
         int(part): (replace(worst, rows=made.rows_of(worst.rows)),) for part, worst in zip(parts, found, strict=True)
     }
-
-
-def _changed(files: _Files, argument: None) -> Terms:
-    for name, (size, sha256) in files.piece.files.items():
-        path = f"{files.path}/{name}.npy"
-        StoredArray(path, size)
-        if digest(path) != sha256:
-            raise InputError(f"{path} is not the file that was written: its SHA-256 is another one")
-    return {0: (1,)}

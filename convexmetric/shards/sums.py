@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import one_thread
+from convexmetric.shards.folder import Shard
 
 #: Number of neighbours that are added at a time: the fan-in of the tree.
 FAN = 8
@@ -25,14 +26,6 @@ LOSSES = (OSError, InputError, MemoryError)
 
 Terms = dict[int, tuple[Any, ...]]
 """Terms of several sums by number: tuples of floats and arrays."""
-
-
-class Unit(Protocol):
-    """A unit of work: a shard, or any small description that has a number."""
-
-    @property
-    def number(self) -> int:
-        """Number of the unit in the sum, from zero."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class Partial:
     lost: dict[int, str] = field(default_factory=dict)
 
 
-def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+def evaluate(shard: Shard, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
     """Evaluate ``task(shard, argument)``; a shard whose data cannot be read is returned as lost, with the reason."""
     try:
         return Partial(task(shard, argument))
@@ -59,7 +52,7 @@ def evaluate(shard: Unit, task: Callable[[Any, Any], Terms], argument: Any) -> P
         return lost([shard], error)
 
 
-def evaluate_run(shards: Sequence[Unit], task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+def evaluate_run(shards: Sequence[Shard], task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
     """Sum a run of neighbours of :func:`cut` on one core: a node of the tree over all shards."""
     tree = Tree(len(shards))
     with one_thread():
@@ -80,13 +73,13 @@ def level_of(count: int, workers: int) -> int:
     return level
 
 
-def cut(shards: Sequence[Unit], level: int) -> list[list[Unit]]:
+def cut(shards: Sequence[Shard], level: int) -> list[list[Shard]]:
     """Cut the shards into runs of neighbours, those below each node of a level."""
     width = FAN**level
     return [list(shards[first : first + width]) for first in range(0, len(shards), width)]
 
 
-def lost(shards: Sequence[Unit], why: BaseException | str) -> Partial:
+def lost(shards: Sequence[Shard], why: BaseException | str) -> Partial:
     """Make the ``Partial`` of lost shards."""
     reason = why if isinstance(why, str) else f"{type(why).__name__}: {why}"
     return Partial(lost={shard.number: reason for shard in shards})

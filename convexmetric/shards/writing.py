@@ -1,12 +1,15 @@
-"""Folders of shards, written from risks in memory, one after the other."""
+"""Folders of shards, written from risks in memory, one after the other; for good, or while a problem is solved."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from copy import copy
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,10 @@ from convexmetric.arrays import Array
 from convexmetric.described import description
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
+from convexmetric.problem import MetricProblem
 from convexmetric.risks import Risk
 from convexmetric.risks.rounding import reach
+from convexmetric.shards.backends import as_backend
 from convexmetric.shards.folder import FORMAT, REACH, TABLE, Piece, digest
 from convexmetric.shards.kinds import cut
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
@@ -188,3 +193,24 @@ def finish(folder: Path, written: list[Written], shards: int, cache: int) -> Sha
     with all_or_nothing(folder / TABLE) as unfinished:
         unfinished.write_text(json.dumps(table, indent=1, allow_nan=False), "utf-8")
     return ShardedRisk(folder, shards, cache)
+
+
+@contextmanager
+def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:
+    """Move the risk of a problem to an engine; data in memory go to a temporary folder while the context lasts.
+
+    Raises
+    ------
+    InputError
+        If it is no engine, or the risk cannot be cut into shards.
+    """
+    with ExitStack() as stack:
+        backend = as_backend(engine)
+        stack.callback(backend.close)
+        risk = problem.risk
+        if not isinstance(risk, ShardedRisk):
+            folder = stack.enter_context(TemporaryDirectory(prefix="convexmetric-shards-", ignore_cleanup_errors=True))
+            risk = write(risk, folder)
+        other = copy(problem)
+        other.risk = risk.on(backend)
+        yield other

@@ -2,8 +2,7 @@
 
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.exact import Exact
-from convexmetric.solvers.explaining import Explanation, Step, explain
+from convexmetric.solvers.exact import Exact, Explanation, Step, explain
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton

@@ -19,7 +19,7 @@ from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import attempted
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
+from convexmetric.solvers.runtime.requirements import FLOAT
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
 
@@ -104,11 +104,7 @@ class Conic(Solver):
                 raise SolverError(
                     f"{self.backend.upper()} returned no point: status {statement.problem.status}; {ADVICE}"
                 )
-            metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
-            metric = problem.regularizer.repair(metric, problem.cone)
-            monitor.primal(metric, problem.value(metric), by_risk=True)
-            multipliers = statement.dual()
-            monitor.dual(problem.dual_bound(multipliers, hint=metric), partial(_same, multipliers))
+            _offer(problem, statement, monitor)
             if monitor.iterate():
                 return
 
@@ -133,8 +129,13 @@ class Conic(Solver):
         return {"epsilonStar": tol, "epsilonDash": tol} if self.backend == "sdpa" else {}
 
 
-def _same(multipliers: Any) -> Any:
-    return multipliers
+def _offer(problem: MetricProblem, statement: Statement, monitor: Monitor) -> None:
+    """Offer the metric and the multipliers that a conic solver left in a statement."""
+    metric = problem.risk.repair(problem.cone.project(np.asarray(statement.metric.value, dtype=np.float64)))
+    metric = problem.regularizer.repair(metric, problem.cone)
+    monitor.primal(metric, problem.value(metric), by_risk=True)
+    multipliers = statement.dual()
+    monitor.dual(problem.dual_bound(multipliers, hint=metric), lambda: multipliers)
 
 
 def _reason(error: Exception) -> str:

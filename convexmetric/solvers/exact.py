@@ -1,17 +1,45 @@
-"""The default: exact solvers one after the other until the certified gap is closed."""
+"""The default: exact solvers one after the other until the certified gap is closed, explained and costed beforehand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import chain, dropwhile
+from textwrap import fill
+from time import perf_counter
 from typing import ClassVar
 
-from convexmetric.errors import SolverError, UnsupportedProblemError
+from convexmetric.arguments import check_seconds
+from convexmetric.errors import InputError, SolverError, UnsupportedProblemError
+from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import MetricProblem
-from convexmetric.solvers.costs import candidates_within
-from convexmetric.solvers.routes import ROUTES, Candidate, Candidates, Route, refusal
+from convexmetric.solvers.cuts import SampledCuttingPlanes
+from convexmetric.solvers.routes import ADVICE, LONG_PASS_COORDINATES, ROUTES, Candidate, Candidates, Route, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime.baselines import some_parts
+from convexmetric.solvers.runtime.requirements import readable_bytes
+
+#: Characters of a line.
+WIDTH = 118
+#: Seconds of an evaluation of some parts that is long enough to extrapolate; parts at first, and their growth factor.
+LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
+#: Seconds up to which a whole evaluation is repeated: the first one may have loaded compiled code.
+SHORT = 1.0
+#: Distances in a pass from which a solve may take minutes, and seconds from which one is long.
+MANY_DISTANCES, LONG_SOLVE = 25_000_000, 120.0
+#: Evaluations of the objective that a solve usually takes to a certified gap of 1e-3: medians of 75 to 160 with most
+#: solvers of rankings, and of hinges over positives and negatives.
+USUAL_PASSES = 100
+#: Share of a time limit that may go into measuring a pass.
+MEASURING_SHARE = 0.02
+
+#: Route that is put first where the table's first solver would have no certificate within the time limit.
+COARSE = Route(
+    SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
+    "linear plus squared norm",
+    f"a time limit too short for what comes after it, up to {LONG_PASS_COORDINATES:,} coordinates",
+    "a coarse certificate within the limit, from a sample of the queries",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,3 +109,205 @@ class InOrder:
                 break
         if failed is not None:
             raise failed
+
+
+@dataclass(frozen=True)
+class Step:
+    """A solver of the default, and why it is taken for a problem or not.
+
+    Attributes
+    ----------
+    solver : Solver
+        With the settings that the default takes: ``cm.solve(problem, solver=step.solver)`` runs it alone.
+    why : str
+        Why it is taken at its place; if it is not taken, what the problem lacks.
+    """
+
+    solver: Solver
+    why: str
+
+    @property
+    def name(self) -> str:
+        """Name to pass as ``solver=``."""
+        return self.solver.name
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The solvers that the default takes for a problem, and what a pass and the first of them cost.
+
+    Attributes
+    ----------
+    title : str
+        The problem, in a line.
+    steps : tuple of Step
+        The solvers that are taken, in order: each goes on from what the one before it found, until the certified gap is
+        closed. Empty if none can solve the problem.
+    others : tuple of Step
+        Those that are not, with the reasons.
+    pass_seconds : float or None
+        Time of one evaluation of the objective at the Euclidean metric, measured; on some of the parts only, and scaled
+        to all of them, where it is long. None if it was not to be measured.
+    memory : float or None
+        Bytes that the first solver holds at its peak beside the problem, estimated by
+        :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`; None where there is no estimate.
+    """
+
+    title: str
+    steps: tuple[Step, ...]
+    others: tuple[Step, ...]
+    pass_seconds: float | None
+    memory: float | None
+
+    @property
+    def chosen(self) -> str | None:
+        """Name of the first solver; None if no solver of the default can solve the problem."""
+        return self.steps[0].name if self.steps else None
+
+    def __str__(self) -> str:
+        steps = [f"  {number}. {step.name:<23}{step.why}" for number, step in enumerate(self.steps, 1)]
+        others = [f"     {step.name:<23}{step.why}" for step in self.others]
+        if not steps:
+            return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
+        costs = costs_text(self.steps[0].name, self.pass_seconds, self.memory).splitlines()
+        return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
+
+
+def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
+    """Explain which solvers the default takes for a problem, in which order and why, and what a solve will cost.
+
+    The solvers that are not taken are there with their reasons. Nothing is solved.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        The problem in question.
+    measure : bool
+        Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
+    max_seconds : float, optional
+        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver that has a
+        certificate by then comes first. To find out, a pass may be measured even without ``measure``.
+
+    Returns
+    -------
+    Explanation
+        A readable text when printed, with fields for programs.
+
+    Raises
+    ------
+    InputError
+        If ``problem`` is not a :class:`MetricProblem`, or ``max_seconds`` is not positive.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> explanation = cm.explain(cm.load_problem("ranking-auc-wine-c1"))
+    >>> explanation.chosen
+    'smoothed-newton'
+    >>> [step.name for step in explanation.steps]
+    ['smoothed-newton', 'cutting-planes']
+    >>> {step.name: step.why for step in explanation.others}["interior-point"]
+    'its risk is not a sum of hinges of listed comparisons'
+    """
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    check_seconds(max_seconds, "max_seconds")
+    bare = problem.without_constant()
+    found = list(candidates_within(Candidates(bare), max_seconds))
+    steps = tuple(Step(each.route.solver, each.route.why) for each in found if each.run is not None)
+    parts, coordinates = f"{problem.risk.parts:,} parts", f"{problem.cone.size:,} coordinates"
+    return Explanation(
+        title=f"{str(problem).splitlines()[0]}: {parts}, {coordinates}",
+        steps=steps,
+        others=_not_taken(found),
+        pass_seconds=pass_seconds(bare) if measure else None,
+        memory=steps[0].solver.memory(bare) if steps else None,
+    )
+
+
+def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
+    """A step for every solver that no route takes, with the reasons of all of its routes."""
+    taken = {each.route.solver.name for each in found if each.run is not None}
+    others: dict[str, tuple[Solver, dict[str, None]]] = {}
+    for each in found:
+        solver = each.route.solver
+        if solver.name not in taken:
+            others.setdefault(solver.name, (solver, {}))[1][each.reason] = None
+    return tuple(Step(solver, "; ".join(reasons)) for solver, reasons in others.values())
+
+
+def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
+    """Seconds of one evaluation of the objective at the Euclidean metric.
+
+    Measured on more and more of the parts until that takes ``enough`` seconds, and scaled to all of them by the last
+    two; all parts are evaluated where that is short, or the risk is not taken apart.
+    """
+    parts = problem.risk.parts
+    with shared_cores():
+        count = min(FEW_PARTS, parts)
+        some = some_parts(problem, count)
+        if some is None:
+            taken = _evaluation(problem)
+            return min(taken, _evaluation(problem)) if taken < SHORT else taken
+        # The first evaluation loads compiled code.
+        _evaluation(some)
+        before, now = (0, 0.0), (count, _evaluation(some))
+        while now[1] < enough and now[0] < parts:
+            count = min(GROWTH * count, parts)
+            before, now = now, (count, _evaluation(some_parts(problem, count) or problem))
+    slope = max(0.0, now[1] - before[1]) / (now[0] - before[0])
+    return now[1] + slope * (parts - now[0])
+
+
+def _evaluation(problem: MetricProblem) -> float:
+    identity = problem.cone.identity()
+    start = perf_counter()
+    problem.value(identity)
+    return perf_counter() - start
+
+
+def costs_text(solver: str, pass_seconds: float | None, memory: float | None) -> str:
+    """Estimated costs of a solve that begins with a solver of this name, in words; None for what is not known."""
+    known = []
+    if pass_seconds is not None:
+        known.append(f"one evaluation of the objective takes {_seconds(pass_seconds)} (measured)")
+    if memory is not None:
+        known.append(f"{solver} needs about {readable_bytes(memory)} beside the data (estimated)")
+    return "; ".join(known)
+
+
+def long_solve(problem: MetricProblem) -> str | None:
+    """Text of the warning for a solve whose usual number of passes takes minutes; None for others."""
+    if problem.risk.distances < MANY_DISTANCES:
+        return None
+    seconds = pass_seconds(problem)
+    if USUAL_PASSES * seconds < LONG_SOLVE:
+        return None
+    return (
+        f"this solve will take long: {USUAL_PASSES} evaluations of the objective, a usual number, take "
+        f"{_seconds(USUAL_PASSES * seconds)}. max_seconds=... returns the best certified metric by then"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    """Format seconds with two digits, in h, min, s or ms."""
+    for least, unit in ((3.6e3, "h"), (60.0, "min"), (1.0, "s")):
+        if seconds >= 1.5 * least:
+            return f"{seconds / least:.2g} {unit}"
+    return f"{seconds:.2g} s" if seconds >= 0.1 else f"{1e3 * seconds:.2g} ms"
+
+
+def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[Candidate]:
+    """The candidates, after cutting planes on a small sample where the first is too slow for a time limit.
+
+    Too slow means that ``USUAL_PASSES`` passes take longer than the limit. Where metrics have many coordinates, masters
+    and not passes take the time, and a sample gains nothing. Nothing is measured where there is no limit, or where
+    queries cannot be sampled.
+    """
+    if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
+        return found
+    (coarse,) = Candidates(found.problem, (COARSE,))
+    if coarse.run is None or all(candidate.run is None for candidate in found):
+        return found
+    seconds = pass_seconds(found.problem, min(LONG_ENOUGH, MEASURING_SHARE * max_seconds))
+    return chain([coarse], found) if USUAL_PASSES * seconds > max_seconds else found

@@ -134,11 +134,6 @@ def _until(monitor: Monitor, seconds: float | None) -> AbstractContextManager[No
     return deadline(lambda: np.inf if seconds is None else seconds - monitor.seconds)
 
 
-def no_deadline() -> AbstractContextManager[None]:
-    """Context without a deadline: for evaluations on a few parts, which are short and decide which metric is taken."""
-    return deadline(lambda: np.inf)
-
-
 def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
     """Evaluate a metric, and take it if it is the best."""
     value = problem.value(M)
@@ -159,7 +154,8 @@ def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
             _offer_multiples(problem, monitor)
         return None if monitor.zero_offered else zero
     nothing_evaluated = monitor.evaluated is None or not monitor.evaluated[0].any()
-    with no_deadline():
+    # Evaluations on a few parts are short and decide which metric is taken: they have no deadline.
+    with _until(monitor, None):
         found = [best_simple(some, problem.plain_metrics())]
         if nothing_evaluated and monitor.suggestion is not None:
             found.append((some.value(monitor.suggestion), monitor.suggestion))
@@ -211,7 +207,8 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
     some = None if simple is None else some_parts(problem, SIMPLE_PARTS)
     if some is None or simple is None:
         return M, value
-    with no_deadline():
+    # Evaluations on a few parts are short and decide which metric is taken: they have no deadline.
+    with _until(monitor, None):
         better = some.value(simple) < some.value(M)
     return (simple, None) if better else (M, value)
 

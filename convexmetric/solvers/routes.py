@@ -14,7 +14,16 @@ import numpy as np
 
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Form, ImageRisk, ListedHinges, ListedPairs, PairwiseRisk, SeparableRisk, SmoothRisk
+from convexmetric.risks import (
+    Form,
+    ImageRisk,
+    ListedHinges,
+    ListedPairs,
+    PairwiseRisk,
+    SeparableRisk,
+    SmoothRisk,
+    SumRisk,
+)
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
@@ -22,8 +31,8 @@ from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
 from convexmetric.solvers.runtime import Run, Solver
-from convexmetric.solvers.runtime.memory import check_memory
 from convexmetric.solvers.runtime.requirements import (
+    check_memory,
     dual_slopes,
     frobenius_norm,
     need,
@@ -142,6 +151,11 @@ def _long_pass(problem: MetricProblem) -> None:
 
 def _other_penalty(problem: MetricProblem) -> None:
     need(problem.quadratic() is None, "its penalty is linear or quadratic")
+
+
+def _admm_pays(problem: MetricProblem) -> None:
+    if not isinstance(problem.risk, SumRisk):
+        _barrier_or_other_penalty(problem)
 
 
 def _barrier_or_other_penalty(problem: MetricProblem) -> None:
@@ -269,10 +283,11 @@ ROUTES: tuple[Route, ...] = (
         (SeparableRisk, dual_slopes, need_smooth_conjugate, _barrier_or_other_penalty),
     ),
     Route(
-        ADMM(), "listed comparisons, also with losses that are infinite somewhere",
-        "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite",
+        ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them",
+        "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite, "
+        "and for sums",
         "any", "a step is a projection and a proximal map of each part; a conic program takes ten times as long",
-        (SeparableRisk, _barrier_or_other_penalty),
+        (SeparableRisk, _admm_pays),
     ),
     Route(
         Conic(), "listed comparisons", "constraints and terms of your own, and what is left of others",
@@ -333,12 +348,3 @@ def refusal(found: Iterable[Candidate]) -> str:
     for candidate in found:
         said.setdefault(candidate.reason, {})[candidate.route.solver.name] = None
     return "; ".join([*(f"{reason} ({', '.join(names)})" for reason, names in said.items()), ADVICE])
-
-
-def routes_table(routes: tuple[Route, ...] = ROUTES) -> str:
-    """Table of routes in Markdown, for the documentation."""
-    lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
-    for route in routes:
-        solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"
-        lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.size} | {route.why} |")
-    return "\n".join(lines) + "\n"

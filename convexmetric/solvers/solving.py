@@ -31,9 +31,8 @@ from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import SmoothedPairs, tangent_dual
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
-from convexmetric.solvers.costs import costs_of, long_solve
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.exact import Exact, InOrder
+from convexmetric.solvers.exact import Exact, InOrder, costs_text, long_solve, pass_seconds
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
@@ -41,7 +40,7 @@ from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, Smo
 from convexmetric.solvers.routes import Candidates, Route
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
-from convexmetric.solvers.runtime.memory import memory_limit
+from convexmetric.solvers.runtime.requirements import memory_limit
 from convexmetric.solvers.runtime.unbounded import check_bounded
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
@@ -79,7 +78,6 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "stochastic-batch": partial(_approximate, "StochasticBatch"),
     "stochastic-factors": partial(_approximate, "StochasticFactors"),
     "stochastic-low-rank": partial(_approximate, "StochasticLowRank"),
-    "stochastic-triplets": partial(_approximate, "StochasticTriplets"),
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -116,7 +114,7 @@ def solve(
         ``"smoothed-low-rank"``, ``"low-rank-newton"``, ``"proximal-gradient"``,
         ``"sampled-cutting-planes"``, ``"cutting-planes"``;
         ``"cutting-planes-plain"``; the approximate ``"subgradient"``, ``"stochastic-batch"``,
-        ``"stochastic-triplets"``, ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
+        ``"stochastic-factors"``, ``"stochastic-low-rank"``, ``"low-rank-descent"`` and
         ``"factored-descent"``; a conic solver (``"clarabel"``, ``"scs"``, ``"mosek"``, ``"cvxopt"``, ``"sdpa"``), or a
         solver object with settings of its own such as ``CuttingPlanes(groups=64)``.
     max_iter : int, optional
@@ -230,7 +228,7 @@ def solve(
         raise InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
-        with room("shards.distribute").spread(problem, backend) as there:
+        with room("shards.writing").spread(problem, backend) as there:
             limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
             others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
             found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
@@ -279,7 +277,7 @@ def _run(
         check_bounded(bare)
     if display is not None:
         begins = run.first(monitor.max_seconds) if isinstance(run, InOrder) else chosen
-        display.say(str(costs_of(bare, begins)))
+        display.say(costs_text(begins.name, pass_seconds(bare), begins.memory(bare)))
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)
         if said is not None:

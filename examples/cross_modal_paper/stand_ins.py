@@ -1,4 +1,4 @@
-"""What stands for the training items in BPRHML: centroids of k-means, of mean shift, or all of them."""
+"""What stands for the training items in BPRHML: centroids of k-means, or all of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from .media import TASKS, load
 __all__ = ["STAND_INS", "run"]
 
 #: Clusters of relevant items, by the names in tables.
-STAND_INS: dict[str, int | str | None] = {
+STAND_INS: dict[str, int | None] = {
     "k-means, 1": 1,
     "k-means, 5": 5,
     "k-means, 20": 20,
-    "mean shift": "mean-shift",
     "all": None,
 }
 
@@ -48,7 +47,7 @@ def run(
         train, test = train.turned(), test.turned()
     alpha, beta = setting["alpha"], setting["beta"]
 
-    def stated(clusters: int | str | None) -> cm.CrossModalProblem:
+    def stated(clusters: int | None) -> cm.CrossModalProblem:
         return cm.CrossModalProblem(
             train.X,
             train.Y,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import convexmetric as cm
-from convexmetric.approximate.pairwise_factor import PairwiseFactor
+from convexmetric.approximate.low_rank_descent import PairwiseFactor
 from convexmetric.solvers import Monitor
 
 from .nodes import Labelled, Nodes
@@ -108,11 +108,11 @@ def stepped(
     state = solver.state(factor)
     fixed = cm.approximate.StochasticLowRank(r, random_state=0).state(factor)
     if method.endswith("one start"):
-        state.L = fixed.L
+        state.iterate = fixed.iterate
     elif method.endswith("one order"):
         state.seed = fixed.seed
     elif method.endswith("the optimum"):
-        state.L = _optimal(problem, len(state.L))
+        state.iterate = _optimal(problem, len(state.iterate))
     for _, L in islice(solver.factors(factor, problem.reg, state), steps):
         last: np.ndarray = L
     return last

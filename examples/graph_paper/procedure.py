@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.approximate.stochastic_batch import BatchState
+from convexmetric.approximate.batches import BatchState
 from convexmetric.risks import PairwiseRisk
 
 from .factors import area

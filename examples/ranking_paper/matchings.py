@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.bench.readers.matchings import TEST, TRAINING, Matchings, synthetic_matchings
+
+from .synthetic import TEST, TRAINING, Matchings, synthetic_matchings
 
 VARIANTS = {"MLR-AUC": "auc", "MLR-MAP": "map", "MLR-MRR": "mrr", "SVM-MAP": "map"}
 SOLVERS = ("ours", "printed", "epsilon")

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from sklearn.decomposition import KernelPCA
 
-from convexmetric.plotting import COLOURS, plot_mds, save_picture
+from convexmetric.plotting import COLOURS, plot_embedding, save_picture
 
 from . import printed
 from .protocol import NOTIONS, full_weights, split_pages
@@ -65,7 +66,10 @@ def draw_maps(panels: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_p
         part = split_pages(NOTIONS[notion], "page", min_pages, 0, 1, 1)
         features = part.test.shape[1]
         w = np.ones(features) if result is None else full_weights(result, features)
-        plot_mds(distances(part.test, w), part.test_labels, ax=ax)
+        # Classical multidimensional scaling.
+        scaling = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
+        points = scaling.fit_transform(-0.5 * distances(part.test, w) ** 2)
+        plot_embedding(points, part.test_labels, None, ax=ax)
         ax.set_title(title, fontsize="medium")
         for collection in ax.collections:
             collection.set_sizes([9.0])

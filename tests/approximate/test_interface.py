@@ -8,7 +8,7 @@ from errata_report import cross_modal, pairs
 
 import convexmetric as cm
 from convexmetric.approximate.base import next_stop
-from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
+from convexmetric.errors import GapWarning, InputError
 
 
 def points(seed=0, n=24, d=4):
@@ -34,22 +34,7 @@ def labels(**options):
 CASES = {
     "subgradient": (cm.approximate.ProjectedSubgradient, {"epochs": 200}, ranking, 1e-2),
     "subgradient, diagonal": (cm.approximate.ProjectedSubgradient, {"epochs": 200}, relative, 1e-2),
-    "subgradient, plain": (cm.approximate.ProjectedSubgradient, {"epochs": 100, "step": 0.1}, ranking, 0.2),
     "subgradient, printed": (cm.approximate.ProjectedSubgradient, {"epochs": 100, "as_printed": True}, ranking, 1e-2),
-    "triplets": (cm.approximate.StochasticTriplets, {"epochs": 100}, relative, 1e-2),
-    "triplets, A": (
-        cm.approximate.StochasticTriplets,
-        {"epochs": 200},
-        lambda: relative(A=np.eye(4)[:, :3] + 0.1),
-        1e-2,
-    ),
-    "triplets, kernel": (cm.approximate.StochasticTriplets, {"epochs": 200}, lambda: relative(kernel="rbf"), 2e-2),
-    "triplets, pegasos": (
-        cm.approximate.StochasticTriplets,
-        {"epochs": 100, "pegasos": True},
-        lambda: relative(C=0.01),
-        2e-2,
-    ),
     "batch": (cm.approximate.StochasticBatch, {"batch": 50, "epochs": 30}, labels, 1e-2),
     "batch, average": (cm.approximate.StochasticBatch, {"batch": 50, "epochs": 30, "average": True}, labels, 1e-2),
     "factors": (cm.approximate.StochasticFactors, {"epochs": 200}, pairs, 1e-2),
@@ -145,13 +130,8 @@ def test_bad_settings(name, settings):
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [
-        (cm.approximate.ProjectedSubgradient, {"step": 0.0}),
-        (cm.approximate.ProjectedSubgradient, {"average": 1}),
         (cm.approximate.ProjectedSubgradient, {"master_steps": 0}),
-        (cm.approximate.StochasticTriplets, {"batch": 0}),
-        (cm.approximate.StochasticTriplets, {"learning_rate": -1.0}),
-        (cm.approximate.StochasticTriplets, {"pegasos": "yes"}),
-        (cm.approximate.StochasticTriplets, {"random_state": -1}),
+        (cm.approximate.StochasticBatch, {"random_state": -1}),
         (cm.approximate.LowRankDescent, {"as_printed": True}),
         (cm.approximate.StochasticLowRank, {"as_printed": True}),
         (cm.approximate.StochasticLowRank, {"delay": -1}),
@@ -168,37 +148,18 @@ def test_bad_settings_of_their_own(kind, settings):
         kind(**settings)
 
 
-def test_problems_that_listed_triplets_are_not():
-    for problem in (labels(), ranking(), cm.RelativeComparisonProblem([[0.0], [1.0], [3.0]], [[0, 1, 2]], C=np.inf)):
-        with pytest.raises(UnsupportedProblemError, match="stochastic-triplets"):
-            cm.solve(problem, solver="stochastic-triplets")
-
-
 def test_a_damaged_checkpoint_is_refused(tmp_path):
-    problem, path = relative(), tmp_path / "state.npz"
-    solve(problem, cm.approximate.StochasticTriplets(random_state=0), max_iter=3, checkpoint=path)
+    problem, path = labels(), tmp_path / "state.npz"
+    solve(problem, cm.approximate.StochasticBatch(random_state=0), max_iter=3, checkpoint=path)
     arrays = dict(np.load(path))
     for key, value in {
-        "solver.w": np.full(4, np.nan),
-        "solver.first": np.zeros(3),
+        "solver.iterate": np.full((4, 4), np.nan),
+        "solver.mean": np.zeros(3),
         "solver.numbers": -np.ones(2),
     }.items():
         np.savez(path, **arrays | {key: value})
         with pytest.raises(InputError, match="damaged"):
-            cm.solve(problem, 1e-9, solver=cm.approximate.StochasticTriplets(), checkpoint=path)
-
-
-def test_the_mean_of_the_steps_is_the_subgradient():
-    """The first gradients of an epoch of single triplets, added up at one metric."""
-    problem = relative()
-    triplets, loss = problem.risk.comparisons, problem.risk.loss
-    w = np.abs(np.random.default_rng(0).normal(size=4))
-    rows = np.asarray(triplets.block(np.arange(len(triplets)), slice(None)))
-    np.testing.assert_allclose(rows @ w, triplets.forward(w))
-    value, step = problem.value(w), 1e-7
-    H = np.random.default_rng(1).normal(size=4)
-    gradient = w - loss.C * rows.T @ (rows @ w < loss.margin)
-    assert (problem.value(w + step * H) - value) / step == pytest.approx(float(gradient @ H), rel=1e-4)
+            cm.solve(problem, 1e-9, solver=cm.approximate.StochasticBatch(), checkpoint=path)
 
 
 def test_looks_come_after_powers_of_two_and_round_numbers_of_epochs():
@@ -210,15 +171,11 @@ def test_looks_come_after_powers_of_two_and_round_numbers_of_epochs():
     assert stops[8:] == [100 * epochs for epochs in (2, 5, 10, 20, 50, 100, 200, 500)]
 
 
-def test_scaled_steps_are_better_where_features_are_correlated():
+def test_steps_are_scaled_where_features_are_correlated():
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     X = (rng.normal(size=(60, 6)) + 0.5 * y[:, None]) @ np.diag([10.0, 5.0, 1.0, 0.3, 0.1, 0.1])
     problem = cm.RankingProblem.from_labels(X, y, C=10.0)
     optimum = cm.solve(problem, 1e-6)
-    level, plain = (
-        solve(problem, cm.approximate.ProjectedSubgradient(step, epochs=200)).upper_bound / optimum.lower_bound - 1.0
-        for step in (None, 0.3)
-    )
-    assert level < 1e-2
-    assert level < plain
+    found = solve(problem, cm.approximate.ProjectedSubgradient(epochs=200))
+    assert found.upper_bound / optimum.lower_bound - 1.0 < 1e-2

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.approximate.triplet_sampling import TripletSampler
+from convexmetric.approximate.batches import TripletSampler
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 
 

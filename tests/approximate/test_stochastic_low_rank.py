@@ -7,8 +7,8 @@ import pytest
 from test_low_rank_descent import PROBLEMS, labelled
 
 import convexmetric as cm
-from convexmetric.approximate.pairwise_factor import PairwiseFactor
-from convexmetric.approximate.triplet_sampling import TripletSampler
+from convexmetric.approximate.batches import TripletSampler
+from convexmetric.approximate.low_rank_descent import PairwiseFactor
 from convexmetric.errors import GapWarning, UnsupportedProblemError
 from convexmetric.solvers import Monitor
 
@@ -21,7 +21,7 @@ def first_steps(solver, problem, steps):
     """The factors of the first steps, and the start before them."""
     factor = factor_of(problem)
     state = solver.state(factor)
-    found = [state.L]
+    found = [state.iterate]
     for t, L in solver.factors(factor, 2.0 * problem.regularizer.reg, state):
         found.append(L)
         if t == steps:

@@ -10,7 +10,7 @@ from samples import as_given, random_metric
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 import convexmetric as cm
-from convexmetric.audits import Reference, reference_of
+from convexmetric.audits.verdict import Reference, reference_of
 from convexmetric.errors import InputError
 
 
@@ -31,7 +31,6 @@ def test_an_audit_agrees_with_the_true_distance(name):
     assert audit.objective == problem.value(M) == pytest.approx(audit.projected_objective, rel=1e-12)
     assert audit.lower_bound == pytest.approx(optimum, rel=2e-6)
     assert audit.lower_bound <= optimum * (1 + 1e-7)
-    assert audit.own_bound <= optimum * (1 + 1e-7) + 1e-12
     assert audit.min_eigenvalue == problem.cone.smallest(M)
     assert audit.verdict in str(audit)
     if np.isfinite(audit.objective):
@@ -80,7 +79,6 @@ def test_three_times_the_optimum_is_wrong_in_scale_alone(name):
     assert audit.suboptimality > 1e-4
     assert audit.scale.share >= 1.0 - 1e-4 / audit.suboptimality
     assert problem.value(audit.scale.best * audit.M) == pytest.approx(solution.upper_bound, rel=3e-6)
-    assert audit.scale.slope > 0.0
     assert audit.subspace.angles.max() <= 1e-5
     assert "is scale: multiply by 0." in audit.verdict
 
@@ -94,7 +92,6 @@ def test_the_reference_is_compared_part_by_part(wine):
     for part in audit.worst:
         assert part.kind == "query"
         assert (part.loss, part.reference_loss) == (here[part.part], there[part.part])
-        assert part.excess == part.loss - part.reference_loss
         query, near, far = part.rows
         relevant, irrelevant = problem.rankings.relevance.of(query)
         assert query == part.part
@@ -108,25 +105,7 @@ def test_the_reference_is_compared_part_by_part(wine):
     alone = cm.audit(problem, M, reference=solution.lower_bound, worst=3)
     assert [part.part for part in alone.worst] == list(np.argsort(-here, kind="stable")[:3])
     assert alone.subspace is None
-    assert np.isnan(alone.comparisons_share)
     assert all(part.reference_loss == 0.0 for part in alone.worst)
-
-
-@pytest.mark.parametrize("name", ["ranking from labels", "triplets, labels", "pairs, all, trace, features, margin 1.0",
-                                  "cross-modal, all objects", "relative, identity, soft"])  # fmt: skip
-def test_the_suboptimality_splits_into_comparisons_and_size(name):
-    problem = instance(name)
-    solution = cm.solve(problem)
-    M = random_metric(np.random.default_rng(3), problem.cone)
-    audit = cm.audit(problem, M, reference=solution)
-    point = problem.risk.minorant(solution.certificate.dual)
-    comparisons = audit.risk - point.value + problem.cone.inner(point.S, M)
-    size = audit.penalty - problem.cone.inner(point.S, M) + point.value - solution.lower_bound
-    missing = audit.objective - solution.lower_bound
-    assert comparisons + size == pytest.approx(missing)
-    assert comparisons >= -1e-9 * missing
-    assert size >= -1e-6 * missing
-    assert audit.comparisons_share == pytest.approx(comparisons / missing, abs=1e-6)
 
 
 def test_a_metric_without_two_of_its_directions_lacks_them(wine):
@@ -137,13 +116,7 @@ def test_a_metric_without_two_of_its_directions_lacks_them(wine):
     assert audit.subspace.rank == 1
     assert audit.subspace.angles == pytest.approx([0.0], abs=1e-4)
     assert audit.subspace.captured == pytest.approx(values[-1] / values.sum())
-    assert audit.subspace.lacking > 0.9
-    assert audit.conditions.missing >= 1
-    assert audit.conditions.outside < 0.0
-    assert np.linalg.norm(audit.conditions.direction) == pytest.approx(1.0)
-    assert abs(audit.conditions.direction @ vectors[:, -1]) <= 1e-9
     assert f"holds {100 * audit.subspace.captured:.3g}% of the trace of the reference" in audit.verdict
-    assert "there lower" in str(audit)
 
 
 def test_a_metric_outside_the_cone_is_compared_by_its_projection():
@@ -174,15 +147,6 @@ def test_an_eigenvalue_negative_by_rounding_is_feasible():
     assert cm.audit(problem, np.zeros((3, 3)), reference=0.1).feasible
 
 
-def test_asymmetry_by_rounding_is_told():
-    problem = instance("ranking from labels")
-    M = np.eye(3)
-    M[0, 1] = 1e-10
-    assert cm.audit(problem, M, reference=0.1).asymmetry == 1e-10
-    assert "averaged away" in str(cm.audit(problem, M, reference=0.1))
-    assert cm.audit(problem, np.eye(3), reference=0.1).asymmetry == 0.0
-
-
 def test_a_violated_hard_margin_is_infinitely_far():
     problem = instance("relative, identity, hard")
     audit = cm.audit(problem, np.zeros(problem.cone.d))
@@ -190,7 +154,6 @@ def test_a_violated_hard_margin_is_infinitely_far():
     assert audit.suboptimality == np.inf
     assert not audit.feasible
     assert not audit.hard_margins
-    assert audit.conditions is None
     assert "Violates hard margins, and so does every multiple of it" in audit.verdict
     assert all(part.kind == "triplet" and part.loss == np.inf for part in audit.worst)
 
@@ -241,14 +204,6 @@ def test_the_range_of_a_ratio_is_certified(wine):
     # No ratio means anything beside an optimum that may be zero.
     audit = cm.audit(problem, M, reference=Reference(0.0, value, M))
     assert audit.verdict.startswith(f"Costs at most {value:.3g} more than the optimum;")
-
-
-def test_directions_are_missing_only_where_they_lower_the_objective():
-    problem = instance("triplets, labels")
-    solution = cm.solve(problem)
-    text = str(cm.audit(problem, 3.0 * solution.M, reference=solution))
-    assert "lacks" not in text
-    assert "missing" not in text
 
 
 @pytest.mark.parametrize("name", ["triplets, labels", "ranking from labels", "relative, identity, soft"])
@@ -306,7 +261,6 @@ def test_a_solve_is_a_reference():
     assert reference.lower_bound <= optimum <= reference.upper_bound * (1 + 1e-7)
     assert reference.gap <= 1e-6
     assert problem.value(reference.M) == pytest.approx(reference.upper_bound, rel=1e-10)
-    assert problem.dual_bound(reference.dual, reference.M) == pytest.approx(reference.lower_bound, rel=1e-12)
 
 
 def test_the_best_iterate_of_a_callable_is_judged(wine):

@@ -1,9 +1,7 @@
 """Problems composed of blocks in a file are those composed by hand, and what is wrong in a file is named."""
 
-import hashlib
 import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.bench import read_instance
 from convexmetric.bench.blocks import compose
-from convexmetric.cli.commands import app
+from convexmetric.cli import app
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
@@ -68,22 +66,6 @@ def test_names_of_arrays_stand_for_what_the_page_says():
     assert (loss.signs == -r).all()
 
 
-def test_extras_of_the_data_set_are_covered_by_their_hash(monkeypatch):
-    given = cm.datasets.Dataset("wine", WINE.X, WINE.y, WINE.target_names, "", {"W0": np.diag(np.arange(1.0, 14.0))})
-    monkeypatch.setattr(sys.modules[read_instance.__module__], "load", lambda name: given)
-    digest = hashlib.sha256(np.rint(2.0**20 * given.extras["W0"]).astype("<i8").tobytes()).hexdigest()
-    text = text_of("blocks-prior-auc-wine").replace('prior = "precision"', 'prior = "W0"')
-    arrays = text.partition("[arrays]\n")[2].partition("\n")[0]
-    listed = text.replace(arrays, f'W0 = "{digest}"')
-    problem = read_instance(listed, "blocks-prior-auc-wine.toml").problem()
-    assert (problem.regularizer.prior == given.extras["W0"]).all()
-    given.extras["W0"][0, 0] = 2.0
-    with pytest.raises(InputError, match=r"\[arrays\]: W0 is not what was certified"):
-        read_instance(listed, "blocks-prior-auc-wine.toml").problem()
-    with pytest.raises(InputError, match="W0 is about all rows; leave rows out"):
-        read_instance(listed.replace("[178, 13]", "[100, 13]\nrows = 100"), "blocks-prior-auc-wine.toml").problem()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -103,14 +85,14 @@ def test_extras_of_the_data_set_are_covered_by_their_hash(monkeypatch):
         ("reg = 0.05", "reg = 1.0\nrest = [1, [2]]", r"\[parameters.regularizer.rest\]: rows of different lengths"),
         ('class = "Hinge", C', 'class = "Trace", reg', r"\[parameters.risk.loss\] must be a Loss, got Trace"),
         ('triplets = "triplets"', 'triplets = "pairs"', r"\[parameters.risk.comparisons\] Triplets: "),
-        ('triplets = "triplets"', 'triplets = "precision"', r"triplets\]: 'precision' must be listed in \[arrays\]"),
+        ('triplets = "triplets"', 'triplets = "mahalanobis"', r"triplets\]: 'mahalanobis' must be listed in \[arr"),
         ("seed = 0", "seed = 1", "the triplets drawn here are not what was certified"),
         ("[triplets]", "[triples]", "unknown key 'triples'; did you mean 'triplets'"),
         ("[parameters.regularizer]", "[parameters.regulariser]", "did you mean 'regularizer'"),
-        ("[parameters.risk]", '[arrays]\nprecision = ""\n\n[parameters.risk]', "precision is not what was certified"),
-        ("[parameters.risk]", '[arrays]\nprecisions = ""\n\n[parameters.risk]', "did you mean 'precision'"),
+        ("[parameters.risk]", '[arrays]\nmahalanobis = ""\n\n[parameters.risk]', "mahalanobis is not what was"),
+        ("[parameters.risk]", '[arrays]\nmahalanobi = ""\n\n[parameters.risk]', "did you mean 'mahalanobis'"),
         ("[parameters.risk]", '[arrays]\nsimilar_scatter = ""\n\n[parameters.risk]', r"there is no table \[pairs\]"),
-        ("[parameters.risk]", "[arrays]\nprecision = 3\n\n[parameters.risk]", "precision must be a str"),
+        ("[parameters.risk]", "[arrays]\nmahalanobis = 3\n\n[parameters.risk]", "mahalanobis must be a str"),
         ("[parameters.risk]", '[parameters]\nG = "X"\n\n[parameters.risk]', "G must have shape"),
         ("[parameters.risk]", '[parameters]\nconstant = "X"\n\n[parameters.risk]', "constant must be a finite number"),
     ],
@@ -136,8 +118,11 @@ def test_what_is_wrong_in_a_paper_is_named(old, new, message):
 
 def test_nothing_is_drawn_that_no_hash_covers():
     drawn = {"class": "InformationTheoreticProblem.from_labels", "X": "X", "y": "y", "count": 9, "random_state": 0}
-    with pytest.raises(InputError, match=r"random_state would draw what no hash covers; draw in \[triplets\]"):
+    with pytest.raises(InputError, match=r"would draw what no hash covers; draw in \[triplets\]"):
         compose(drawn, {"X": X, "y": LABELS})
+    # Not even where the class would draw by a seed of its own.
+    with pytest.raises(InputError, match="n_pairs would draw what no hash covers"):
+        compose({"class": "PairMarginProblem.from_labels", "X": "X", "y": "y", "n_pairs": 9}, {"X": X, "y": LABELS})
 
 
 def test_a_block_is_no_problem():

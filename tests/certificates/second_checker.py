@@ -491,7 +491,7 @@ LOSSES = (
 )  # fmt: skip
 
 
-def _loss(loss: str, s: Fraction, mu: Fraction) -> Interval:
+def loss_of(loss: str, s: Fraction, mu: Fraction) -> Interval:
     """``l(s)``; where it is infinite nothing is shown."""
     if loss == "hard":
         shown(s >= mu, "a hard margin does not hold")
@@ -577,7 +577,7 @@ class Listed:
         ):
             d = distance(M, self.X[i], self.X[j])
             s = sign * (distance(M, self.X[i], self.X[k[0]]) - d if k else d)
-            total += _loss(loss, s, mu).times(exactly(weight))
+            total += loss_of(loss, s, mu).times(exactly(weight))
         return total
 
     def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
@@ -728,11 +728,11 @@ def _gram(B: Matrix, d: int) -> Matrix:
     return [[sum((row[i] * row[j] for row in B), ZERO) for j in range(d)] for i in range(d)]
 
 
-def _plus(A: Matrix, B: Matrix, times: Fraction = ONE) -> Matrix:
+def plus(A: Matrix, B: Matrix, times: Fraction = ONE) -> Matrix:
     return [[a + times * b for a, b in zip(*rows, strict=True)] for rows in zip(A, B, strict=True)]
 
 
-def _inner(A: Matrix, B: Matrix) -> Fraction:
+def inner(A: Matrix, B: Matrix) -> Fraction:
     return sum((a * b for rows in zip(A, B, strict=True) for a, b in zip(*rows, strict=True) if a and b), ZERO)
 
 
@@ -801,21 +801,21 @@ class Regularizer:
         if kind == "zero":
             return NOTHING
         if kind == "budget":
-            over = _inner(self.A, M) - self.limit
+            over = inner(self.A, M) - self.limit
             shown("weight" in self.said or over <= 0, "the budget is exceeded")
             return exactly(max(ZERO, over)).times(self.weight) if "weight" in self.said else NOTHING
         if kind == "trace":
             return exactly(sum((M[i][i] for i in n), ZERO)).times(self.weight)
         if kind == "log det":
-            linear = exactly(_inner(self.space.square(self.T0), M) - self.space.d)
+            linear = exactly(inner(self.space.square(self.T0), M) - self.space.d)
             return (linear - self.space.log_det(B) - self.space.log_det(self.T0)).times(self.weight)
-        X = _plus(M, self.prior, -ONE)
+        X = plus(M, self.prior, -ONE)
         if kind == "trace norm" and not self.space.diagonal:
-            shown(semidefinite(self.N) and semidefinite(_plus(self.N, X, -ONE)), "the matrix above")
+            shown(semidefinite(self.N) and semidefinite(plus(self.N, X, -ONE)), "the matrix above")
             return exactly(sum((2 * self.N[i][i] - X[i][i] for i in n), ZERO)).times(self.weight)
         if kind in ("trace norm", "entrywise"):
             return exactly(sum((abs(X[i][j]) for i in n for j in n if self._counts(i, j)), ZERO)).times(self.weight)
-        square = _inner(X, X)
+        square = inner(X, X)
         return (root(square) if kind == "frobenius" else exactly(square / 2)).times(self.weight)
 
     def _counts(self, i: int, j: int) -> bool:
@@ -834,18 +834,18 @@ class Regularizer:
             shown("weight" not in self.said or self.t <= self.weight.low, "the multiplier")
             return Slope([[self.t * entry for entry in row] for row in self.A], exactly(self.t * self.limit))
         if kind == "log det":
-            D = _plus(self.space.square(self.T0), self.space.square(self.T), -ONE)
+            D = plus(self.space.square(self.T0), self.space.square(self.T), -ONE)
             e = (self.space.log_det(self.T0) - self.space.log_det(self.T)).times(self.weight)
-            off = (self.weight.high - self.weight.low) * root(_inner(D, D)).high
+            off = (self.weight.high - self.weight.low) * root(inner(D, D)).high
             return Slope([[self.weight.low * entry for entry in row] for row in D], e, off)
-        paid, square = exactly(_inner(self.P, self.prior)), _inner(self.P, self.P)
+        paid, square = exactly(inner(self.P, self.prior)), inner(self.P, self.P)
         if kind == "squared frobenius":
             return Slope(self.P, paid + Interval(square / (2 * self.weight.high), square / (2 * self.weight.low)))
         if kind == "frobenius":
             fits = square <= self.weight.low**2
         elif kind == "trace norm" and not self.space.diagonal:
             I = self.space.filled([self.weight.low] * d)  # noqa: E741
-            fits = semidefinite(_plus(I, self.P)) and semidefinite(_plus(I, self.P, -ONE))
+            fits = semidefinite(plus(I, self.P)) and semidefinite(plus(I, self.P, -ONE))
         else:
             fits = all(abs(self.P[i][j]) <= self._counts(i, j) * self.weight.low for i in n for j in n)
         shown(fits, "the slope is beyond the weight")
@@ -855,7 +855,7 @@ class Regularizer:
 class Form:
     """A quadratic form of diagonal metrics."""
 
-    definite = False
+    kind, definite = "quadratic form", False
 
     def __init__(self, said: Any, file: File, space: Space, X: Matrix | None) -> None:
         table(said, "kind of")
@@ -890,7 +890,7 @@ class Form:
             rows = [i for i in range(d) if any(L[i])]
             shown(self.lack >= 0 and most is not None, "lack")
             assert most is not None
-            shown(semidefinite(_plus(L, self.space.filled([self.lack] * d))), "lack")
+            shown(semidefinite(plus(L, self.space.filled([self.lack] * d))), "lack")
             shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
             least = min((L[i][i] for i in rows), default=ONE)
             e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
@@ -923,7 +923,7 @@ class Several:
     def slope(self) -> Slope:
         """Those of all."""
         found = [part.slope() for part in self.parts]
-        P = functools.reduce(_plus, (one.P for one in found))
+        P = functools.reduce(plus, (one.P for one in found))
         return Slope(P, sum((one.e for one in found), NOTHING), sum((one.off for one in found), ZERO))
 
 
@@ -949,33 +949,39 @@ class Judged:
     accepted: bool
 
 
-class Part:
-    """A file, which may be one of several, with what has to be shown of it."""
+class Statement:
+    """The problem of a file."""
 
-    def __init__(self, whole: bytes) -> None:
-        self.document, arrays = opened(whole)
-        self.file, problem = File(arrays), self.document["problem"]
+    def __init__(self, problem: dict[str, Any], file: File) -> None:
+        self.file = file
         table(problem, "cone features risk regularizer linear", "constant")
         need(problem["cone"] in ("psd", "diagonal", "block-diagonal") and isinstance(problem["linear"], bool), "cone")
         self.diagonal, self.d = problem["cone"] == "diagonal", integer(problem["features"], 1, 2**40 - 1)
         blocked = problem["cone"] == "block-diagonal"
         need(self.d <= MOST, "more features than this checker takes")
-        blocks = self.file.array("blocks", (self.d,), self.d) if blocked else [0] * self.d
+        blocks = file.array("blocks", (self.d,), self.d) if blocked else [0] * self.d
         self.space = Space(self.diagonal, self.d, blocks)
         self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
         need(isinstance(kind, str) and kind in KINDS, "kind of risk")
-        self.risk = KINDS[kind](problem["risk"], self.file, self.d)
+        self.risk = KINDS[kind](problem["risk"], file, self.d)
         said = problem["regularizer"]
         need(isinstance(said, dict), "regularizer")
         self.omega: Any
         if said.get("kind") == "quadratic form":
-            self.omega = Form(said, self.file, self.space, self.risk.X)
+            self.omega = Form(said, file, self.space, self.risk.X)
         elif said.get("kind") == "sum":
-            self.omega = Several(said, self.file, self.space)
+            self.omega = Several(said, file, self.space)
         else:
-            self.omega = Regularizer(said, self.file, self.space)
-        d = self.d
-        self.G = self.space.matrix(self.file, "linear") if problem["linear"] else None
+            self.omega = Regularizer(said, file, self.space)
+        self.G = self.space.matrix(file, "linear") if problem["linear"] else None
+
+
+class Part(Statement):
+    """A file, which may be one of several, with what has to be shown of it."""
+
+    def __init__(self, whole: bytes) -> None:
+        self.document, arrays = opened(whole)
+        super().__init__(self.document["problem"], File(arrays))
         self.dual, claimed = self.document["dual"], self.document["claimed"]
         of_risk = {Lists: " bits", Listed: "", Sum: " summands"}[type(self.risk)]
         table(self.dual, "kind share regularizer" + of_risk, "rows")
@@ -994,13 +1000,13 @@ class Part:
         if self.omega.definite:
             self.B = self.space.triangle(self.file, name)
         elif self.diagonal:
-            weights = self.file.array(name, (d,))
+            weights = self.file.array(name, (self.d,))
             need(min(weights) >= 0, "negative weights")
             self.B = self.space.filled(weights)
         else:
-            self.B = self.file.array(name, (None, d))
+            self.B = self.file.array(name, (None, self.d))
         for row in self.B:
-            need(len({blocks[i] for i in range(d) if row[i]}) <= 1, "a row in several blocks")
+            need(len({self.space.blocks[i] for i in range(self.d) if row[i]}) <= 1, "a row in several blocks")
         self.M = self.space.square(self.B)
         self.omega.read(self.dual["regularizer"], self.file)
 
@@ -1034,7 +1040,7 @@ class Part:
 
     def upper(self, cost: Interval) -> Fraction:
         """O1: an upper end of F at the metric, without the constant, where the risk is known."""
-        linear = ZERO if self.G is None else _inner(self.G, self.M)
+        linear = ZERO if self.G is None else inner(self.G, self.M)
         return (cost + self.omega.value(self.M, self.B)).high + linear
 
     def lower(self, says: Minorant, upper: Fraction | None) -> Fraction:
@@ -1044,9 +1050,9 @@ class Part:
             found = self.omega.slope_below(None if self.risk.negative or self.G is not None else upper)
         else:
             found = self.omega.slope()
-        K = _plus(found.P, says.S, -self.share)
-        K = _plus(K, self.space.filled([found.off] * self.d), -ONE)
-        shown(self.space.dual(K if self.G is None else _plus(K, self.G)), "not feasible")
+        K = plus(found.P, says.S, -self.share)
+        K = plus(K, self.space.filled([found.off] * self.d), -ONE)
+        shown(self.space.dual(K if self.G is None else plus(K, self.G)), "not feasible")
         return self.share * says.v.low - found.e.high
 
 

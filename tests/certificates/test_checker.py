@@ -81,7 +81,7 @@ def test_products_of_leading_digits_are_exact(seed, m, k, n, spread):
     B = rng.standard_normal((k, n)) * 10.0 ** (spread * rng.random((k, n)))
     if seed % 3 == 0:
         A, B = np.sign(A) * (2.0 - 2.0**-50), np.abs(np.sign(B)) * (1.0 - 2.0**-53)
-    A1, B1 = kernel.leading(A, B)
+    A1, B1 = kernel.balls.leading(A, B)
     assert (fractions(A1) @ fractions(B1) == fractions(A1 @ B1)).all()
     assert (fractions(A) - fractions(A1) == fractions(A - A1)).all()
     assert (fractions(B) - fractions(B1) == fractions(B - B1)).all()
@@ -103,7 +103,7 @@ def test_fractions_are_within_their_balls(value):
     st.fractions(-1, 1),
 )
 def test_exponentials_contain_the_true_ones(xs, r, s):
-    ball = kernel.exp(Ball(xs, r))
+    ball = kernel.balls.exp(Ball(xs, r))
     with localcontext() as context:
         context.prec = 60
         for at, x in enumerate(xs):
@@ -111,7 +111,7 @@ def test_exponentials_contain_the_true_ones(xs, r, s):
             assert abs(Decimal(float(ball.mid[at])) - exact) <= Decimal(
                 float(np.broadcast_to(ball.rad, ball.mid.shape)[at])
             )
-    tight = kernel.exp(Ball(xs))
+    tight = kernel.balls.exp(Ball(xs))
     assert (tight.rad <= 1e-11 * tight.mid + 1e-250).all()
 
 
@@ -137,22 +137,22 @@ def x_of(value):
 @given(st.floats(1e-300, 1e250), st.floats(0.0, 0.3), st.fractions(-1, 1))
 def test_logarithms_contain_the_true_ones(x, share, s):
     r = share * x
-    ball = kernel.log(Ball([x], r))
+    ball = kernel.balls.log(Ball([x], r))
     with localcontext() as context:
         context.prec = 60
         exact = x_of(Fraction(x) + s * Fraction(r)).ln()
         assert abs(Decimal(float(ball.mid[0])) - exact) <= Decimal(float(ball.rad[0]))
-    assert kernel.log(Ball([x])).rad[0] <= 1e-11
+    assert kernel.balls.log(Ball([x])).rad[0] <= 1e-11
 
 
 @given(st.floats(-1e4, 1e4), st.floats(0.0, 1.0))
 def test_logistic_losses_and_entropies_contain_the_true_ones(s, p):
     with localcontext() as context:
         context.prec = 60
-        value = kernel.softplus(Ball([s]))
+        value = kernel.balls.softplus(Ball([s]))
         exact = (1 + (-Decimal(s)).exp()).ln()
         assert abs(Decimal(float(value.mid[0])) - exact) <= Decimal(float(value.rad[0]))
-        value = kernel.entropy(np.array([p]))
+        value = kernel.balls.entropy(np.array([p]))
         low = Decimal(float(value.mid[0])) - Decimal(float(value.rad[0]))
         p = Decimal(p)
         exact = sum((-q * q.ln() for q in (p, 1 - p) if q > 0), Decimal(0))
@@ -162,11 +162,11 @@ def test_logistic_losses_and_entropies_contain_the_true_ones(s, p):
 
 def test_a_wrong_library_function_makes_balls_wide_and_not_wrong(monkeypatch):
     monkeypatch.setattr(kernel.balls.np, "log", lambda x: np.full_like(x, 1.1))
-    ball = kernel.log(Ball([3.0]))
+    ball = kernel.balls.log(Ball([3.0]))
     assert 1e-3 < ball.rad[0] < 1.0
     assert abs(float(Decimal(3).ln()) - ball.mid[0]) <= ball.rad[0]
     with pytest.raises(NotProven):
-        kernel.log(Ball([30.0]))
+        kernel.balls.log(Ball([30.0]))
 
 
 # Rankings
@@ -227,7 +227,7 @@ def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, shor
         x, z = np.round(4 * x) / 4, np.round(4 * z) / 4
     x, z = np.sort(x), np.sort(z)
     exact = exact_gains(name, k or 1, p, n, short) if k else exact_gains(name, None, p, n)
-    gain = kernel.gains(name, k, short == "cut", p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0))
+    gain = kernel.lists.gains(name, k, short == "cut", p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0))
     if k:
         floats = measure_named(name, k, short=short).gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
         assert np.allclose(np.array(exact, dtype=float), floats, rtol=1e-13)
@@ -238,7 +238,7 @@ def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, shor
         price = sum(Fraction(float(z[j])) - Fraction(float(x[i])) for i in range(p) for j in range(b[i]))
         value = 1 - sum(exact[i][b[i]] for i in range(p)) - Fraction(2, p * n) * price
         best = value if best is None else max(best, value)
-    value, error = kernel.worst_ranking(gain, x, z)
+    value, error = kernel.lists.worst_ranking(gain, x, z)
     assert abs(Fraction(value) - best) <= Fraction(error)
     assert error < 1e-12 * (1.0 + scale)
 
@@ -249,7 +249,7 @@ def test_gains_of_two_thousand_relevant_items_are_enclosed():
     total = sum(Fraction(1, 2**t * t) for t in range(1, p + 1))
     for b in (0, 7):
         exact = [Fraction(1, 2 ** int(t) * (int(t) + b)) / total for t in i]
-        found = kernel.gains("err", 1, True, p, i, np.full(len(i), float(b)))
+        found = kernel.lists.gains("err", 1, True, p, i, np.full(len(i), float(b)))
         assert contains(found, exact)
         assert found.rad.max() < 1e-12
 
@@ -394,13 +394,13 @@ def test_sums_of_slopes_are_those_below_all_hinges(seed, p, n):
     """Sums that slopes have pass; others are, for some distances, worth more than the hinges, or differ in total."""
     rng, one = np.random.default_rng(seed), 8
     slopes = rng.integers(0, one + 1, (p, n))
-    assert kernel.sums_of_slopes(slopes.sum(axis=1), slopes.sum(axis=0), one)
+    assert kernel.lists.sums_of_slopes(slopes.sum(axis=1), slopes.sum(axis=0), one)
     r, c = rng.integers(0, n * one + 1, p), rng.integers(0, p * one + 1, n)
     worse = int(r.sum()) != int(c.sum())
     for some in range(1, 2**p):
         rows = [i for i in range(p) if some >> i & 1]
         worse = worse or int(r[rows].sum()) > int(np.minimum(c, len(rows) * one).sum())
-    assert kernel.sums_of_slopes(r, c, one) is not worse
+    assert kernel.lists.sums_of_slopes(r, c, one) is not worse
 
 
 @settings(max_examples=200)
@@ -409,13 +409,13 @@ def test_majorised_vectors_are_means_of_permutations(seed, n):
     rng = np.random.default_rng(seed)
     whole = np.sort(rng.integers(0, 9, n))[::-1]
     mean = sum(rng.permutation(whole) for _ in range(3))
-    assert kernel.majorised(mean, 3 * whole)
+    assert kernel.lists.majorised(mean, 3 * whole)
     # Of more than is there, and of a vector that is more spread.
-    assert not kernel.majorised(mean + np.eye(n, dtype=np.int64)[0], 3 * whole)
+    assert not kernel.lists.majorised(mean + np.eye(n, dtype=np.int64)[0], 3 * whole)
     if n > 1:
         spread = 3 * whole
         spread[0], spread[-1] = spread[0] + 1, spread[-1] - 1
-        assert not kernel.majorised(spread, 3 * whole)
+        assert not kernel.lists.majorised(spread, 3 * whole)
 
 
 def test_weights_are_whole_and_of_sum_one_at_most():

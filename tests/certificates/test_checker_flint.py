@@ -149,10 +149,10 @@ def overlap(ball, exact):
 def test_functions_overlap():
     rng = np.random.default_rng(0)
     xs = rng.uniform(-600.0, 600.0, 200)
-    balls = kernel.exp(kernel.Ball(xs))
+    balls = kernel.balls.exp(kernel.Ball(xs))
     for x, mid, rad in zip(xs, balls.mid, balls.rad, strict=True):
         assert overlap(kernel.Ball(mid, rad), arb(float(x)).exp())
     xs = np.exp(xs / 2.0)
-    balls = kernel.log(kernel.Ball(xs))
+    balls = kernel.balls.log(kernel.Ball(xs))
     for x, mid, rad in zip(xs, balls.mid, np.broadcast_to(balls.rad, balls.mid.shape), strict=True):
         assert overlap(kernel.Ball(mid, rad), arb(float(x)).log())

@@ -273,7 +273,7 @@ def test_leading_digits_are_as_many_as_have_exact_products():
         odd = np.full((2, k), 1.0 - 2.0 ** -(digits + 1))
         for A in (full, -full, odd, rng.standard_normal((2, k)) * [[1.0], [2.0**90]], rng.random((2, k)) * 2.0**-200):
             for B in (full.T, odd.T, A.T, rng.standard_normal((k, 2)) * [1.0, 1e-9]):
-                A1, B1 = kernel.leading(A, B)
+                A1, B1 = kernel.balls.leading(A, B)
                 assert (products(fractions(A1), fractions(B1)) == np.array(fractions(A1 @ B1))).all()
                 for given, made, axis in ((A, A1, 1), (B, B1, 0)):
                     unit = np.ldexp(1.0, np.frexp(np.abs(given).max(axis=axis, keepdims=True))[1] - digits)
@@ -341,8 +341,8 @@ def test_ends_are_exact_without_radius_and_outside_with_one():
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
 def test_no_fraction_is_infinite(value):
     with pytest.raises(NotProven, match="overflowed"):
-        kernel.exactly(value)
-    assert kernel.exactly(np.float64(0.1)) == Fraction(0.1)
+        kernel.balls.exactly(value)
+    assert kernel.balls.exactly(np.float64(0.1)) == Fraction(0.1)
 
 
 def test_the_rest_of_the_series_is_below_what_is_added_for_it():
@@ -359,18 +359,18 @@ def test_exponentials_contain_the_true_ones_with_a_short_series(monkeypatch):
     monkeypatch.setattr(balls, "TERMS", 3)
     monkeypatch.setattr(balls, "REST", float(rest))
     for x in (-0.999999, -0.9999999999 * 2, -0.9999999999 * 64, -1.0, -0.5, -(2.0**-30), 0.0):
-        made, true = kernel.exp(Ball([x])), exact.exponential(Fraction(x))
+        made, true = kernel.balls.exp(Ball([x])), exact.exponential(Fraction(x))
         assert inside(made, true.low, 0), x
         assert inside(made, true.high, 0), x
         # The largest of several arguments says how often.
-        both = kernel.exp(Ball([x, 0.0]))
+        both = kernel.balls.exp(Ball([x, 0.0]))
         assert inside(both, true.low, 0)
     monkeypatch.setattr(balls, "REST", 0.125)
-    assert kernel.exp(Ball([0.0])).rad[0] >= 0.125 * 4
+    assert kernel.balls.exp(Ball([0.0])).rad[0] >= 0.125 * 4
     # Half of the rest, or arguments up to 3/8 without it, are too little.
     monkeypatch.setattr(balls, "REST", 0.0)
     x = -0.999999
-    assert not inside(kernel.exp(Ball([x])), exact.exponential(Fraction(x)).low, 0)
+    assert not inside(kernel.balls.exp(Ball([x])), exact.exponential(Fraction(x)).low, 0)
 
 
 def of_exponential(x):
@@ -384,9 +384,9 @@ def of_exponential(x):
 @pytest.mark.parametrize("rad", [0.0, 1e-9, 0.5])
 def test_exponentials_contain_the_ends(rad):
     xs = [0.0, 1.0, -1.0, 0.999, 1e-9, -0.3, 5.5, -40.0, 100.0, -290.0]
-    made = kernel.exp(Ball(xs, rad))
+    made = kernel.balls.exp(Ball(xs, rad))
     for at, x in enumerate(xs):
-        one = kernel.exp(Ball([x], rad))
+        one = kernel.balls.exp(Ball([x], rad))
         for end in ends(x, rad):
             true = of_exponential(end)
             for number in (true.low, true.high):
@@ -395,7 +395,7 @@ def test_exponentials_contain_the_ends(rad):
         assert rad or made.rad[at] <= 1e-12 * made.mid[at] + 2.0**-800
     # Of the ends of the range.
     for x in (700.0, -700.0):
-        found = kernel.exp(Ball([x]))
+        found = kernel.balls.exp(Ball([x]))
         assert math.isclose(found.mid[0], math.exp(x), rel_tol=1e-11)
 
 
@@ -405,12 +405,12 @@ def test_exponentials_contain_the_ends(rad):
 def test_exponents_out_of_range_prove_nothing(mid, rad):
     for others in ([], [0.0]):
         with pytest.raises(NotProven, match="out of range"):
-            kernel.exp(Ball([mid, *others], [rad, *others]))
+            kernel.balls.exp(Ball([mid, *others], [rad, *others]))
 
 
 def test_logarithms_contain_the_ends():
     for x, r in ((1.0, 0.0), (1.0, 0.4), (1.0, E), (3.0, 1e-9), (1e-300, 0.0), (1e250, 1e249), (0.1, 0.0), (2.0, 0.7)):
-        made = kernel.log(Ball([x], [r]))
+        made = kernel.balls.log(Ball([x], [r]))
         for end in ends(x, r):
             true = exact.logarithm(end)
             assert inside(made, true.low, 0)
@@ -429,20 +429,20 @@ def test_logarithms_contain_the_ends():
     ):
         for others in ([], [1.0]):
             with pytest.raises(NotProven):
-                kernel.log(Ball([x, *others], [r] + [0.0] * len(others)))
+                kernel.balls.log(Ball([x, *others], [r] + [0.0] * len(others)))
 
 
 def test_a_guess_of_a_logarithm_may_be_wrong_on_either_side(monkeypatch):
     for guess in (1.0, 1.2):
         monkeypatch.setattr(balls.np, "log", lambda x, guess=guess: np.full_like(x, guess))
-        made, true = kernel.log(Ball([3.0])), exact.logarithm(Fraction(3))
+        made, true = kernel.balls.log(Ball([3.0])), exact.logarithm(Fraction(3))
         assert made.mid[0] == guess
         assert inside(made, true.low, 0)
         assert made.rad[0] < 0.13
     # Of numbers with a radius the farther end counts: they are too small by the guess, and may be too large.
     for guess, x, r in ((1.05, 3.0, 0.3), (1.15, 3.0, 0.3)):
         monkeypatch.setattr(balls.np, "log", lambda x, guess=guess: np.full_like(x, guess))
-        made = kernel.log(Ball([x], [r]))
+        made = kernel.balls.log(Ball([x], [r]))
         assert all(inside(made, exact.logarithm(end).low, 0) for end in ends(x, r))
 
 
@@ -450,7 +450,7 @@ def test_logistic_losses_contain_the_ends():
     for s, r in ((0.0, 0.0), (1.0, 0.25), (-1.0, 0.25), (30.0, 1e-3), (-30.0, 1e-3), (689.5, 0.0), (-689.5, 0.0),
                  (700.0, 0.0),
                  (-700.0, 0.0), (1e5, 1.0), (-1e5, 1.0), (-750.0, 100.0), (0.0, 2.0)):  # fmt: skip
-        made = kernel.softplus(Ball([s], [r]))
+        made = kernel.balls.softplus(Ball([s], [r]))
         for end in ends(s, r):
             true = exact.softplus(end)
             assert inside(made, true.low, 0)
@@ -460,7 +460,7 @@ def test_logistic_losses_contain_the_ends():
 
 def test_entropies_contain_the_true_ones_or_are_zero():
     ps = [0.5, 0.25, 1.0 - E, 1e-10, 1e-299, 0.0, 1.0, 5e-324, 1e-301]
-    made = kernel.entropy(np.array(ps))
+    made = kernel.balls.entropy(np.array(ps))
     for at, p in enumerate(ps):
         true = exact.entropy(Fraction(p))
         if 1e-300 <= p < 1.0:

@@ -309,7 +309,7 @@ def proved(*contents):
     found = []
     for document, arrays in contents:
         hashes = {name: kernel.digest(array) for name, array in arrays.items()}
-        found.append(kernel.checked(document | {"sha256": hashes}, arrays))
+        found.append(kernel.files.checked(document | {"sha256": hashes}, arrays))
     return kernel.prove(found)
 
 
@@ -509,7 +509,7 @@ def part(document, arrays, risk, first, end):
 
 def cut(arrays, risk, rows, start):
     if rows.start >= rows.stop:
-        for name in kernel.OF_ROWS:
+        for name in kernel.files.OF_ROWS:
             arrays.pop(start + name, None)
         return
     if not hasattr(risk, "p"):

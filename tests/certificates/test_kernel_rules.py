@@ -368,7 +368,7 @@ def test_worst_rankings_contain_the_exact_ones(seed):
     z[-1] += 1e6 * (seed % 2)
     gain = rng.random((p, n + 1)) / p
     for rad in (np.zeros(()), 1e-3 * rng.random((p, n + 1))):
-        value, error = kernel.worst_ranking(Ball(gain, rad), x, z)
+        value, error = kernel.lists.worst_ranking(Ball(gain, rad), x, z)
         for side in (-1, 0, 1):
             moved = exact_worst(gain + side * rad, x, z)
             assert abs(Fraction(value) - moved) <= Fraction(error) + Fraction(1, 2**50) * abs(side)
@@ -425,7 +425,7 @@ def test_sums_of_slopes_and_majorised_vectors(seed):
                  (rng.multinomial(a.sum(), np.ones(p) / p), rng.multinomial(a.sum(), np.ones(n) / n))):  # fmt: skip
         fits = r.sum() == c.sum()
         fits &= all(np.sort(r)[::-1][:k].sum() <= np.minimum(c, k * one).sum() for k in range(1, len(r) + 1))
-        assert kernel.sums_of_slopes(r, c, one) == fits
+        assert kernel.lists.sums_of_slopes(r, c, one) == fits
     whole = np.sort(rng.integers(0, 9, n))[::-1]
     for some in (
         whole,
@@ -436,7 +436,7 @@ def test_sums_of_slopes_and_majorised_vectors(seed):
         fits = some.sum() == whole.sum() and all(
             np.sort(some)[::-1][:k].sum() <= whole[:k].sum() for k in range(1, n + 1)
         )
-        assert kernel.majorised(some, whole) == fits
+        assert kernel.lists.majorised(some, whole) == fits
 
 
 def test_the_largest_k_of_short_lists():
@@ -651,13 +651,13 @@ def test_the_kernel_prints_what_it_proves():
     corpus = Path(__file__).resolve().parents[1] / "corpus"
     for name, code, said in (("accepted/triplet", 0, "accepted"), ("not_proven/share-negative", 1, "lower bound")):
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            assert kernel.main(str(corpus / f"{name}.npz")) == code
+            assert kernel.proofs.main(str(corpus / f"{name}.npz")) == code
         first, second, third = output.getvalue().splitlines()
         assert " <= optimum <= " in first
         assert second.startswith("statement: ")
         assert third.startswith(said)
     with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()) as errors:
-        assert kernel.main(str(corpus / "nowhere.npz")) == 2
+        assert kernel.proofs.main(str(corpus / "nowhere.npz")) == 2
     assert not output.getvalue()
     assert errors.getvalue().startswith("refused: cannot read ")
 
@@ -694,7 +694,7 @@ def accepts(contents, fits):
 def test_the_description_of_a_file():
     document, arrays = certificate(np.random.default_rng(12), "few", "psd", "zero")
     document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
-    kernel.checked(document, arrays)
+    kernel.files.checked(document, arrays)
     for change in (
         *({key: None} for key in document), {"note": 1}, {"sha256": {}}, {"sha256": list(arrays)},
         {"sha256": document["sha256"] | {"more": ""}},
@@ -702,10 +702,10 @@ def test_the_description_of_a_file():
     ):  # fmt: skip
         changed = {key: value for key, value in (document | change).items() if value is not None}
         with pytest.raises(CertificateError):
-            kernel.checked(changed, arrays)
+            kernel.files.checked(changed, arrays)
     for version, anew in ((1, True), (3, False)):
         with pytest.raises(CertificateError) as found:
-            kernel.checked(document | {"version": version}, arrays)
+            kernel.files.checked(document | {"version": version}, arrays)
         assert ("write it anew" in str(found.value)) == anew
 
 
@@ -719,12 +719,12 @@ def test_the_reader_of_the_kernel_unpickles_nothing(tmp_path):
 
 
 def test_names_of_arrays_of_rows():
-    for name in kernel.OF_ROWS:
-        assert kernel.of_rows(name)
-        assert kernel.of_rows(f"summand12_{name}")
-        assert not kernel.of_rows(f"term0_{name}")
-    assert not kernel.of_rows("summand1_points")
-    assert not kernel.of_rows("slope")
+    for name in kernel.files.OF_ROWS:
+        assert kernel.files.of_rows(name)
+        assert kernel.files.of_rows(f"summand12_{name}")
+        assert not kernel.files.of_rows(f"term0_{name}")
+    assert not kernel.files.of_rows("summand1_points")
+    assert not kernel.files.of_rows("slope")
 
 
 def test_refusals_are_printed_as_one_short_line():

@@ -163,7 +163,7 @@ def test_dual_points_of_other_rows_prove_nothing(name, certificates, tmp_path):
     def exchanged(document, arrays):
         other = second if document["dual"]["rows"] == first[0]["dual"]["rows"] else first
         if document["dual"]["rows"][0] <= second[0]["dual"]["rows"][0]:
-            arrays.update({of: array for of, array in other[1].items() if of in kernel.OF_ROWS})
+            arrays.update({of: array for of, array in other[1].items() if of in kernel.files.OF_ROWS})
 
     for change, only in ((moved, 0), (exchanged, None)):
         try:
@@ -222,8 +222,8 @@ def test_the_commands_take_parts(certificates, monkeypatch, capsys):
     _, parts, _ = certificates["map"]
     assert checker.main([str(path) for path in parts]) == 0
     assert second_checker.main(*map(str, parts)) == 0
-    assert kernel.main(*map(str, parts)) == 0
-    assert kernel.main(str(parts[0])) == 1
+    assert kernel.proofs.main(*map(str, parts)) == 0
+    assert kernel.proofs.main(str(parts[0])) == 1
     capsys.readouterr()
     for files, code in ((parts, 0), (parts[:2], 1)):
         monkeypatch.setattr("sys.argv", ["convexmetric", "verify", *map(str, files)])

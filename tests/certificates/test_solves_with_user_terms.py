@@ -166,7 +166,6 @@ def test_any_solver_that_fits_may_be_named(name):
     for solver in (
         *SOLVERS,
         cm.solvers.CuttingPlanes(groups=3),
-        cm.solvers.CuttingPlanes(master="conic"),
         cm.solvers.Conic("clarabel"),
     ):
         if solver in ("mosek", "cvxopt", "sdpa"):

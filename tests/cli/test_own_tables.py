@@ -16,7 +16,7 @@ import convexmetric as cm
 from convexmetric.audits import read_metric
 from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
-from convexmetric.cli.metric_tables import read_components
+from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
 from convexmetric.plotting import plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
@@ -433,30 +433,8 @@ def test_the_report_is_one_page_that_asks_for_nothing(command, helpful, tmp_path
         f"convexmetric {cm.__version__}",
     ):
         assert words in text
-    assert html_report.INK not in source
     assert "convexmetric verify proves them" in text
     assert not re.search(r"[Tt]hat is proven|is proved", text)
-
-
-def test_eigenvalues_are_counted_as_they_are_drawn():
-    values = np.array([3.0, 1.0, 3.1e-6, 2.9e-6, 1e-9])
-    drawn = []
-
-    def keep(draw, title, caption):
-        drawn.append((html_report._figure(draw).axes[0], caption))
-        return ""
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(html_report, "picture", keep)
-        html_report._spectrum(np.diag(values))
-        html_report._spectrum(np.zeros((2, 2)))
-    (ax, caption), (_, nothing) = drawn
-    points, line = (one.get_ydata() for one in ax.get_lines())
-    assert np.sum(np.asarray(points) > line[0]) == 3
-    assert "a millionth of the largest: 3 of 5." in caption
-    assert "are not drawn" not in caption
-    assert "0 of 2;" in nothing
-    assert "2 that are below 1e-12 of it are not drawn" in nothing
 
 
 @pytest.mark.parametrize("classes", [2, 12, 13])
@@ -561,7 +539,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_solve(
     command, helpful, tmp_path, monkeypatch, options, message
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("convexmetric.cli.commands.fit_table", lambda *_, **__: pytest.fail("it solved"))
+    monkeypatch.setattr("convexmetric.cli.tables.fit_table", lambda *_, **__: pytest.fail("it solved"))
     code, _, err = command("fit", helpful, "--label", "kind", *options)
     assert code == 2
     assert message in err
@@ -635,7 +613,7 @@ def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, m
         assert (code, out) == (2, "")
         assert message in err
     code, _, err = command("apply", learned, helpful, "--save", "out.xlsx")
-    assert (code, "rows are written as .csv or .npy" in err) == (2, True)
+    assert (code, "rows are written as .csv, .npy" in err) == (2, True)
     assert not (tmp_path / "out.csv").exists()
 
 

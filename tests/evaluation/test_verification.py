@@ -67,17 +67,6 @@ def test_undecided_pairs_are_errors():
     assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 + 0.25)
 
 
-@pytest.mark.parametrize("balanced", [True, False])
-def test_drawn_pairs_estimate_the_risk_of_all(balanced):
-    X, y, T = task(3, n=60)
-    exact = cm.evaluation.empirical_risk_from_labels(T, X, y, balanced=balanced, margin=1.0)
-    drawn = cm.evaluation.empirical_risk_from_labels(
-        T, X, y, balanced=balanced, margin=1.0, n_pairs=200_001, random_state=0
-    )
-    assert drawn == pytest.approx(exact, rel=0.02)
-    assert drawn != exact
-
-
 @pytest.mark.parametrize(("seed", "grid", "raw"), CASES)
 def test_verifiers_err_on_average_by_the_risk_of_pairs(monkeypatch, seed, grid, raw):
     """Equations 11 and 12."""
@@ -100,26 +89,12 @@ def test_verifiers_err_on_average_by_the_risk_of_pairs(monkeypatch, seed, grid, 
         assert cm.evaluation.verifier_errors(T, X, y)[i] == pytest.approx(expected)
 
 
-def test_the_balanced_error_of_verdicts_is_the_balanced_risk():
-    X, y, T = task(4, grid=True)
-    off = ~np.eye(len(y), dtype=bool)
-    r = np.where(y[:, None] == y, 1, -1)
-    assert cm.evaluation.balanced_error(T.verdicts(X)[off], r[off]) == pytest.approx(
-        cm.evaluation.empirical_risk_from_labels(T, X, y)
-    )
-    assert cm.evaluation.balanced_error([1, 0, -1, 0], [1, 1, -1, -1]) == 0.5
-    assert cm.evaluation.balanced_error([-1, -1, -1], [1, -1, -1]) == 0.5
-
-
-def test_the_class_of_a_similar_pair_is_drawn_by_its_square():
+def test_the_class_of_a_similar_pair_counts_by_its_square():
     """The oracle of section 5.1 as defined, not as its draw is described: 20 and 2 points make 380 and 2 pairs."""
     X = np.r_[np.zeros(20), [10.0, 20.0]][:, None]
     y = np.r_[np.zeros(20), 1, 1]
     T = cm.SimilarityOperator([[1.0]])
     assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 * 2 / 382)
-    assert cm.evaluation.empirical_risk_from_labels(T, X, y, n_pairs=400_000, random_state=0) == pytest.approx(
-        0.0026, rel=0.1
-    )
 
 
 @pytest.mark.parametrize(("seed", "grid", "raw"), CASES)
@@ -183,34 +158,28 @@ def every_choice(Z, y):
 
 @pytest.mark.parametrize("grid", some([False, True], 1))
 @pytest.mark.parametrize("seed", some(range(4), 1))
-def test_the_exact_error_of_single_prototypes_is_the_mean_over_all_choices(monkeypatch, grid, seed):
+def test_drawn_prototypes_approach_the_mean_over_all_choices(grid, seed):
     X, y, T = task(seed, n=11, d=2, classes=4 if seed else 2, grid=grid)
-    Z = X @ T.components.T
-    monkeypatch.setattr(verification, "BLOCK_BYTES", 300)
-    assert cm.evaluation.single_prototype_error(T, X, y, n_draws=None) == pytest.approx(every_choice(Z, y), abs=1e-12)
+    expected = every_choice(X @ T.components.T, y)
+    assert cm.evaluation.single_prototype_error(T, X, y, n_draws=3000, random_state=1) == pytest.approx(
+        expected, abs=0.01
+    )
 
 
 def test_a_class_of_one_is_always_its_own_prototype():
     X, y = np.array([[0.0], [1.0], [3.0], [3.5]]), np.array([0, 0, 1, 0])
-    assert cm.evaluation.single_prototype_error(None, X, y, n_draws=None) == pytest.approx(every_choice(X, y))
     assert cm.evaluation.single_prototype_error(None, X, y, n_draws=2000, random_state=0) == pytest.approx(
         every_choice(X, y), abs=0.03
     )
 
 
-@pytest.mark.parametrize("grid", [False, True])
-def test_drawn_prototypes_approach_the_exact_error(grid):
-    X, y, T = task(6, n=40, grid=grid)
-    exact = cm.evaluation.single_prototype_error(T, X, y, n_draws=None)
-    assert cm.evaluation.single_prototype_error(T, X, y, n_draws=3000, random_state=1) == pytest.approx(exact, abs=0.01)
+def test_prototypes_are_drawn_by_the_seed_and_ties_are_guesses():
+    X, y, T = task(6, n=40)
     assert cm.evaluation.single_prototype_error(
         T, X, y, n_draws=5, random_state=1
     ) == cm.evaluation.single_prototype_error(T, X, y, n_draws=5, random_state=1)
     # All prototypes equally near: as good as guessing.
     assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y) == pytest.approx(0.75)
-    assert cm.evaluation.single_prototype_error(
-        cm.SimilarityOperator(np.zeros((1, 3))), X, y, n_draws=None
-    ) == pytest.approx(0.75)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 14), st.integers(1, 3), st.floats(1e-6, 1e6))
@@ -225,7 +194,7 @@ def test_shapes_scales_and_rounding(seed, n, d, scale):
     assert cm.evaluation.verifier_errors(T, X, y).mean() == pytest.approx(
         cm.evaluation.empirical_risk_from_labels(T, X, y), abs=1e-12
     )
-    assert 0.0 <= cm.evaluation.single_prototype_error(T, X, y, n_draws=None) <= 1.0
+    assert 0.0 <= cm.evaluation.single_prototype_error(T, X, y, n_draws=10, random_state=0) <= 1.0
 
 
 def test_memory_does_not_grow_with_all_pairs():

@@ -19,7 +19,7 @@ def test_a_learned_metric_maps_back_to_the_features(kind, sparse):
     V = projection.transform(points)
     assert V.shape == (40, 7)
     B = np.random.default_rng(2).standard_normal((3, 7))
-    components = projection.components(B.T @ B)
+    components = cm.TripletProblem(points, [[0, 1, 2]], projection=projection).components(B.T @ B)
     assert components.shape == (3, 60)
     difference = X[3] - X[8]
     assert np.sum((components @ difference) ** 2) == pytest.approx(np.sum((B @ (V[3] - V[8])) ** 2), rel=1e-9)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from convexmetric.errors import InputError
-from convexmetric.features import MEAN_SHIFT, all_items, representatives
+from convexmetric.features import all_items, representatives
 
 
 def one_hot(codes, size):
@@ -58,14 +58,6 @@ def test_classes_lose_what_is_relevant():
     np.testing.assert_allclose(in_order(found.items[far]), in_order(Y[[0, 4]]))
 
 
-def test_centroids_of_irrelevant_classes_may_be_clustered_again():
-    labels_y = one_hot(np.arange(8), 8)
-    Y = items(np.random.default_rng(2), labels_y)
-    found = representatives(Y, one_hot([0, 5], 8), labels_y, 2, n_far_clusters=3, random_state=0)
-    assert found.relevance.n_irrelevant.tolist() == [3, 3]
-    assert np.isfinite(found.items).all()
-
-
 def test_without_representatives_everything_stands_for_itself():
     labels_y = one_hot([0, 1, 0, 2], 3)
     Y = items(np.random.default_rng(3), labels_y)
@@ -83,22 +75,6 @@ def test_repeated_items_make_fewer_clusters():
     Y = np.repeat([[0.0, 1.0], [2.0, 3.0], [9.0, 9.0]], [4, 2, 1], axis=0)
     found = representatives(Y, one_hot([0], 2), labels_y, 4)
     np.testing.assert_allclose(in_order(found.items[found.relevance.of(0)[0]]), Y[[0, 4]])
-
-
-def test_mean_shift_finds_how_many_clusters_there_are():
-    rng = np.random.default_rng(5)
-    centres = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 30.0], [50.0, 50.0]])
-    of = np.repeat([0, 1, 2, 3], 12)
-    Y = centres[of] + rng.uniform(-1.0, 1.0, (48, 2))
-    # Three of the four groups are relevant to the first label.
-    labels_y = one_hot((of == 3).astype(int), 2)
-    found = representatives(Y, one_hot([0], 2), labels_y, MEAN_SHIFT)
-    near, far = found.relevance.of(0)
-    means = np.array([Y[of == group].mean(axis=0) for group in range(4)])
-    np.testing.assert_allclose(in_order(found.items[near]), in_order(means[:3]))
-    np.testing.assert_allclose(found.items[far], means[3:])
-    few = representatives(Y[[0, 0, 12, 40]], one_hot([0], 2), labels_y[[0, 0, 12, 40]], MEAN_SHIFT)
-    np.testing.assert_allclose(in_order(few.items[few.relevance.of(0)[0]]), in_order(Y[[0, 12]]))
 
 
 def test_a_seed_fixes_the_clusters():

@@ -10,8 +10,8 @@ from samples import some
 import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named, rankings_of
+from convexmetric.measures.base import COMPILED
 from convexmetric.measures.reference import most_violated
-from convexmetric.measures.registry import COMPILED
 
 KS = {name: [1, 2, 3, 5, 10] if issubclass(cls, MeasureAtK) else [None] for name, cls in MEASURES.items()}
 ALL = [measure_named(name, k) for name, ks in KS.items() for k in ks]

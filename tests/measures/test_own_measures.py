@@ -23,8 +23,8 @@ from convexmetric.certificates import describe
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, DualError
 from convexmetric.measures import MEASURES, AveragePrecision, measure_named
+from convexmetric.measures.base import COMPILED
 from convexmetric.measures.reference import most_violated
-from convexmetric.measures.registry import COMPILED
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import SmoothedPairs
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from convexmetric.numerics.searches import concave_maximum, last_true, root, shortened
+from convexmetric.numerics.searches import concave_maximum, last_true, shortened
 
 
 @pytest.mark.parametrize("end", [0.0, 1e-9, 0.3, 1.0 / 3.0, 0.999])
@@ -20,11 +20,6 @@ def test_halving_stops_where_it_is_near_enough():
     assert low < 0.7 <= high
     assert high - low <= 1e-3 * high
     assert len(tried) == 11
-
-
-def test_a_root_is_where_an_increasing_function_is_flat_enough_or_at_the_end():
-    assert root(lambda t: t - 2.0, 1e-3, 50) == 1.0
-    assert abs(root(lambda t: t**3 - 0.1, 1e-9, 50) ** 3 - 0.1) <= 1e-9
 
 
 SMOOTH = (lambda t: -((t - 0.3) ** 2), lambda t: -2.0 * (t - 0.3), 0.3)

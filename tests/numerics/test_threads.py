@@ -21,13 +21,13 @@ from convexmetric.measures.ranks import irrelevant_above
 from convexmetric.numerics.threads import _controller, one_thread, over_rows, shared_cores
 from convexmetric.risks import LabelledPairRisk, PairHinge, PairwiseRisk
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
-from convexmetric.solvers.numerics.sparse_gram import sparse_gram
+from convexmetric.solvers.numerics.interior_point import sparse_gram
 from convexmetric.solvers.pairwise.kinks import Kinks
 
 
 def blas_threads():
     """Of the libraries that there were at first: one that came later, such as that of FAISS, does no work here."""
-    own = {library.filepath for library in _controller().lib_controllers}
+    own = {library.filepath for library in _controller("blas").lib_controllers}
     return max(info["num_threads"] for info in threadpool_info() if info["filepath"] in own)
 
 

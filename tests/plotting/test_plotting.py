@@ -17,8 +17,6 @@ from convexmetric.plotting import (
     plot_bounds,
     plot_embedding,
     plot_gap,
-    plot_mds,
-    plot_path,
     plot_precision_recall,
     plot_roc,
     plot_scale,
@@ -32,7 +30,7 @@ from convexmetric.plotting import (
     show_pictures,
 )
 from convexmetric.plotting.axes import COLOURS, shortened
-from convexmetric.plotting.principal_plane import distance_plane, metric_plane
+from convexmetric.plotting.embeddings import metric_plane
 from convexmetric.selection import Validation
 from convexmetric.solution import Progress
 
@@ -296,70 +294,6 @@ def test_texts_do_not_overlap(solution, data):
 def test_a_picture_that_cannot_be_written_is_an_input_error(solution, tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         save_picture(plot_solution(solution), tmp_path / "no" / "folder.png")
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_the_lines_of_a_path_are_spectra_in_the_order_of_C(diagonal):
-    data = cm.datasets.load("wine")
-    X = cm.datasets.preprocess(data.X, ["zscore"])[::4, :5]
-    problem = cm.RankingProblem.from_labels(X, data.y[::4], diagonal=diagonal)
-    solutions = cm.solve_path(problem, C=[10.0, 0.1, 1.0], tol=1e-3)
-    ax = plot_path(solutions)
-    lines = ax.get_lines()
-    assert len(lines) == 5
-    for line in lines:
-        assert_allclose(line.get_xdata(), [0.1, 1.0, 10.0])
-    drawn = np.sort([line.get_ydata()[2] for line in lines])
-    expected = solutions[0].w if diagonal else np.linalg.eigvalsh(solutions[0].M)
-    assert_allclose(drawn, np.sort(expected), atol=1e-12)
-    assert ax.get_xscale() == "log"
-    with pytest.raises(InputError, match="at least one"):
-        plot_path([])
-
-
-def test_scaling_finds_points_of_the_plane_again():
-    points = np.random.default_rng(3).standard_normal((30, 2)) * [3.0, 1.0]
-    distances = cdist(points, points)
-    found, shares = distance_plane(distances)
-    assert_allclose(cdist(found, found), distances, atol=1e-9)
-    assert_allclose(sum(shares), 1.0)
-    assert_allclose(shares[0], np.sum(found[:, 0] ** 2) / np.sum(found**2))
-
-
-def test_scaling_of_a_metric_is_its_plane_up_to_signs(data):
-    X, y = data
-    M = psd(4)
-    ax = plot_mds(cdist(X, X, "mahalanobis", VI=M), y, target_names=["a", "b", "c"])
-    L = np.linalg.cholesky(M + 1e-12 * np.eye(5)).T
-    Z = (X - X.mean(axis=0)) @ L.T
-    U, s, _ = np.linalg.svd(Z, full_matrices=False)
-    expected = np.abs(U[:, :2] * s[:2])
-    assert_allclose(np.abs(drawn(ax)), expected[np.argsort(y, kind="stable")], atol=1e-4)
-
-
-def test_points_on_a_line_or_on_top_of_each_other_have_a_picture():
-    line = np.arange(4.0)[:, None]
-    found, shares = distance_plane(cdist(line, line))
-    assert_allclose(np.abs(found[:, 0]), np.abs(line[:, 0] - 1.5))
-    assert_allclose(found[:, 1], 0.0)
-    assert_allclose(shares, [1.0, 0.0])
-    assert_allclose(distance_plane(np.zeros((3, 3)))[0], 0.0)
-    assert_allclose(distance_plane([[0.0]])[0], 0.0)
-
-
-@pytest.mark.parametrize(
-    ("distances", "message"),
-    [
-        (np.zeros((2, 3)), "shape"),
-        ([[0.0, 1.0], [2.0, 0.0]], "symmetric"),
-        ([[1.0, 1.0], [1.0, 1.0]], "zero diagonal"),
-        ([[0.0, -1.0], [-1.0, 0.0]], "negative"),
-        ([[0.0, np.nan], [np.nan, 0.0]], "NaN"),
-    ],
-)
-def test_what_is_no_matrix_of_distances_is_refused(distances, message):
-    with pytest.raises(InputError, match=message):
-        plot_mds(distances)
 
 
 def test_spectra_are_drawn_from_the_largest_down(solution):

@@ -279,7 +279,6 @@ def test_estimators_take_it():
         pytest.approx(np.eye(5))
     )
     for made in (
-        cm.RandomProjectionMetric(projection=None, reg=1e9, prior="identity"),
         cm.LargeMargin(reg=1e9, prior="identity"),
         cm.OperatorMarginMetric(reg=1e9, prior="identity"),
     ):
@@ -360,7 +359,6 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
             "prior is for penalty='frobenius'",
         ),
         (lambda: cm.OperatorMarginMetric(prior="unit").fit(X, Y), "prior must be"),
-        (lambda: cm.RandomProjectionMetric(prior="identity").fit(X, Y), "give reg a number"),
     ],
 )
 def test_what_it_refuses(make, message):

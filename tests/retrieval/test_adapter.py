@@ -187,18 +187,6 @@ def test_one_weight_is_taken_as_it_is_and_several_losses_are_chosen_from():
     assert several.held_out_.heading() in several.held_out_._repr_html_()
 
 
-def test_the_prior_is_what_is_fallen_back_on():
-    prior = np.diag([1.0] * 4 + [0.1] * 4)
-    adapter = cm.RetrievalAdapter("AP", prior=prior, C=1e-6, cv=2, level=1e-9).fit(CORPUS, ASKED, QRELS, **IDS)
-    assert not adapter.kept_
-    np.testing.assert_allclose(adapter.components_, np.sqrt(prior), atol=1e-12)
-    assert "the prior is returned" in adapter.verdict
-    run = cm.retrieval.rank_corpus(prior, CORPUS, ASKED, **IDS)
-    assert adapter.held_out_.deciding.before.mean() == pytest.approx(
-        cm.retrieval.score_run(run, QRELS, measures=["AP"])["AP"]
-    )
-
-
 def test_queries_without_a_relevant_document_are_left_out_by_name():
     degrees = QRELS.to_dict() | {"q3": {"d0": 0}}
     del degrees["q5"]
@@ -247,7 +235,6 @@ def test_measures_by_the_names_of_the_field(name, exact, reported):
         ({"max_seconds": -1}, "max_seconds"),
         ({"relevant_from": (1, 2)}, "relevant_from must be one degree"),
         ({"relevant_from": 2}, "no query has a relevant document"),
-        ({"prior": "unit"}, "prior"),
         ({"unjudged": "bad"}, "unjudged"),
     ],
 )

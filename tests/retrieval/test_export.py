@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import convexmetric as cm
-from convexmetric.cli.commands import app
+from convexmetric.cli import app
 from convexmetric.errors import InputError, NotInstalledError
 from convexmetric.retrieval.export import FORMATS, FORMS, Adapter, read_adapter, write
 

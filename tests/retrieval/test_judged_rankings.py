@@ -66,7 +66,7 @@ def test_the_nearest_unjudged_documents_are_mined(monkeypatch, mined, ties):
     listed = cm.RankingProblem(X, degrees == 1, irrelevant=irrelevant, queries=Q)
     for size in (None, 8 * N * 2):
         if size is not None:
-            monkeypatch.setattr("convexmetric.retrieval.judged.BLOCK_BYTES", size)
+            monkeypatch.setattr("convexmetric.evaluation.rankings.BLOCK_BYTES", size)
         problem = cm.RankingProblem.from_qrels(X, Q, qrels, unjudged="mined", mined=mined, **named())
         assert [list(map(list, problem.rankings.relevance.of(q))) for q in range(N_QUERIES)] == [
             list(map(list, listed.rankings.relevance.of(q))) for q in range(N_QUERIES)

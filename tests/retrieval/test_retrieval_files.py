@@ -1,7 +1,6 @@
 """Judgements and runs: from files, frames and dictionaries and back, and the message each malformed one gets."""
 
 import gzip
-import json
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import scipy.sparse as sp
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.retrieval import Qrels, RetrievalRun, read_beir, read_letor, read_qrels, read_run
+from convexmetric.retrieval import Qrels, RetrievalRun, read_qrels, read_run
 
 JUDGED = {"q1": {"d1": 2, "d2": 0, "d9": -1}, "q2": {"d2": 1}}
 TREC = "q1 0 d1 2\nq1\t0\td2\t0\n\nq1 0 d9 -1\r\nq2 0 d2 1\n"
@@ -55,10 +54,6 @@ def test_runs_come_back(tmp_path):
         (read_run, "q1 Q0 d1 1 best me\n", "line 1: the score must be a finite number, got 'best'"),
         (read_run, "q1 Q0 d1 1 inf me\n", "line 1: the score must be a finite number, got 'inf'"),
         (read_run, "q1 Q0 d1 1 1 me\nq1 Q0 d1 2 0 me\n", "line 2: query 'q1' had document 'd1' before"),
-        (read_letor, "2 qid:1 1:0.5\n1 2:3\n", "line 2: it must be 'degree qid:7"),
-        (read_letor, "2 qid:1 1:0.5\n1 qid:1 b:3\n", "line 2: it must be 'degree qid:7"),
-        (read_letor, "1.5 qid:1 1:0.5\n", "line 1: it must be 'degree qid:7"),
-        (read_letor, "", "is no file of LETOR"),
     ],
 )
 def test_the_message_names_the_line(tmp_path, read, text, words):
@@ -68,17 +63,16 @@ def test_the_message_names_the_line(tmp_path, read, text, words):
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("read", [read_qrels, read_run, read_letor, read_beir])
+@pytest.mark.parametrize("read", [read_qrels, read_run])
 def test_files_that_are_not_there_or_damaged(tmp_path, read):
     with pytest.raises(InputError, match="there is no such"):
         read(tmp_path / "nothing")
-    if read is not read_beir:
-        (tmp_path / "cut.gz").write_bytes(gzip.compress(b"q1 0 d1 1\n" * 100)[:-12])
-        with pytest.raises(InputError, match="damaged"):
-            read(tmp_path / "cut.gz")
-        (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(InputError):
-            read(tmp_path / "binary.txt")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"q1 0 d1 1\n" * 100)[:-12])
+    with pytest.raises(InputError, match="damaged"):
+        read(tmp_path / "cut.gz")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError):
+        read(tmp_path / "binary.txt")
 
 
 def test_no_file_is_unpacked_beyond_the_limit(tmp_path, monkeypatch):
@@ -86,58 +80,6 @@ def test_no_file_is_unpacked_beyond_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr("convexmetric.files.MAX_BYTES", 50_000)
     with pytest.raises(InputError, match="decompresses to more than"):
         read_qrels(path)
-
-
-def beir(folder, corpus=None, queries=None, qrels=BEIR, end=""):
-    documents = [{"_id": "d1", "title": "One", "text": "first"}, {"_id": "d2", "title": "", "text": "second"}]
-    asked = [{"_id": "q1", "text": "what?", "metadata": {}}, {"_id": 2, "text": "why?"}]
-    for name, lines in (("corpus", corpus or documents), ("queries", queries or asked)):
-        text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n"
-        written(folder / f"{name}.jsonl{end}", text)
-    written(folder / f"qrels/test.tsv{end}", qrels)
-    written(folder / f"qrels/train.tsv{end}", "query-id\tcorpus-id\tscore\n2\td1\t1\n")
-    return folder
-
-
-@pytest.mark.parametrize("end", ["", ".gz"])
-def test_a_folder_of_beir(tmp_path, end):
-    found = read_beir(beir(tmp_path, end=end))
-    assert found.corpus_ids == ("d1", "d2")
-    assert found.corpus == ("One first", "second")
-    assert (found.query_ids, found.queries) == (("q1", "2"), ("what?", "why?"))
-    assert found.qrels["test"].to_dict() == JUDGED
-    assert found.qrels["train"].to_dict() == {"2": {"d1": 1}}
-    assert repr(found) == "<BeirFolder: 2 documents, 2 queries; judgements test: 4, train: 1>"
-
-
-@pytest.mark.parametrize(
-    ("corpus", "words"),
-    [
-        (['{"_id": "d1", "text": "a"}', "{oops"], "corpus.jsonl, line 2: this is no JSON object"),
-        (['{"id": "d1", "text": "a"}'], "line 1: every line needs an object with an '_id'"),
-        (['{"_id": "d1"}'], "line 1: every object needs a 'text'"),
-        (['{"_id": "d1", "text": "a"}', "", '{"_id": "d1", "text": "b"}'], "line 3: the identifier 'd1' was there"),
-    ],
-)
-def test_malformed_texts_are_named_by_line(tmp_path, corpus, words):
-    with pytest.raises(InputError, match=words):
-        read_beir(beir(tmp_path, corpus=corpus))
-
-
-def test_a_folder_without_judgements(tmp_path):
-    for file in beir(tmp_path).glob("qrels/*"):
-        file.unlink()
-    with pytest.raises(InputError, match="has no judgements"):
-        read_beir(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["train.txt", "train.txt.gz"])
-def test_letor(tmp_path, name):
-    data = read_letor(written(tmp_path / name, "2 qid:7 1:0.5 3:2 # d1\n0 qid:7 2:1\n1 qid:9 1:-1e2 #\n"))
-    np.testing.assert_array_equal(data.X.toarray(), [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0], [-100.0, 0.0, 0.0]])
-    assert data.y.tolist() == [2, 0, 1]
-    assert data.extras["query"].tolist() == [7, 7, 9]
-    assert data.extras["qrels"].to_dict() == {"7": {"0": 2, "1": 0}, "9": {"2": 1}}
 
 
 def test_every_way_gives_the_same_judgements():
@@ -172,7 +114,6 @@ def test_matrices():
 def test_subsets_keep_what_they_name():
     qrels = Qrels.of(JUDGED)
     assert qrels.subset(["q2", "unknown"]).to_dict() == {"q2": {"d2": 1}}
-    assert qrels.subset(documents=["d2"]).to_dict() == {"q1": {"d2": 0}, "q2": {"d2": 1}}
     assert qrels.subset(["q2"]).documents == ("d2",)
     assert len(qrels.subset([])) == 0
 

@@ -6,14 +6,14 @@ from catalogue import instance, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convexmetric.risks import LabelledPairRisk, ListedImages
+from convexmetric.risks import LabelledPairRisk, ListedPairs
 
 NAMES = sorted({*names("pairs"), *names("similarity")})
 
 
 def images(name, seed=0):
     risk = instance(name, seed).risk
-    return risk if isinstance(risk, LabelledPairRisk) else ListedImages(risk.comparisons, risk.loss.box(risk.parts))
+    return risk if isinstance(risk, LabelledPairRisk) else ListedPairs(risk.comparisons, risk.loss.box(risk.parts))
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 10**6), st.sampled_from([0.05, 0.5, 3.0]), st.booleans())

@@ -48,6 +48,13 @@ def test_which_solver_begins(name):
     assert cm.explain(cm.MetricProblem(SumRisk(*risks), Trace(0.5)), measure=False).chosen == first
 
 
+def test_a_soft_sum_is_no_barrier():
+    soft = SumRisk(TRIPLETS, ERRORS)
+    assert not soft.hard
+    assert not soft.barrier
+    assert cm.explain(cm.MetricProblem(soft, SquaredFrobenius(1.0)), measure=False).chosen == "admm"
+
+
 def test_with_every_pair_of_a_ranking():
     problem = cm.MetricProblem(TRIPLETS + AUC, SquaredFrobenius(1.0))
     cm.check_problem(problem)

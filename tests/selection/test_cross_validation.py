@@ -3,14 +3,13 @@
 import joblib
 import numpy as np
 import pytest
-from samples import random_lists
 from sklearn.neighbors import KNeighborsClassifier
 
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
 from convexmetric.errors import InputError
 from convexmetric.plotting import plot_validation
-from convexmetric.selection import Validation, cross_validate_queries
+from convexmetric.selection import Validation
 from convexmetric.selection.folds import dealt_evenly, first_best
 
 C = [30.0, 0.05, 3.0]
@@ -70,12 +69,6 @@ def test_a_score_is_keyed_by_the_discount_that_it_has(points):
     assert (found.scores["ndcg-paper@3"] != found.scores["ndcg-log2@3"]).any()
 
 
-def test_starting_afresh_ends_near_the_path(points, validation):
-    afresh = cm.cross_validate(*points, C=C, measure="map", cv=4, tol=1e-4, share_cuts=False)
-    assert afresh.gaps.max() <= 1e-4
-    assert afresh.mean() == pytest.approx(validation.mean(), abs=0.01)
-
-
 def test_printed_table(validation):
     lines = str(validation).splitlines()
     assert len(lines) == 5
@@ -91,40 +84,6 @@ def test_folds_are_stratified_and_depend_on_the_seed_only(points):
     assert np.ptp(sizes.sum(axis=0)) <= 1
     assert np.array_equal(fold_of, dealt_evenly(y, 4, 1))
     assert not np.array_equal(fold_of, dealt_evenly(y, 4, 2))
-
-
-@pytest.mark.parametrize("form", ["lists", "the rest", "own queries, the rest", "labels"])
-def test_folds_of_queries(form):
-    rng = np.random.default_rng(3)
-    X, Q = rng.standard_normal((30, 3)), rng.standard_normal((12, 3))
-    relevant, irrelevant = random_lists(rng, 12, 30)
-    if form == "lists":
-        problem = cm.RankingProblem(X, relevant, irrelevant=irrelevant, queries=Q)
-    elif form == "the rest":
-        problem = cm.RankingProblem(X, relevant, queries=Q)
-    elif form == "own queries, the rest":
-        problem = cm.RankingProblem(X, [np.array([(q + 1) % 30, (q + 2) % 30]) for q in range(30)])
-    else:
-        problem = cm.RankingProblem.from_labels(X, np.arange(30) % 3)
-    n = len(problem.rankings)
-    validation = cross_validate_queries(problem, [1.0, 20.0], cv=3, score=["mrr", "auc"], tol=1e-4)
-    fold_of = np.random.default_rng(0).permutation(n) % 3
-    lists = [problem.rankings.relevance.of(q) for q in range(n)]
-    for fold in range(3):
-        mine, others = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        learned = cm.RankingProblem(
-            X,
-            [lists[q][0] for q in others],
-            irrelevant=[lists[q][1] for q in others],
-            queries=problem.rankings.Q[others],
-        )
-        M = cm.solve_path(learned, [1.0, 20.0], tol=1e-4)[-1].M
-        scores = cm.evaluation.retrieval_scores(
-            M, X, [lists[q][0] for q in mine], [lists[q][1] for q in mine], queries=problem.rankings.Q[mine]
-        )
-        for name in ("mrr", "auc"):
-            assert validation.scores[name][1, fold] == pytest.approx(scores[name], abs=0.02)
-    assert validation.score == "mrr"
 
 
 def test_a_problem_with_some_of_its_queries():
@@ -167,15 +126,10 @@ def test_malformed_arguments(points, change, message):
         cm.cross_validate(*points, **arguments)
 
 
-def test_classes_too_small_and_problems_without_classes():
+def test_classes_too_small():
     X, y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "a", "b", "b"]
     with pytest.raises(InputError, match="class 'b' has 2 points, too few to learn from with 2 folds"):
         cm.cross_validate(X, y, [1.0], cv=2)
-    problem = cm.RankingProblem.from_labels(X, y)
-    with pytest.raises(InputError, match="score 'accuracy@1' needs classes"):
-        cross_validate_queries(problem, [1.0], cv=2, score="accuracy@1")
-    with pytest.raises(InputError, match=r"at most the number of queries \(6\)"):
-        cross_validate_queries(problem, [1.0], cv=7)
 
 
 def test_plot(validation):
@@ -188,7 +142,7 @@ def test_plot(validation):
 
 @pytest.mark.integration
 def test_folds_go_through_joblib_with_the_same_scores(points, validation):
-    asked = {"C": C, "measure": "map", "folds": 4, "score": ["map", "accuracy@3", "ndcg-paper@2"], "tol": 1e-4}
+    asked = {"C": C, "measure": "map", "cv": 4, "score": ["map", "accuracy@3", "ndcg-paper@2"], "tol": 1e-4}
     side_by_side = cm.cross_validate(*points, **asked, n_jobs=2)
     with joblib.parallel_config(backend="threading", n_jobs=2):
         by_context = cm.cross_validate(*points, **asked)

@@ -35,19 +35,6 @@ def test_a_corpus_in_chunks_is_the_corpus(tmp_path, offset, options):
     assert problems[0].fingerprint() == problems[1].fingerprint()
 
 
-def test_chunks_that_rank_within_themselves_add_up(tmp_path):
-    X, y = points()
-    sharded = write_labels(
-        da.from_array(X, chunks=(15, 4)), y, folder=tmp_path, measure="map", C=9.0, within_chunks=True
-    )
-    M = random_metric(np.random.default_rng(1), sharded.cone)
-    parts = [
-        cm.RankingProblem.from_labels(X[k : k + 15], y[k : k + 15], measure="map", C=3.0).risk for k in (0, 15, 30)
-    ]
-    assert sharded.value(M) == pytest.approx(sum(risk.value(M) for risk in parts), rel=1e-12)
-    assert len(sharded.pieces) == 3
-
-
 def test_no_task_sees_more_than_its_chunk(tmp_path):
     """Neither does this process: blocks are made as they are asked for, and each is asked for with its rows only."""
     made = []
@@ -101,8 +88,5 @@ def test_bad_input_is_told_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
     broken = X.copy()
     broken[20, 1] = np.nan
-    for within in (False, True):
-        with pytest.raises(InputError, match="chunk 1 of X: X contains NaN"):
-            write_labels(da.from_array(broken, chunks=(15, 4)), y, folder=tmp_path, within_chunks=within)
-    with pytest.raises(InputError, match="chunk 2 of X: y has one class only"):
-        write_labels(chunked, np.where(np.arange(45) >= 30, "a", y), folder=tmp_path, within_chunks=True)
+    with pytest.raises(InputError, match="chunk 1 of X: X contains NaN"):
+        write_labels(da.from_array(broken, chunks=(15, 4)), y, folder=tmp_path)

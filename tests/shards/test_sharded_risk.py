@@ -342,21 +342,6 @@ def test_lost_shards_are_warned_about_with_the_reason_and_none_left_is_an_error(
 # Folders
 
 
-def test_files_that_changed_are_found(tmp_path):
-    sharded = write(labels(), tmp_path)
-    sharded.check_files()
-    path = tmp_path / "piece-000000" / "points.npy"
-    X = np.load(path)
-    X[0, 0] += 1.0
-    np.save(path, X)
-    with pytest.raises(InputError, match="SHA-256"):
-        sharded.check_files()
-    with path.open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(InputError, match="not the size that its header says"):
-        sharded.check_files()
-
-
 def test_folders_that_are_none_are_refused(tmp_path):
     with pytest.raises(InputError, match="no folder of shards"):
         ShardedRisk(tmp_path)

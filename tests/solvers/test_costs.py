@@ -11,8 +11,8 @@ from made_sets import letters
 from rich.console import Console
 
 import convexmetric as cm
-from convexmetric.solvers import costs
-from convexmetric.solvers.costs import COARSE, candidates_within, pass_seconds
+from convexmetric.solvers import exact
+from convexmetric.solvers.exact import COARSE, candidates_within, pass_seconds
 from convexmetric.solvers.routes import ROUTES, Candidates
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.display import ProgressBar
@@ -32,7 +32,7 @@ def test_some_parts_are_scaled_to_all(ranking, enough, most, monkeypatch):
         looked.append(problem.risk.parts)
         return 7.0 + problem.risk.parts
 
-    monkeypatch.setattr(costs, "_evaluation", evaluation)
+    monkeypatch.setattr(exact, "_evaluation", evaluation)
     assert pass_seconds(ranking, enough) == pytest.approx(7.0 + ranking.risk.parts)
     assert max(looked) == most
 
@@ -73,7 +73,7 @@ def test_a_coarse_certificate_comes_first_where_the_limit_is_short(ranking):
 
 
 def test_nothing_is_measured_where_there_is_no_choice(monkeypatch):
-    monkeypatch.setattr(costs, "pass_seconds", None)
+    monkeypatch.setattr(exact, "pass_seconds", None)
     for name in ("relative-wine-1000", "ranking-map-wine-c100"):
         found = Candidates(cm.load_problem(name))
         assert next(iter(candidates_within(found, 1e-3))).route is ROUTES[0]

@@ -20,9 +20,8 @@ from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.errors import SolverError
 from convexmetric.losses import Hinge, Logistic, NegativeLog
 from convexmetric.regularizers import SquaredFrobenius, Trace, conic_calls
-from convexmetric.regularizers.entrywise import EntrywiseL1
 from convexmetric.regularizers.log_det import LogDet
-from convexmetric.regularizers.norm_term import Distance, TraceDistance
+from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, TraceDistance
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk, tangent_dual
 from convexmetric.solvers import Monitor
 from convexmetric.solvers.finalize import certificate_of, concluded

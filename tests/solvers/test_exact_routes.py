@@ -126,7 +126,7 @@ def test_subgradient_steps_certify_how_far_they_came():
     assert solution.lower_bound <= optimum <= solution.upper_bound
     assert solution.gap <= 0.1
     with pytest.warns(GapWarning):
-        unlimited = cm.solve(problem, solver=cm.approximate.ProjectedSubgradient(step=0.1))
+        unlimited = cm.solve(problem, 1e-9, solver=cm.approximate.ProjectedSubgradient())
     assert unlimited.iterations == 1000
 
 

@@ -19,7 +19,7 @@ from convexmetric.measures import AUC
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk
-from convexmetric.solvers.numerics.trust_region import steihaug
+from convexmetric.solvers.numerics.conjugate_gradients import steihaug
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::convexmetric.errors.GapWarning")
 

@@ -17,10 +17,10 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.deadline import OutOfTime, check_deadline, deadline, until_deadline
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
-from convexmetric.solvers import costs
+from convexmetric.solvers import exact
 from convexmetric.solvers.finalize import GRACE_SHARE, LEAST_GRACE
 from convexmetric.solvers.finalize import _risk_of as risk_of
-from convexmetric.solvers.runtime import base, memory
+from convexmetric.solvers.runtime import base, requirements
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 #: Looks at the time while a few parts are evaluated at zero and at some multiples of the Euclidean metric.
@@ -255,10 +255,10 @@ def test_the_least_of_all_limits_on_memory_counts(monkeypatch, tmp_path):
     limit, used = tmp_path / "limit", tmp_path / "used"
     limit.write_text("3000000", "ascii")
     used.write_text("1000000", "ascii")
-    monkeypatch.setattr(memory, "CGROUPS", ((str(limit), str(used)),))
-    assert memory.available_memory() == 2e6
+    monkeypatch.setattr(requirements, "CGROUPS", ((str(limit), str(used)),))
+    assert requirements.available_memory() == 2e6
     limit.write_text("max", "ascii")
-    assert 1e7 < memory.available_memory() < 1e15
+    assert 1e7 < requirements.available_memory() < 1e15
 
 
 def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):
@@ -266,8 +266,8 @@ def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongSolveWarning)
         cm.solve(problem, 0.1)
-    monkeypatch.setattr(costs, "MANY_DISTANCES", 1)
-    monkeypatch.setattr(costs, "pass_seconds", lambda problem: 100.0)
+    monkeypatch.setattr(exact, "MANY_DISTANCES", 1)
+    monkeypatch.setattr(exact, "pass_seconds", lambda problem: 100.0)
     with pytest.warns(LongSolveWarning, match=r"take 2.8 h. max_seconds"):
         cm.solve(problem, 0.1)
     with warnings.catch_warnings():

@@ -10,8 +10,8 @@ from convexmetric.comparisons import Triplets
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError, UnboundedError
 from convexmetric.regularizers import Frobenius, Trace, Zero
-from convexmetric.regularizers.entrywise import EntrywiseL1
 from convexmetric.regularizers.log_det import LogDet
+from convexmetric.regularizers.norm_term import EntrywiseL1
 from convexmetric.risks.base import Cuts, Risk
 from convexmetric.solvers.runtime.unbounded import check_bounded
 

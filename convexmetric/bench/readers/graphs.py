@@ -77,15 +77,13 @@ def read_webkb_linqs(folder: Path | None) -> Dataset:
 
 
 def read_chameleon(folder: Path | None) -> Dataset:
-    """Read the Wikipedia chameleon graph from the three files of ``wikipedia-chameleon/``.
+    """Read the Wikipedia chameleon graph from two files of ``wikipedia-chameleon/``.
 
     There are no classes: y is None. Extras: ``adjacency`` (CSR, symmetric 0/1, no self-links), ``links``
-    (int64, the rows of the file: self-links kept, many edges given in both directions), ``traffic``
-    (float64, average monthly visits).
+    (int64, the rows of the file: self-links kept, many edges given in both directions).
     """
     words = read_json_xz(locate(folder, "wikipedia-chameleon/chameleon_features.json.xz"))
     edges = locate(folder, "wikipedia-chameleon/chameleon_edges.csv")
-    target = locate(folder, "wikipedia-chameleon/chameleon_target.csv")
     n = len(words)
     bags = [sorted(set(words[str(page)])) for page in range(n)]
     counts = [len(bag) for bag in bags]
@@ -93,17 +91,14 @@ def read_chameleon(folder: Path | None) -> Dataset:
     indptr = np.concatenate([[0], np.cumsum(counts)])
     X = csr_array((np.ones(len(indices)), indices, indptr), shape=(n, int(indices.max()) + 1))
     links = np.array([line.split(",") for line in read_lines(edges)[1:]], dtype=np.int64)
-    rows = np.array([line.split(",") for line in read_lines(target)[1:]], dtype=np.float64)
-    traffic = np.empty(n)
-    traffic[rows[:, 0].astype(np.int64)] = rows[:, 1]
     return Dataset(
         "wikipedia-chameleon",
         X,
         None,
         (),
         "Wikipedia pages about chameleons (MUSAE, Rozemberczki et al. 2021): 3132 word indicators of 2277 "
-        "pages, the links between them and their monthly traffic.",
-        {"adjacency": _adjacency(links, n), "links": links, "traffic": traffic},
+        "pages, and the links between them.",
+        {"adjacency": _adjacency(links, n), "links": links},
     )
 
 

@@ -23,14 +23,11 @@ _COREL_FEATURES = 499
 
 
 def read_orl_faces(folder: Path | None) -> Dataset:
-    """Read the ORL faces from ``orl-faces/orl_faces_112x92.npz`` and ``orl-faces/ORL_32x32.mat``.
+    """Read the ORL faces from ``orl-faces/orl_faces_112x92.npz``.
 
-    X holds grey levels 0-255. Extras: ``image_shape`` (112, 92), ``X_32x32`` (400 x 1024: ten images of
-    each person again, cropped and aligned to 32 x 32; people in the same order, but row i need not be the
-    image of row i of X), ``image_shape_32x32``.
+    X holds grey levels 0-255. Extras: ``image_shape`` (112, 92).
     """
     arrays = read_arrays(locate(folder, "orl-faces/orl_faces_112x92.npz"))
-    small, _ = read_mat(locate(folder, "orl-faces/ORL_32x32.mat"), "fea", "gnd")
     images = arrays["X"]
     return Dataset(
         "orl-faces",
@@ -39,7 +36,7 @@ def read_orl_faces(folder: Path | None) -> Dataset:
         tuple(f"s{person}" for person in range(1, 41)),
         "ORL (AT&T) faces, Olivetti Research Laboratory 1992-94: ten grey-level images of 112 x 92 of each "
         "of 40 people.",
-        {"image_shape": (112, 92), "X_32x32": _by_lines(small, 32, 32), "image_shape_32x32": (32, 32)},
+        {"image_shape": (112, 92)},
     )
 
 

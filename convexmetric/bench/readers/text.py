@@ -137,8 +137,8 @@ def read_crossmodal(folder: Path | None) -> Dataset:
     """Read the Wikipedia image-text pairs from the files of ``wikipedia-crossmodal/``.
 
     X has the images (128 SIFT words, rows sum to 1), training pairs first. Extras: ``text`` (n x 10 topic
-    proportions, rows sum to 1, in the order of X), ``train`` and ``test`` (row numbers), ``text_id``,
-    ``image_id``.
+    proportions, rows sum to 1, in the order of X), ``part`` (``"train"`` or ``"test"``), ``train`` and ``test`` (row
+    numbers).
     """
     place = "wikipedia-crossmodal/"
     images, texts = [], []
@@ -161,9 +161,8 @@ def read_crossmodal(folder: Path | None) -> Dataset:
         "categories, images as 128 SIFT words and texts as 10 topics.",
         {
             "text": np.ascontiguousarray(np.concatenate(texts), dtype=np.float64),
+            "part": np.repeat(["train", "test"], [n_train, len(X) - n_train]),
             "train": np.arange(n_train),
             "test": np.arange(n_train, len(X)),
-            "text_id": np.array([row[0] for row in rows]),
-            "image_id": np.array([row[1] for row in rows]),
         },
     )

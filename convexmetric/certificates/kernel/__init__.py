@@ -25,17 +25,16 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ==================  =============================================================================================
 """
 
-from .balls import Ball, U, entropy, exactly, exp, leading, log, rounded, semidefinite, softplus
+from .balls import Ball, U, rounded, semidefinite
 from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
 from .errors import CertificateError, NotProven, refusals
 
 from .files import (  # isort: skip
-    FORMAT, OF_ROWS, SUMMAND, TERM, VERSION, Arrays, Contents, checked, digest, entry, keys, natural, of_rows,
-    statement_digest,
+    FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
 )  # fmt: skip
-from .lists import Choices, ListRisk, Rankings, gains, majorised, sums_of_slopes, worst_ranking
+from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
-from .proofs import Problem, Proof, main, prove, some_rows
+from .proofs import Problem, Proof, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
 from .sums import RISKS, SUMMANDS, SumRisk
@@ -46,7 +45,6 @@ __all__ = [
     "MAX_BYTES",
     "MAX_LENGTH",
     "MAX_NUMBERS",
-    "OF_ROWS",
     "REGULARIZERS",
     "RISKS",
     "SUMMAND",
@@ -72,28 +70,15 @@ __all__ = [
     "SumRegularizer",
     "SumRisk",
     "U",
-    "checked",
     "contents",
     "digest",
-    "entropy",
     "entry",
-    "exactly",
-    "exp",
-    "gains",
     "keys",
-    "leading",
-    "log",
-    "main",
-    "majorised",
     "natural",
-    "of_rows",
     "prove",
     "refusals",
     "rounded",
     "semidefinite",
-    "softplus",
     "some_rows",
     "statement_digest",
-    "sums_of_slopes",
-    "worst_ranking",
 ]  # fmt: skip

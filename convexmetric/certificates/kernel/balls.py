@@ -22,11 +22,6 @@ from numpy.typing import NDArray
 
 from .errors import require_proven
 
-__all__ = [
-    "BLOCK", "WHOLE", "Array", "Ball", "U", "cross_entropies", "entropy", "exactly", "exp", "gamma", "leading", "log", "norms",
-    "rounded", "semidefinite", "softplus", "up",
-]  # fmt: skip
-
 Array = NDArray[Any]
 
 #: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.

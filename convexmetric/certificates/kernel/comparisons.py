@@ -13,8 +13,6 @@ from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
-__all__ = ["LOSSES", "AllPairs", "ListedChoices", "ListedRisk"]
-
 
 def hinge(s: Ball, mu: Ball) -> Ball:
     """``max(0, mu - s)``."""

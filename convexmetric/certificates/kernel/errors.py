@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["CertificateError", "NotProven", "refusals", "require_proven", "require_valid"]
-
 
 class CertificateError(Exception):
     """The file is no certificate: damaged, malformed, too large, or not what its hashes say."""

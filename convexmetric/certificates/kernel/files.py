@@ -15,11 +15,6 @@ import numpy as np
 from .balls import Array
 from .errors import require_valid
 
-__all__ = [
-    "FORMAT", "MAX_SUMMANDS", "OF_ROWS", "SUMMAND", "TERM", "VERSION", "Arrays", "Contents", "Table", "checked",
-    "digest", "entry", "keys", "natural", "of_rows", "positive", "rational", "statement_digest",
-]  # fmt: skip
-
 Table = dict[str, Any]
 Contents = tuple[Table, Mapping[str, Array]]
 

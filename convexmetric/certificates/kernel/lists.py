@@ -15,8 +15,6 @@ from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
-__all__ = ["Choices", "ListRisk", "Rankings", "gains", "majorised", "sum_of_hinges", "sums_of_slopes", "worst_ranking"]
-
 
 @lru_cache(maxsize=1)
 def discounts(h: int, shift: float) -> Ball:

@@ -11,9 +11,6 @@ from .balls import BLOCK, Array, Ball, semidefinite
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural
 
-__all__ = ["Cone", "Images", "Minorant", "laplacian"]
-
-
 CONES = ("psd", "block-diagonal", "diagonal", "matrices", "symmetric")
 
 

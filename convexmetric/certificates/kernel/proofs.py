@@ -25,8 +25,6 @@ from .reader import contents
 from .regularizers import REGULARIZERS
 from .sums import RISKS
 
-__all__ = ["Problem", "Proof", "main", "prove"]
-
 
 class Problem:
     """The statement of a file, read and checked."""

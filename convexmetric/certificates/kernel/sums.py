@@ -16,9 +16,6 @@ from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
-__all__ = ["RISKS", "SUMMANDS", "SumRisk"]
-
-
 SUMMANDS: dict[str, Any] = {
     "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
     "all pairs": AllPairs, "listed choices": ListedChoices,

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,12 +45,10 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.solvers.cuts.conic_master import ConicMaster
-from convexmetric.solvers.cuts.dual_master import DualMaster, on_the_dual
+from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
-from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need, need_planes, quadratic_part
+from convexmetric.solvers.runtime.requirements import FLOAT, need, need_planes, quadratic_part
 
 #: Halvings, at most, of the step to a metric at which a barrier is finite.
 HALVINGS = 60
@@ -86,9 +84,6 @@ class CuttingPlanes(Solver):
         Whether alpha follows the slope of the objective; otherwise it stays.
     drop_after : int or None
         Drop cuts that are not alive in this many masters running; None keeps all.
-    master : "interior-point", "conic" or None
-        What solves the master; by default the interior point where the penalty is linear or quadratic, Newton's method
-        where it is a log-determinant, else CLARABEL.
     epsilon : float or None
         Stop as well when the certified bounds differ by at most ``epsilon`` times ``risk.unit``, which is C for metric
         learning to rank. That is the accuracy threshold of its Algorithm 1, which stops when the mean violation
@@ -103,7 +98,6 @@ class CuttingPlanes(Solver):
     stabilisation: float = 0.5
     adaptive: bool = True
     drop_after: int | None = 4
-    master: Literal["interior-point", "conic"] | None = None
     epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -115,8 +109,6 @@ class CuttingPlanes(Solver):
             raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
         if self.drop_after is not None:
             check_count(self.drop_after, "drop_after", " or None")
-        if self.master not in (None, "interior-point", "conic"):
-            raise InputError(f"master must be 'interior-point', 'conic' or None, got {self.master!r}")
 
     @classmethod
     def plain(cls, epsilon: float | None = None) -> CuttingPlanes:
@@ -126,11 +118,9 @@ class CuttingPlanes(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a risk that is finite, or infinite behind a barrier.
 
-        The interior-point master also needs a linear or quadratic regularizer.
-
         The run alternates separation and master until the certified gap closes.
         """
-        if self.master == "interior-point" or problem.quadratic() is not None:
+        if problem.quadratic() is not None:
             quadratic = quadratic_part(problem)
             need(not (problem.cone.free and quadratic == 0.0), f"{NO_CONE}, and only a linear penalty holds them")
         need_planes(problem)
@@ -150,13 +140,6 @@ class CuttingPlanes(Solver):
             width, master = float(cone.d**2), 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
-    def _master(self, problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
-        if self.master == "conic" or (self.master is None and problem.quadratic() is None):
-            return NewtonMaster(problem) if self.master is None and has_newton_master(problem) else ConicMaster(problem)
-        return (
-            DualMaster(problem) if on_the_dual(problem) and not (again and not problem.cone.free) else Master(problem)
-        )
-
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""
         monitor.unit = "passes"
@@ -164,9 +147,9 @@ class CuttingPlanes(Solver):
         if self.epsilon is not None:
             monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
         n_groups = pool.n_groups
-        master, fresh, solved = self._master(pool.above), True, False
+        master, fresh, solved = _master(pool.above), True, False
         move, alpha, idle, blind = None, self.stabilisation, 0, 0
-        left = monitor.left_by(self.name)
+        left = monitor.left_by(self.name, pool.shapes)
         if left:
             metric, alpha = pool.restore(left)
         else:
@@ -182,8 +165,10 @@ class CuttingPlanes(Solver):
                 metric = _inside(problem, metric, monitor)
             cuts = risk.separate(metric, pool.groups)
             if self.adaptive and move is not None:
-                falls = self._slope(problem, metric, cuts, move) <= 0.0
-                alpha = self._adapted(alpha, falls)
+                falls = _slope(problem, metric, cuts, move) <= 0.0
+                # Nearer to the master where the objective still falls towards it, else to the best metric.
+                nearer, farther = (1.0 - PACE) * alpha, alpha + PACE * (1.0 - alpha)
+                alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
             before = monitor.upper_bound
             monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric), by_risk=True)
             fell = monitor.upper_bound < before - SUFFICIENT_FALL * abs(before) if np.isfinite(before) else True
@@ -217,7 +202,7 @@ class CuttingPlanes(Solver):
                 # Float64 carries the master no further, from where it stood and from afresh.
                 if fresh:
                     return
-                master, fresh = self._master(pool.above, again=True), True
+                master, fresh = _master(pool.above, again=True), True
             elif improved:
                 fresh = False
             # Cuts are dropped only while the bound rises: otherwise they would come back in the next pass.
@@ -228,19 +213,22 @@ class CuttingPlanes(Solver):
             move = outcome.M - best
             metric = cone.project(best + (1.0 - (0.0 if blind else alpha)) * move)
 
-    def _adapted(self, alpha: float, falls: bool) -> float:
-        """Next alpha: nearer to the master where the objective still falls towards it, else to the best metric."""
-        if falls:
-            return max(LEAST_STABILISATION, (1.0 - PACE) * alpha)
-        return min(MOST_STABILISATION, alpha + PACE * (1.0 - alpha))
 
-    @staticmethod
-    def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
-        """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
-        cone, slope = problem.cone, problem.regularizer.slope(metric, move, problem.cone)
-        if problem.G is not None:
-            slope += cone.inner(problem.G, move)
-        return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
+def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
+    """What solves the masters of a problem; ``again`` where float64 carried the last one no further."""
+    if problem.quadratic() is None:
+        return NewtonMaster(problem) if has_newton_master(problem) else ConicMaster(problem)
+    if problem.cone.free:
+        return DualMaster(problem)
+    return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
+
+
+def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
+    """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
+    cone, slope = problem.cone, problem.regularizer.slope(metric, move, problem.cone)
+    if problem.G is not None:
+        slope += cone.inner(problem.G, move)
+    return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
 
 
 def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
@@ -390,38 +378,34 @@ class Pool:
             "alpha": np.array(alpha),
         }
 
+    @property
+    def shapes(self) -> dict[str, tuple[int | None, ...] | None]:
+        """Shapes of the arrays of :meth:`state`."""
+        shape = self.problem.cone.shape
+        rows = dict.fromkeys(("witness", "group", "age", "groups"), (None,))
+        return {**rows, "witnesses": (None, *shape), "next": shape, "alpha": None}
+
     def restore(self, state: Mapping[str, np.ndarray]) -> tuple[Array, float]:
         """Recompute the cuts at their metrics; returns the next metric and alpha.
 
         Raises
         ------
         InputError
-            If the state is that of a solve with other groups, or damaged.
+            If the state is that of a solve with other groups, or its parts do not fit together.
         """
-        try:
-            witnesses, witness, group, age = (state[name] for name in ("witnesses", "witness", "group", "age"))
-            metric, alpha = self.problem.metric(state["next"]), float(state["alpha"])
-            if not np.array_equal(state["groups"], self.groups):
-                raise InputError(
-                    "the checkpoint has other groups of queries; solve with the settings it was written with"
-                )
-            if not (witness.shape == group.shape == age.shape == (len(group),)) or (
-                len(group) and not (group.min() >= 0 and group.max() < self.n_groups)
-            ):
-                raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
-            for t, M in enumerate(witnesses):
-                cuts = self.problem.risk.separate(self.problem.metric(M), self.groups)
-                self.add(M, cuts)
-                mine = witness == t
-                lived = np.full(self.n_groups, np.iinfo(np.int64).max)
-                lived[group[mine]] = age[mine]
-                self.age[-self.n_groups :] = lived
-                self.drop(np.iinfo(np.int64).max)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"the checkpoint's cuts are damaged ({error}); remove it to start again") from error
-        return self.problem.cone.project(metric), alpha
+        witness, group, age = state["witness"], state["group"], state["age"]
+        if not np.array_equal(state["groups"], self.groups):
+            raise InputError("the checkpoint has other groups of queries; solve with the settings it was written with")
+        if not len(witness) == len(group) == len(age) or group.max(initial=0) >= self.n_groups:
+            raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
+        for t, M in enumerate(state["witnesses"]):
+            self.add(M, self.problem.risk.separate(self.problem.metric(M), self.groups))
+            mine = witness == t
+            lived = np.full(self.n_groups, np.iinfo(np.int64).max)
+            lived[group[mine]] = age[mine]
+            self.age[-self.n_groups :] = lived
+            self.drop(np.iinfo(np.int64).max)
+        return self.problem.cone.project(self.problem.metric(state["next"])), float(state["alpha"])
 
     def drop(self, age: int) -> None:
         """Forget cuts without weight in the last ``age`` masters, and metrics without cuts."""

@@ -28,8 +28,7 @@ from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
-from convexmetric.solvers.numerics.qp import ConicQP
-from convexmetric.solvers.numerics.starts import heavy_start, warm_start
+from convexmetric.solvers.numerics.qp import ConicQP, heavy_start, warm_start
 
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48

@@ -22,8 +22,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.splitting import Splitting
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need
+from convexmetric.solvers.runtime.requirements import FLOAT, need
 
 #: Steps at most, and steps between two evaluations of the certified gap, which count as iterations.
 MAX_STEPS, LOOK_EVERY = 20_000, 25

@@ -36,16 +36,14 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import row_width
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
-from convexmetric.solvers.numerics.newton_system import scaled_rows
+from convexmetric.solvers.numerics.interior_point import scaled_rows
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need_diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.runtime.requirements import FLOAT, need_diagonal_metrics, positive_quadratic, soft_hinges
 
 #: First width, in margins.
 FIRST_WIDTH = 10.0
@@ -94,9 +92,8 @@ class AugmentedLagrangian(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
         need_diagonal_metrics(problem)
-        hinges, quadratic = soft_hinges(problem), problem.quadratic()
-        if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-            raise UnsupportedProblemError("its regularizer is not quadratic")
+        hinges = soft_hinges(problem)
+        positive_quadratic(problem)
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -163,7 +160,7 @@ class _Proximal:
 
     def __init__(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
         self.problem, self.hinges, self.monitor = problem, hinges, monitor
-        self.L, self.G = quadratic_part(problem), problem.linear()
+        self.L, self.G = positive_quadratic(problem), problem.linear()
         self.rng = np.random.default_rng(0)
         self.multipliers = np.zeros(len(hinges.weights))
         #: Width of this proximal step, and of the next one.

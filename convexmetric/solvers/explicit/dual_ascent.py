@@ -25,8 +25,7 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
-from convexmetric.solvers.runtime.requirements import dual_slopes, need_smooth_conjugate
+from convexmetric.solvers.runtime.requirements import FLOAT, dual_slopes, metric_memory, need_smooth_conjugate
 
 #: Grid of scales for equal multipliers whose S has norm one.
 SCALES = np.logspace(-6.0, 6.0, 49)

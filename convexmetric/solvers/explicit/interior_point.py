@@ -18,11 +18,9 @@ from convexmetric.comparisons.points import row_width
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
-from convexmetric.solvers.numerics.qp import ConicQP
-from convexmetric.solvers.numerics.starts import heavy_start
+from convexmetric.solvers.numerics.qp import ConicQP, heavy_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need, need_cone, quadratic_part
+from convexmetric.solvers.runtime.requirements import FLOAT, need, need_cone, quadratic_part
 
 #: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
 MAX_BYTES = 2 * 2**30

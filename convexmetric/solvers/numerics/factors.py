@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import scipy.linalg as la
@@ -30,7 +30,7 @@ import scipy.linalg as la
 from convexmetric.arrays import Array
 from convexmetric.numerics.searches import shortened
 from convexmetric.risks import Minorant
-from convexmetric.solvers.numerics.trust_region import at_boundary, new_radius, steihaug
+from convexmetric.solvers.numerics.conjugate_gradients import at_boundary, new_radius, steihaug
 
 #: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14
@@ -42,28 +42,6 @@ NEW_ROW_SHARE = 0.1
 CG_ACCURACY = 0.1
 #: New rows are shortened until they descend, down to this fraction of the length from Newton's method.
 SHORTEST_GROWTH = 0.25**19
-
-
-@dataclass(frozen=True)
-class FactorSettings:
-    """How a factor descends and grows.
-
-    Parameters
-    ----------
-    grow : int
-        Rows added at a time at most.
-    newton_steps : int
-        Steps of a descent at most.
-    negligible_row : float
-        Rows of the factor are left out below this share of its squared size, a metric's trace.
-    least_cg_accuracy : float
-        Conjugate gradients end at a share of the gradient that shrinks with it, but not below this.
-    """
-
-    grow: int = 8
-    newton_steps: int = 40
-    negligible_row: float = 1e-12
-    least_cg_accuracy: float = 1e-8
 
 
 @dataclass(frozen=True)
@@ -109,7 +87,6 @@ class FactorObjective(ABC, Generic[Point]):
 
     Parameters
     ----------
-    settings : FactorSettings
     H : (d, d) array
         The linear penalty.
 
@@ -119,8 +96,16 @@ class FactorObjective(ABC, Generic[Point]):
         Unless H is positive definite.
     """
 
-    def __init__(self, settings: FactorSettings, H: Array) -> None:
-        self.settings = settings
+    #: Rows added at a time at most.
+    grow: ClassVar[int] = 8
+    #: Steps of a descent at most.
+    newton_steps: ClassVar[int] = 40
+    #: Rows of the factor are left out below this share of its squared size, a metric's trace.
+    negligible_row: ClassVar[float] = 1e-12
+    #: Conjugate gradients end at a share of the gradient that shrinks with it, but not below this.
+    least_cg_accuracy: ClassVar[float] = 1e-8
+
+    def __init__(self, H: Array) -> None:
         self.K = np.linalg.cholesky(H)
         self.inverse = la.solve_triangular(self.K, np.eye(len(self.K)), lower=True, check_finite=False)
         #: Products with a Hessian so far.
@@ -146,7 +131,7 @@ class FactorObjective(ABC, Generic[Point]):
     def factor(self, M: Array) -> Array:
         """Factor of a metric in whitened coordinates, small eigenvalues left out."""
         values, vectors = la.eigh(self.K.T @ M @ self.K)
-        kept = values > self.settings.negligible_row * values.sum()
+        kept = values > self.negligible_row * values.sum()
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
     def hessian(self, here: Point) -> Map:
@@ -161,11 +146,10 @@ class FactorObjective(ABC, Generic[Point]):
 
     def descend(self, here: Point, accuracy: float, stop: Callable[[], bool]) -> Point:
         """Newton steps until one promises less than a share ``accuracy`` of the objective."""
-        settings = self.settings
         radius = max(1.0, float(np.linalg.norm(here.C)))
-        for _ in range(settings.newton_steps):
+        for _ in range(self.newton_steps):
             # The residual asked for shrinks with the gradient: superlinear convergence.
-            share = max(settings.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
+            share = max(self.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
             share = min(CG_ACCURACY, share)
             step, promised = steihaug(self.hessian(here), here.gradient, radius, CG_STEPS, share)
             there = self.tried(here.C + step)
@@ -190,7 +174,7 @@ class FactorObjective(ABC, Generic[Point]):
         Negligible rows are left out where there are new ones.
         """
         values, vectors = la.eigh(here.S)
-        above = np.flatnonzero(values > 1.0 + NEW_ROW_SHARE * tol)[::-1][: self.settings.grow]
+        above = np.flatnonzero(values > 1.0 + NEW_ROW_SHARE * tol)[::-1][: self.grow]
         rows = vectors[:, above].T
         if not len(rows):
             return here
@@ -212,5 +196,5 @@ class FactorObjective(ABC, Generic[Point]):
     def _kept(self, C: Array) -> Array:
         """The factor with orthogonal rows, negligible ones left out."""
         _, sizes, rows = np.linalg.svd(C, full_matrices=False)
-        kept = sizes**2 > self.settings.negligible_row * (sizes**2).sum()
+        kept = sizes**2 > self.negligible_row * (sizes**2).sum()
         return np.asarray(sizes[kept, None] * rows[kept])

@@ -36,8 +36,7 @@ from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ListedPairs, Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import frobenius_norm, need_full_metrics
+from convexmetric.solvers.runtime.requirements import FLOAT, frobenius_norm, need_full_metrics
 
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 100

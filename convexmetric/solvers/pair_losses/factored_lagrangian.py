@@ -25,14 +25,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImagePass, ImageRisk
-from convexmetric.solvers.numerics.trust_region import new_radius, steihaug
+from convexmetric.solvers.numerics.conjugate_gradients import new_radius, steihaug
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import need, need_full_metrics, norm_or_trace
+from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_metrics, norm_or_trace
 
 #: Rows of the factor at most.
 RANK = 64
@@ -197,15 +195,10 @@ class _Run:
 
     def _start(self) -> Array:
         """Starting factor: that of a checkpoint, of the caller's metric, or a fresh one."""
-        left = self.monitor.left_by(FactoredLagrangian.name)
+        left = self.monitor.left_by(FactoredLagrangian.name, {"B": (None, self.cone.d), "width": ()})
         if left:
-            try:
-                self.width, B = float(left["width"]), np.asarray(left["B"], dtype=np.float64)
-            except (KeyError, TypeError, ValueError) as error:
-                raise InputError(f"the checkpoint's factor is damaged ({error}); remove it to start again") from error
-            if B.ndim != 2 or B.shape[1] != self.cone.d or not (np.isfinite(B).all() and 0.0 < self.width < np.inf):
-                raise InputError("the checkpoint's factor is damaged; remove it to start again")
-            return B
+            self.width = float(left["width"])
+            return left["B"]
         start, fresh = self.monitor.start, self._separating()
         if start is None:
             return fresh

@@ -1,8 +1,8 @@
-r"""Passes over the few pairs that can have a slope near a metric: exact there, and far cheaper.
+r"""Cheap passes: over samples of the queries to start with, then over the few pairs that can have a slope.
 
-With few positives a query, as target neighbours are, most negatives are farther than all positives by more than the
-margin. If they are so under a metric :math:`M_0`, they still are under all metrics near it. Let
-:math:`A = M_0 + \epsilon I` with the mean eigenvalue :math:`\epsilon` of :math:`M_0`, and
+The latter are exact near a metric. With few positives a query, as target neighbours are, most negatives are farther
+than all positives by more than the margin. If they are so under a metric :math:`M_0`, they still are under all metrics
+near it. Let :math:`A = M_0 + \epsilon I` with the mean eigenvalue :math:`\epsilon` of :math:`M_0`, and
 
 .. math:: -\delta A \preceq M - M_0 \preceq \delta A .
 
@@ -17,6 +17,7 @@ gives the value, the slopes and their sum of a pass over all pairs, up to roundi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +26,9 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import Relevance, lists_of
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
+from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed
+from convexmetric.solvers.runtime import Monitor
 
 #: delta: a larger one makes lists longer, which then hold for more metrics.
 LEEWAY = 0.1
@@ -35,6 +38,12 @@ RARE_POSITIVES = 0.025
 FEW_LISTED = 0.1
 #: Bound on the rounding error of a sum of distances, relative to its terms.
 ROUNDING = 1e-12
+#: Shares of the queries from which the first metrics come, ascending; samples of fewer queries are left out.
+SAMPLES, LEAST_QUERIES = (0.0625, 0.25), 250
+#: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
+SAMPLE_GAP = 0.02
+#: Share of a time limit after which the first pass over all queries begins.
+COARSE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -127,8 +136,7 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
     counts, found = [], []
     with blas_threads_for(float(len(rankings)) * rankings.cone.d * rankings.X.shape[0]):
         for block in rankings.blocks(lower, np.arange(risk.parts)):
-            first, _ = block.layout
-            arguments = block.values.reshape(-1), first, block.lists, limits[block.queries]
+            arguments = block.values, block.first, block.lists, limits[block.queries]
             count = np.zeros(len(block), dtype=np.int64)
             over_rows(_within_limits, len(block), block.values.size, *arguments, count, np.empty(0, dtype=np.int32))
             stop = np.cumsum(count)
@@ -160,7 +168,7 @@ def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
     )
     largest = np.empty(risk.parts)
     for block in rankings.listing(positives).blocks(M, np.arange(risk.parts)):
-        largest[block.queries] = np.maximum.reduceat(block.values, block.layout[0][:-1])
+        largest[block.queries] = np.maximum.reduceat(block.values, block.first[:-1])
     return np.asarray(largest + rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), M))
 
 
@@ -176,3 +184,30 @@ def _within_limits(begin, end, values, first, lists, limits, at, found):
                 place += 1
         if not found.size:
             at[row] = place
+
+
+def samples_of(
+    problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor
+) -> Iterator[tuple[MetricProblem, PairwiseRisk, Monitor]]:
+    """Problems of samples of the queries, their risks in the units of all, and monitors for their solves.
+
+    Samples are nested. Their order does not depend on the data. The best metric of each is the monitor's suggestion.
+    """
+    order, gap = np.random.default_rng(0).permutation(risk.parts), SAMPLE_GAP
+    limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
+    for share in SAMPLES:
+        count = int(share * risk.parts)
+        if count >= LEAST_QUERIES:
+            part = risk.subset(np.sort(order[:count]), risk.parts / count)
+            inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            yield MetricProblem(part, problem.regularizer, G=problem.G), part, inner
+            monitor.suggestion = inner.M
+            gap *= 0.5
+
+
+def unit_of(risk: PairwiseRisk) -> float:
+    """The multiple of the identity at which two points of the corpus are a margin apart on average."""
+    X, cone = risk.rankings.X, risk.cone
+    centre = np.asarray(X.mean(axis=0)).ravel()
+    variance = float(risk.rankings.norms(cone.identity()).mean()) - float(centre @ centre)
+    return float(risk.margin / max(2.0 * variance, np.finfo(float).tiny))

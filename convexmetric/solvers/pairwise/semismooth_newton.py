@@ -27,10 +27,11 @@ handful of steps to full accuracy. The dual point is then that metric, with the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,15 +39,13 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons.points import row_width
 from convexmetric.cones.projection import Projection
 from convexmetric.cones.scaling import longest_step
-from convexmetric.errors import InputError, SolverError
+from convexmetric.errors import SolverError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.solvers.pairwise.kinks import Kinks
-from convexmetric.solvers.pairwise.newton_system import DIRECT_WORK, Factorised, solve_newton
+from convexmetric.solvers.pairwise.kinks import DIRECT_WORK, Factorised, Kinks, solve_newton
 from convexmetric.solvers.runtime import Monitor, Solver
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import linear_part, need_cone, squared_norm
+from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need_cone, squared_norm
 
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 500
@@ -100,7 +99,7 @@ class SemismoothNewton(Solver):
 
     name: ClassVar[str] = "semismooth-newton"
 
-    def prepare(self, problem: MetricProblem) -> WarmRun:
+    def prepare(self, problem: MetricProblem) -> Callable[..., Warm | None]:
         """Needs hinges over positives and negatives and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
@@ -153,23 +152,8 @@ class Warm:
 
 def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
     """Warm start in a checkpoint; None if there is none."""
-    left = monitor.left_by(SemismoothNewton.name)
-    if not left:
-        return None
-    try:
-        warm = Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the checkpoint's point is damaged ({error}); remove it to start again") from error
-    if not (0.0 < warm.sigma < np.inf and 0.0 < warm.width < np.inf):
-        raise InputError("the checkpoint's point is damaged (sigma or width); remove it to start again")
-    return warm
-
-
-class WarmRun(Protocol):
-    """A run that may go on from a neighbouring problem's solve."""
-
-    def __call__(self, monitor: Monitor, warm: Warm | None = None) -> Warm | None:
-        """Run, from a warm start if given, and return one for the next problem."""
+    left = monitor.left_by(SemismoothNewton.name, {"W": problem.cone.shape, "sigma": (), "width": ()})
+    return Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"])) if left else None
 
 
 @dataclass
@@ -381,8 +365,8 @@ class _SlopesInteriorPoint:
             S = self.others.S + kinks.adjoint(c * s.z)
             value = self.others.value + self.risk.margin * float(c @ s.z)
             run.monitor.primal(M, run.problem.value(M), by_risk=True)
-            dual = SmoothedPairs(self.M0, 0.0, self.places, s.z)
-            run.monitor.dual(run.problem.bound(value, S, M), partial(_same, dual), Minorant(value, S))
+            dual = partial(SmoothedPairs, self.M0, 0.0, self.places, s.z)
+            run.monitor.dual(run.problem.bound(value, S, M), dual, Minorant(value, S))
             self.z = s.z
             if run.count(kinks=len(s.z), width=0.0):
                 return True
@@ -453,10 +437,6 @@ class _Slopes:
             longest_step(self.above, change.above),
             longest_step(self.below, change.below),
         )
-
-
-def _same(dual: SmoothedPairs) -> SmoothedPairs:
-    return dual
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:

@@ -27,24 +27,17 @@ from typing import ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.risks.smooth import Derivative
-from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
+from convexmetric.risks.base import Derivative
+from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.pairwise.kinks import Kinks
-from convexmetric.solvers.pairwise.nearby import NearbyPairs
-from convexmetric.solvers.pairwise.starts import samples_of, unit_of
+from convexmetric.solvers.pairwise.nearby import NearbyPairs, samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import FLOAT, metric_memory
-from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, need_linear_penalty
+from convexmetric.solvers.runtime.requirements import FLOAT, metric_memory, positive_definite_penalty
 
 #: Evaluations of the bounds after which it gives up; what it found is kept.
 MAX_LOOKS = 300
-#: Shares of the queries from which the first metrics come, ascending.
-SAMPLES = (0.0625, 0.25)
-#: Queries that a sample has at least; smaller ones are left out.
-LEAST_QUERIES = 250
 #: Pairs on the kink sampled for the second derivative: at least, at most, and for each entry of the factor.
 LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
 #: First width of the smoothed hinges, in margins.
@@ -53,14 +46,8 @@ FIRST_WIDTH = 0.5
 NARROWING, SLOW_NARROWING = 0.1, 0.3
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
 ACCURACY = 1e-3
-#: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
-SAMPLE_GAP = 0.02
-#: Share of a time limit after which the first pass over all queries begins.
-COARSE_SHARE = 0.25
 #: Evaluations of the bounds in a row, none of which halves the gap, after which it gives up.
 FAILED_LOOKS = 15
-#: Descent of a factor between two evaluations of the bounds, and its growth.
-FACTOR = FactorSettings(grow=16, newton_steps=12, negligible_row=1e-9, least_cg_accuracy=3e-3)
 
 
 @dataclass(frozen=True)
@@ -72,12 +59,7 @@ class SmoothedLowRank(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs hinges over positives and negatives, full metrics, and a trace that outweighs the linear term."""
         risk = problem.risk.form(PairwiseRisk)
-        need_full_metrics(problem)
-        need_linear_penalty(problem)
-        try:
-            np.linalg.cholesky(linear_part(problem))
-        except np.linalg.LinAlgError as error:
-            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
+        positive_definite_penalty(problem)
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -97,14 +79,10 @@ class SmoothedLowRank(Solver):
         if monitor.M is not None and monitor.M.any():
             objective = _SmoothedObjective(problem, risk)
             C = objective.factor(monitor.M)
-            width = float(monitor.left_by(self.name).get("width", width))
+            width = float(monitor.left_by(self.name, {"width": ()}).get("width", width))
         else:
-            for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
-                smaller = MetricProblem(part, problem.regularizer, G=problem.G)
-                limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
-                inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
+            for smaller, part, inner in samples_of(problem, risk, monitor):
                 C, width = _Path(smaller, part, inner).follow(C, width)
-                monitor.suggestion = inner.M
         _Path(problem, risk, monitor).follow(C, width)
 
 
@@ -167,7 +145,7 @@ class _Path:
             return np.empty((0, cone.d))
         S = objective.inverse @ self.risk.smoothed(best * identity, objective.width).point.S @ objective.inverse.T
         _, vectors = np.linalg.eigh(S)
-        rows = vectors[:, -FACTOR.grow :].T
+        rows = vectors[:, -objective.grow :].T
         return np.sqrt(best) * np.linalg.norm(rows @ objective.K.T, axis=1, keepdims=True) * rows
 
 
@@ -181,8 +159,10 @@ class _Point(FactorPoint):
 class _SmoothedObjective(FactorObjective[_Point]):
     """Objective of a factor: hinges smoothed over a width, and a linear penalty."""
 
+    grow, newton_steps, negligible_row, least_cg_accuracy = 16, 12, 1e-9, 3e-3
+
     def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
-        super().__init__(FACTOR, linear_part(problem))
+        super().__init__(positive_definite_penalty(problem))
         self.pairs, self.risk = NearbyPairs(risk), risk
         self.least, self.most, self.per_entry = LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY
         self.width, self.stride = FIRST_WIDTH, np.inf

@@ -18,7 +18,6 @@ of the others are over lists of the pairs that can have a slope (:mod:`convexmet
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -34,11 +33,9 @@ from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.solvers.pairwise.nearby import NearbyPairs
-from convexmetric.solvers.pairwise.starts import samples_of, unit_of
+from convexmetric.solvers.pairwise.nearby import NearbyPairs, samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
-from convexmetric.solvers.runtime.memory import FLOAT
-from convexmetric.solvers.runtime.requirements import linear_part, need, need_cone, need_linear_penalty
+from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need, need_cone, need_linear_penalty
 
 #: Hinges over pairs: a PairwiseRisk, or a risk in shards with the methods of one that are used here.
 Pairs = Any
@@ -68,14 +65,6 @@ BOUNDARY_SHARE = 0.9
 BACKTRACKING = 0.4
 #: Share of the Newton step below which the path ends.
 SHORTEST_STEP = 1e-3
-#: Shares of the queries on which the path begins, ascending.
-SAMPLES = (0.0625, 0.25)
-#: Queries that a sample has at least; smaller ones are left out.
-LEAST_QUERIES = 250
-#: Gap to which the path of the first sample goes; that of the next one goes to half of it, and so on.
-SAMPLE_GAP = 0.02
-#: Share of a time limit after which the first pass over all queries begins.
-COARSE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -117,33 +106,19 @@ class SmoothedNewton(Solver):
         """Follow the central path until the certified gap closes."""
         state = self._left(problem, monitor)
         if state is None and isinstance(risk, PairwiseRisk):
-            state = self._of_samples(problem, risk, monitor)
+            for smaller, part, inner in samples_of(problem, risk, monitor):
+                state = _Path(smaller, part, inner).follow(state)
         _Path(problem, risk, monitor).follow(state)
-
-    def _of_samples(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> State | None:
-        """End of the path on samples of the queries; None if there is no sample, or zero is optimal for one."""
-        state = None
-        limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
-        for part, gap in samples_of(risk, SAMPLES, LEAST_QUERIES, SAMPLE_GAP):
-            smaller = MetricProblem(part, problem.regularizer, G=problem.G)
-            inner = Monitor(gap, None, None if limit is None else max(0.0, limit - monitor.seconds))
-            state = _Path(smaller, part, inner).follow(state)
-            monitor.suggestion = inner.M
-        return state
 
     def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
         """Point, barrier and width of an earlier run, if there was one."""
-        left = monitor.left_by(self.name)
+        left = monitor.left_by(self.name, {"U": problem.cone.shape, "mu": (), "width": ()})
         if not left:
             return None
-        try:
-            U = problem.metric(left["U"])
-            mu, width = float(left["mu"]), float(left["width"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the checkpoint's path is damaged ({error}); remove it to start again") from error
-        if not (problem.cone.smallest(U) > 0.0 and 0.0 < mu < np.inf and 0.0 < width < np.inf):
+        U = problem.metric(left["U"])
+        if not problem.cone.smallest(U) > 0.0:
             raise InputError("the checkpoint's path is damaged (a point outside the cone); remove it to start again")
-        return U, mu, width
+        return U, float(left["mu"]), float(left["width"])
 
 
 class _Path:
@@ -240,7 +215,7 @@ class _Path:
         self.stride = max(1.0, here.kinks / self.target)
         self.monitor.primal(U, here.exact + self.problem.penalty(U), by_risk=True)
         bound = self.problem.bound(here.point.value, here.point.S, U)
-        self.monitor.dual(bound, _dual(U, width), here.point)
+        self.monitor.dual(bound, partial(SmoothedPairs, U, width), here.point)
         self.left -= 1
         if count:
             stopped = self.monitor.iterate(kinks=here.kinks, width=width)
@@ -280,7 +255,3 @@ def _pairs(problem: MetricProblem) -> Pairs:
     """The problem's hinges over pairs, in memory or in shards."""
     risk = problem.risk
     return risk if risk.sharded_pairs else risk.form(PairwiseRisk)
-
-
-def _dual(M: Array, width: float) -> Callable[[], SmoothedPairs]:
-    return lambda: SmoothedPairs(M, width)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,12 +20,8 @@ from convexmetric.risks import Minorant
 from convexmetric.solution import Progress, Status
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
-
-class Display(Protocol):
-    """A display of the progress of a solve."""
-
-    def update(self, progress: Progress) -> None:
-        """Show the state after one iteration."""
+if TYPE_CHECKING:
+    from convexmetric.solvers.runtime.display import ProgressBar
 
 
 class Monitor:
@@ -41,7 +37,7 @@ class Monitor:
         max_iter: int | None = None,
         max_seconds: float | None = None,
         callback: Callable[[Progress], Any] | None = None,
-        display: Display | None = None,
+        display: ProgressBar | None = None,
         checkpoint: Checkpoint | None = None,
         problem: MetricProblem | None = None,
         atol: float = 0.0,
@@ -225,9 +221,42 @@ class Monitor:
         self.solver = self.resumed_from = state.solver
         self._start -= state.seconds
 
-    def left_by(self, solver: str) -> dict[str, np.ndarray]:
-        """Arrays that this solver left in the checkpoint from which the solve resumes; empty if there are none."""
-        return self.resumed if self.resumed_from == solver else {}
+    def left_by(self, solver: str, shapes: Mapping[str, tuple[int | None, ...] | None]) -> dict[str, np.ndarray]:
+        """Arrays that this solver left in the checkpoint from which the solve resumes; empty if there are none.
+
+        Parameters
+        ----------
+        solver : str
+            Name of the solver.
+        shapes : dict
+            Expected shape of every array; None for an axis of any length. An array without axes is a positive number,
+            or any number where None stands for its shape; integers, and what is called numbers, are not negative.
+
+        Raises
+        ------
+        InputError
+            If an array is missing, has another shape (as with other settings), or holds NaN or infinite entries.
+        """
+        if self.resumed_from != solver or not self.resumed:
+            return {}
+        found: dict[str, np.ndarray] = {}
+        for key, shape in shapes.items():
+            if key not in self.resumed or self.resumed[key].dtype.kind not in "fiu":
+                raise InputError(f"the checkpoint's state of {solver} is damaged (no {key}); remove it to start again")
+            array = self.resumed[key]
+            array = array if array.dtype.kind in "iu" else np.asarray(array, dtype=np.float64)
+            axes = shape or ()
+            fits = array.ndim == len(axes) and all(n in (None, m) for n, m in zip(axes, array.shape, strict=True))
+            if not fits or not np.isfinite(array).all():
+                raise InputError(
+                    f"the checkpoint's {key} has another number or length, or is damaged; "
+                    "remove it to start again, or keep to the settings it was made with"
+                )
+            counts = array.dtype.kind in "iu" or key == "numbers"
+            if (shape == () and not array > 0) or (counts and array.min(initial=0) < 0):
+                raise InputError(f"the checkpoint's state of {solver} is damaged ({key}); remove it to start again")
+            found[key] = array
+        return found
 
     def save(self) -> None:
         """Write the checkpoint, where there is one and something to write."""
@@ -299,9 +328,9 @@ class Solver(ABC):
         return None
 
     def unsupported(self, problem: MetricProblem) -> str | None:
-        """Why this solver cannot handle ``problem``, or None if it can."""
+        """Why this solver cannot handle ``problem``, or None if it can; it is asked what :func:`solve` would ask."""
         try:
-            self.prepare(problem)
+            self.prepare(problem.without_constant())
         except UnsupportedProblemError as error:
             return str(error)
         return None

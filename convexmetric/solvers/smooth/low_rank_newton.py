@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
-
 from convexmetric.arrays import Array
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.risks.smooth import Derivative
-from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint, FactorSettings
+from convexmetric.risks.base import Derivative
+from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import metric_memory
-from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, need_linear_penalty
+from convexmetric.solvers.runtime.requirements import metric_memory, positive_definite_penalty
 
 #: Evaluations of the dual bound after which it gives up.
 MAX_ROUNDS = 200
@@ -34,8 +30,6 @@ FAILED_LOOKS = 8
 GAP_PROGRESS = 0.5
 #: It is progress, too, if the objective is below this fraction of the last one.
 OBJECTIVE_PROGRESS = 0.99
-#: Descent of a factor between two evaluations of the dual bound, and its growth.
-FACTOR = FactorSettings()
 
 
 @dataclass(frozen=True)
@@ -47,12 +41,7 @@ class LowRankNewton(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
         risk = problem.risk.form(SmoothRisk)
-        need_full_metrics(problem)
-        need_linear_penalty(problem)
-        try:
-            objective = _SmoothObjective(linear_part(problem), risk)
-        except np.linalg.LinAlgError as error:
-            raise UnsupportedProblemError("its penalty does not grow with every metric") from error
+        objective = _SmoothObjective(positive_definite_penalty(problem), risk)
         return partial(self._descend_and_grow, problem, objective)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -87,7 +76,7 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
     """Objective of a factor: a smooth risk and a linear penalty."""
 
     def __init__(self, H: Array, risk: SmoothRisk) -> None:
-        super().__init__(FACTOR, H)
+        super().__init__(H)
         self.risk = risk
 
     def at(self, C: Array) -> FactorPoint:

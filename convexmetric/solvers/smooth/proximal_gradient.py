@@ -21,8 +21,7 @@ from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.memory import metric_memory
-from convexmetric.solvers.runtime.requirements import need
+from convexmetric.solvers.runtime.requirements import metric_memory, need
 
 #: Give up after this many steps.
 MAX_STEPS = 20_000

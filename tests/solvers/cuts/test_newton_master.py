@@ -7,7 +7,7 @@ import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.regularizers import LogDet, Zero
 from convexmetric.solvers.cuts.conic_master import ConicMaster
-from convexmetric.solvers.cuts.newton_master import NewtonMaster, has_newton_master
+from convexmetric.solvers.cuts.dual_masters import NewtonMaster, has_newton_master
 
 WINE = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[::12, :4], WINE.y[::12]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg as la
 
-from convexmetric.solvers.numerics.cholesky import cholesky, cholesky_solve
+from convexmetric.solvers.numerics.interior_point import cholesky, cholesky_solve
 
 
 def test_a_factor_solves():

@@ -5,8 +5,7 @@ import pytest
 from programs import KINDS, SLACKS, penalty, program
 
 from convexmetric.solvers.numerics.interior_point import interior_point
-from convexmetric.solvers.numerics.qp import ConicQP
-from convexmetric.solvers.numerics.starts import heavy_start
+from convexmetric.solvers.numerics.qp import ConicQP, heavy_start
 
 
 @pytest.mark.parametrize("kind", KINDS)

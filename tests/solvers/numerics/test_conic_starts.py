@@ -5,7 +5,7 @@ import pytest
 from programs import KINDS, SLACKS, program
 
 from convexmetric.solvers.numerics.interior_point import interior_point
-from convexmetric.solvers.numerics.starts import cold_start, heavy_start, warm_start
+from convexmetric.solvers.numerics.qp import cold_start, heavy_start, warm_start
 
 
 @pytest.mark.parametrize("kind", KINDS)

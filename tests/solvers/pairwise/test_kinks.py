@@ -5,12 +5,11 @@ import pytest
 import scipy.sparse as sp
 from samples import random_element
 
+import convexmetric.solvers.pairwise.kinks as module
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.pairwise import newton_system
-from convexmetric.solvers.pairwise.kinks import Kinks
-from convexmetric.solvers.pairwise.newton_system import Factorised, solve_newton
+from convexmetric.solvers.pairwise.kinks import Factorised, Kinks, solve_newton
 
 D, N = 4, 14
 
@@ -68,10 +67,10 @@ def test_a_newton_system_is_solved_whichever_way(form, count, monkeypatch):
 
     np.testing.assert_allclose(product(Factorised(projection, listed, diagonal, sigma).solve(b)), b, atol=1e-9)
     np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
-    monkeypatch.setattr(newton_system, "DIRECT_WORK", 0.1)
-    monkeypatch.setattr(newton_system, "CG_ACCURACY", 1e-12)
+    monkeypatch.setattr(module, "DIRECT_WORK", 0.1)
+    monkeypatch.setattr(module, "CG_ACCURACY", 1e-12)
     np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-8)
-    monkeypatch.setattr(newton_system, "CG_STEPS", 1)
+    monkeypatch.setattr(module, "CG_STEPS", 1)
     np.testing.assert_allclose(product(solve_newton(projection, listed, diagonal, b, sigma)), b, atol=1e-9)
 
 

@@ -6,8 +6,9 @@ import scipy.linalg as la
 
 import convexmetric as cm
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.pairwise.nearby import LEEWAY, NearbyPairs, _candidates, _padded
-from convexmetric.solvers.pairwise.starts import samples_of, unit_of
+from convexmetric.solvers import Monitor
+from convexmetric.solvers.pairwise import nearby
+from convexmetric.solvers.pairwise.nearby import LEEWAY, NearbyPairs, _candidates, _padded, samples_of, unit_of
 
 
 def clusters(diagonal=False, n=400, d=5, classes=8, k=3):
@@ -84,14 +85,16 @@ def test_many_near_items_are_not_listed():
     assert pairs.distances == 3 * risk.rankings.sizes.sum()
 
 
-def test_samples_are_in_the_units_of_all_queries():
-    risk = clusters(n=800).risk
-    parts = list(samples_of(risk, (0.1, 0.5, 1.0), 200, 0.02))
-    assert [part.parts for part, _ in parts] == [400, 800]
-    assert [gap for _, gap in parts] == [0.02, 0.01]
+def test_samples_are_in_the_units_of_all_queries(monkeypatch):
+    monkeypatch.setattr(nearby, "SAMPLES", (0.1, 0.5, 1.0))
+    monkeypatch.setattr(nearby, "LEAST_QUERIES", 200)
+    problem, monitor = clusters(n=800), Monitor(1e-6)
+    samples = list(samples_of(problem, problem.risk, monitor))
+    assert [part.parts for _, part, _ in samples] == [400, 800]
+    assert [inner.tol for _, _, inner in samples] == [0.02, 0.01]
     M = np.zeros((5, 5))
-    assert parts[1][0].value(M) == pytest.approx(risk.value(M), rel=1e-12)
-    assert parts[0][0].value(M) == pytest.approx(risk.value(M), rel=1e-2)
+    assert samples[1][1].value(M) == pytest.approx(problem.risk.value(M), rel=1e-12)
+    assert samples[0][1].value(M) == pytest.approx(problem.risk.value(M), rel=1e-2)
 
 
 def test_at_the_unit_two_points_are_a_margin_apart_on_average():

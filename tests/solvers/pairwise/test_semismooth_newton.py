@@ -134,7 +134,7 @@ def test_a_checkpoint_is_taken_up_where_it_was_left(tmp_path):
     arrays["solver.sigma"] = np.array(-1.0)
     arrays["solver"] = np.frombuffer(b"semismooth-newton", dtype=np.uint8)
     np.savez(file, **arrays)
-    with pytest.raises(InputError, match="checkpoint's point is damaged"):
+    with pytest.raises(InputError, match="state of semismooth-newton is damaged"):
         cm.solve(problem, tol=1e-12, checkpoint=file)
 
 

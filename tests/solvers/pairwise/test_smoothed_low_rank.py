@@ -107,8 +107,8 @@ def test_rows_are_added_only_where_the_objective_falls():
 
 def test_samples_are_solved_first_and_a_limit_cuts_them_short(monkeypatch):
     problem = labels()
-    monkeypatch.setattr("convexmetric.solvers.pairwise.smoothed_low_rank.LEAST_QUERIES", 10)
-    monkeypatch.setattr("convexmetric.solvers.pairwise.smoothed_low_rank.SAMPLES", (0.3, 0.6))
+    monkeypatch.setattr("convexmetric.solvers.pairwise.nearby.LEAST_QUERIES", 10)
+    monkeypatch.setattr("convexmetric.solvers.pairwise.nearby.SAMPLES", (0.3, 0.6))
     assert cm.solve(problem, solver=NAME).status == "optimal"
     with pytest.warns(GapWarning):
         short = cm.solve(problem, 1e-9, solver=NAME, max_seconds=1e-6)

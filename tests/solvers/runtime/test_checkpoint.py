@@ -252,5 +252,5 @@ def test_a_path_outside_the_cone_is_not_followed(tmp_path):
         for value in values:
             path.write_bytes(whole)
             rewritten(path, **{f"solver.{name}": value})
-            with pytest.raises(InputError, match=r"path is damaged|metric|NaN"):
+            with pytest.raises(InputError, match=r"is damaged"):
                 cm.solve(wine(), solver="smoothed-newton", checkpoint=path)

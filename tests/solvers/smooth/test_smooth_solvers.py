@@ -14,8 +14,8 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.losses import Logistic, SmoothLoss
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import CutDual, SmoothSeparableRisk
-from convexmetric.solvers.numerics.factors import FactorSettings
-from convexmetric.solvers.smooth import low_rank_newton, proximal_gradient
+from convexmetric.solvers.numerics.factors import FactorObjective
+from convexmetric.solvers.smooth import proximal_gradient
 
 
 def modalities(seed=0, n=60, dx=6, dy=4, classes=4, spread=1.5):
@@ -85,7 +85,7 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
 
 
 def test_a_small_growth_reaches_it_as_well(monkeypatch):
-    monkeypatch.setattr(low_rank_newton, "FACTOR", FactorSettings(grow=1))
+    monkeypatch.setattr(FactorObjective, "grow", 1)
     problem = cross_modal(0.1, 0.0)
     one = solve(problem, "low-rank-newton", tol=1e-8)
     assert one.status == "optimal"

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from ranking_paper.synthetic import TEST, TRAINING, _dealt, synthetic_matchings
 
 import convexmetric as cm
-from convexmetric.bench import synthetic_matchings
-from convexmetric.bench.readers.matchings import TEST, TRAINING, _dealt
 from convexmetric.errors import InputError
 
 

@@ -1,21 +1,32 @@
-r"""The master problem of cutting planes for metrics near a prior: a squared norm, and an optimum of high rank.
+r"""Masters of cutting planes solved on their dual, in as many unknowns as there are cuts.
 
 With multipliers a of the cuts :math:`b_t - \langle \Psi_t, M \rangle` the dual of the master is
 
-.. math:: \max_{a \ge 0, \; \sum_{t \in g} a_t \le C_g} \; \varphi(a) = b^\top a - \frac{\lambda}{2} \|M(a)\|_F^2,
-   \qquad M(a) = \frac{1}{\lambda} \Big[ \sum_t a_t \Psi_t - G \Big]_+
+.. math:: \max_{a \ge 0, \; \sum_{t \in g} a_t \le C_g} \; \varphi(a) = b^\top a - \Omega^*_K(S(a)), \qquad
+   S(a) = \sum_t a_t \Psi_t - G
 
-in as many unknowns as there are cuts. Its gradient is :math:`b_t - \langle \Psi_t, M(a) \rangle`, and because the
-projection onto the cone is not expansive
+with the gradient :math:`b_t - \langle \Psi_t, M(a) \rangle` at the metric M(a) that attains the conjugate. Two kinds of
+penalties make that worth while.
+
+Near a prior, a squared norm and an optimum of high rank: there
+
+.. math:: \varphi(a) = b^\top a - \frac{\lambda}{2} \|M(a)\|_F^2, \qquad
+   M(a) = \frac{1}{\lambda} \Big[ \sum_t a_t \Psi_t - G \Big]_+
+
+and because the projection onto the cone is not expansive
 
 .. math:: \varphi(a') \ge \varphi(a) + \nabla \varphi(a)^\top (a' - a) - \tfrac12 (a' - a)^\top H (a' - a),
    \qquad H_{st} = \langle \Psi_s, \Psi_t \rangle / \lambda,
 
 with equality where no eigenvalue is cut off. So the maximum of the right side is taken again and again, a quadratic
-program that :func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps.
+program that :func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps. Far from the
+prior, where the multipliers are large and many eigenvalues are cut off, the steps become many: the first master that is
+not solved by :data:`STEPS` of them, and all that follow, are left to :class:`Master`. Where there is no cone no
+eigenvalue is ever cut off, and the first program is exact.
 
-Far from the prior, where the multipliers are large and many eigenvalues are cut off, the steps become many: the first
-master that is not solved by :data:`STEPS` of them, and all that follow, are left to :class:`Master`.
+A conjugate that is self-concordant, as that of a log-determinant: Newton's method takes the maximum of the quadratic
+model over the same multipliers and as much of the step to it as the function allows. No step depends on the
+coordinates of metrics, so that a prior may be nearly singular.
 """
 
 from __future__ import annotations
@@ -27,6 +38,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
@@ -39,15 +51,12 @@ COUNTS, MANY = 0.01, 0.25
 LENGTH, FALL = 0.99, 0.1
 #: Iterations of the quadratic program at most, and its accuracy relative to the size of its terms.
 ITERATIONS, ACCURACY = 80, 1e-12
+#: Newton steps at most, and the shortest share of a step.
+NEWTON_STEPS, SHORTEST = 200, 1e-12
 
 
-def on_the_dual(problem: MetricProblem) -> bool:
-    """Whether matrices are of many features, and a squared norm draws them to one of high rank; or are free of a cone.
-
-    Without a cone no eigenvalue is cut off, and the first quadratic program is exact.
-    """
-    if problem.cone.free:
-        return True
+def near_a_prior(problem: MetricProblem) -> bool:
+    """Whether metrics are matrices of many features, and a squared norm draws them to one of high rank."""
     if not works_in_subspace(problem.cone) or problem.G is None or not isinstance(problem.quadratic(), float):
         return False
     values = -np.linalg.eigvalsh(problem.G)
@@ -66,7 +75,7 @@ class DualMaster:
     def __init__(self, problem: MetricProblem) -> None:
         self.problem = problem
         curvature = problem.quadratic()
-        assert isinstance(curvature, float), "on_the_dual has asked"
+        assert isinstance(curvature, float), "near_a_prior has asked"
         self.reg = curvature
         self.known: dict[tuple[float, int, bytes], int] = {}
         self.gram, self.a = np.empty((0, 0)), np.empty(0)
@@ -97,10 +106,8 @@ class DualMaster:
             M = self._metric(S)
             norm, slopes = 0.5 * self.reg * float(np.vdot(M, M)), offsets - normals @ M.ravel()
             value = float(offsets @ y) - norm
-            slack = np.zeros(len(C))
-            np.maximum.at(slack, group, slopes)
             linear = 0.0 if self.problem.G is None else cone.inner(self.problem.G, M)
-            upper = norm + linear + float(C @ slack)
+            upper = norm + linear + _slack_cost(slopes, group, C)
             least = min(least, upper)
             # Extrapolated multipliers may be negative, and prove nothing then.
             feasible = y is a
@@ -146,6 +153,18 @@ class DualMaster:
         return gram / self.reg, a
 
 
+def _slack_cost(slopes: Array, group: np.ndarray, C: Array) -> float:
+    """Cost of the smallest slacks for cuts that are violated by so much."""
+    slack = np.zeros(len(C))
+    np.maximum.at(slack, group, slopes)
+    return float(C @ slack)
+
+
+def _within(a: Array, group: np.ndarray, C: Array) -> Array:
+    """Nonnegative multipliers, shrunk where those of a group sum to more than C."""
+    return np.asarray(a * (C / np.maximum(C, np.bincount(group, a, len(C))))[group])
+
+
 def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
     r"""``argmax c'x - x'Hx / 2`` over nonnegative x whose sums by group are at most C, by an interior-point method.
 
@@ -181,7 +200,7 @@ def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
         mu = float(x @ z + s @ w) / (k + len(C))
         if mu * (k + len(C)) <= target and min(primal, dual) > 0.5:
             break
-    return np.asarray(x * (C / np.maximum(C, np.bincount(group, x, len(C))))[group])
+    return _within(x, group, C)
 
 
 def _length(*pairs: tuple[Array, Array]) -> float:
@@ -192,3 +211,81 @@ def _length(*pairs: tuple[Array, Array]) -> float:
         if falls.any():
             longest = min(longest, LENGTH * float((-values[falls] / move[falls]).min()))
     return longest
+
+
+def has_newton_master(problem: MetricProblem) -> bool:
+    """Whether the conjugate has a second derivative (``dual_gram``), and is finite at multipliers of zero."""
+    cone, omega = problem.cone, problem.regularizer
+    if omega.dual_gram(cone.identity(), cone.identity()[None], cone) is None:
+        return False
+    return bool(np.isfinite(omega.conjugate(cone.zeros() if problem.G is None else -problem.G, cone)[0]))
+
+
+class NewtonMaster:
+    """Solve masters whose cuts come and go, by Newton's method; the interface of :class:`Master`.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        A problem for which :func:`has_newton_master` is true.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        #: Multipliers of the last master by their cuts.
+        self.known: dict[tuple[float, int, bytes], float] = {}
+
+    def start(self) -> Array:
+        """The metric of least penalty."""
+        return self._conjugate(self.problem.cone.zeros())[1]
+
+    def _conjugate(self, S: Array) -> tuple[float, Array]:
+        G = self.problem.G
+        return self.problem.regularizer.conjugate(S if G is None else S - G, self.problem.cone)
+
+    def solve(
+        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+    ) -> MasterPoint:
+        """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
+        problem, cone = self.problem, self.problem.cone
+        coordinates = normals.shape[1] == cone.size
+        rows = cone.from_coordinates(normals) if coordinates else normals.reshape(-1, *cone.shape)
+
+        def at(a: Array) -> tuple[Array, Array, float]:
+            S = np.tensordot(a, rows, axes=1)
+            conjugate, M = self._conjugate(S)
+            return S, M, float(offsets @ a) - conjugate
+
+        # Multipliers start from those of the last master; a cut that is in hand more than once gets them once.
+        cuts = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, normals, strict=True)]
+        a = _within(np.array([self.known.pop(cut, 0.0) for cut in cuts]), group, C)
+        S, M, value = at(a)
+        best: MasterPoint | None = None
+        for step in range(1, NEWTON_STEPS + 1):
+            slopes = offsets - np.tensordot(rows, M, axes=M.ndim)
+            upper, sums = problem.penalty(M) + _slack_cost(slopes, group, C), Minorant(float(offsets @ a), S)
+            lower = problem.bound(sums.value, S, M)
+            if best is not None:
+                M_best, upper = (M, upper) if upper < best.upper_bound else (best.M, best.upper_bound)
+                a_best, sums, lower = (
+                    (a, sums, lower) if lower > best.lower_bound else (best.a, best.sums, best.lower_bound)
+                )
+            else:
+                M_best, a_best = M, a
+            best = MasterPoint(M_best, a_best, sums, upper, lower, step)
+            gram = problem.regularizer.dual_gram(M, rows, cone)
+            assert gram is not None, "has_newton_master has asked"
+            if relative_gap(upper, lower) <= tol or stop():
+                break
+            move = simplex_qp(gram, slopes + gram @ a, group, C) - a
+            rise = float(slopes @ move)
+            for share in shortened(0.5, SHORTEST):
+                following = at(a + share * move)
+                if following[2] >= value + SUFFICIENT * share * rise:
+                    break
+            if not following[2] > value:
+                break
+            a, (S, M, value) = a + share * move, following
+        assert best is not None
+        self.known = dict(zip(cuts, best.a.tolist(), strict=True))
+        return best

@@ -1,0 +1,183 @@
+"""The command ``convexmetric audit``: metrics and iterates from anywhere, on an instance or on a table of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from convexmetric import audits
+from convexmetric.cli import shared
+from convexmetric.cli.commands import Stated, problem_of, solved
+from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, scaled
+from convexmetric.cli.reports import audit_record, facts, worst_table
+from convexmetric.cli.tables import (
+    Drop,
+    DropMissing,
+    Encoding,
+    Header,
+    Method,
+    Settings,
+    metric_on_table,
+    parsed,
+    read_labelled,
+    saved_settings,
+)
+from convexmetric.errors import InputError
+from convexmetric.imports import room
+from convexmetric.solution import Solution
+
+
+@shared.app.command()
+def audit(
+    name: Stated,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="A metric: .npy, .npz, .csv or .mat. With --iterates .npz files or folders of iterates.",
+            show_default=False,
+        ),
+    ] = None,
+    metrics: Annotated[
+        list[Path] | None, typer.Option("--metric", metavar="FILE", help="The same as FILE; may come again.")
+    ] = None,
+    variable: Annotated[
+        str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
+    ] = None,
+    iterates: Annotated[
+        bool, typer.Option("--iterates", help="The files hold iterates of solvers: suboptimality against time.")
+    ] = False,
+    worst: Annotated[int, typer.Option(help="How many of the costliest parts of the risk to name.")] = 10,
+    plot: shared.Picture = None,
+    as_json: shared.AsJson = False,
+    tol: Annotated[
+        float | None, typer.Option(help="Fail (exit code 1) if the suboptimality is not certified to be at most this.")
+    ] = None,
+    re_solve: Annotated[
+        bool,
+        typer.Option(
+            "--solve",
+            help="Solve for the lower bound, to 'tol', instead of taking the committed one. Always on a table.",
+        ),
+    ] = False,
+    max_seconds: Annotated[float | None, typer.Option(help="Limit on the wall time of that solve.")] = None,
+    quiet: shared.Quiet = False,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="NAME is a table of your own, with labels in this column.", show_default=False
+        ),
+    ] = None,
+    method: Method = DEFAULT_METHOD,
+    settings: Settings = None,
+    drop: Drop = None,
+    header: Header = None,
+    drop_missing: DropMissing = False,
+    encoding: Encoding = "utf-8",
+    scale: Annotated[
+        bool,
+        typer.Option(
+            help="State the objective on columns of mean 0 and deviation 1, on which metrics then act; those by 'fit' "
+            "saved are brought there."
+        ),
+    ] = True,
+) -> None:
+    """How far are anybody's metrics from the optimum of an objective, and what is wrong with them?
+
+    The objective is an instance, which comes with a certified bound, or that of a method on a table of your own, which
+    is solved first:
+
+    convexmetric audit ranking-auc-wine-c1 M.npy
+
+    convexmetric audit wine.csv --label cultivar --method mlr --set C=10 --metric M.npy
+
+    With --solve, and for a problem of your own, losses and directions are compared with those of the optimum. Several
+    files make a list of JSON, and with --iterates one picture.
+    """
+    files = [*(files or []), *(metrics or [])]
+    # Names of instances have no folder and no suffix.
+    if label is None and (Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file()):
+        raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
+    if not files:
+        raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
+    if tol is not None and not 0.0 < tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    if plot is not None and len(files) > 1 and not iterates:
+        raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
+    if iterates and variable is not None:
+        raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
+    given: list[Any]
+    if label is None:
+        given = [audits.read_iterates(file) if iterates else audits.read_metric(file, variable) for file in files]
+        problem, title, instance = problem_of(name)
+    else:
+        with shared.noted():
+            data = read_labelled(Path(name), label, drop, header, drop_missing, encoding)
+            method, chosen = parsed(method, settings)
+            # Settings that fit chose are stored in its file.
+            estimator = estimator_of(method, chosen or saved_settings(files[0], method))
+            problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
+        given = [
+            audits.read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files
+        ]
+        title, instance = f"{method} on {name}", None
+    optimum: Solution | None = None
+    reference: audits.Reference | Solution
+    if re_solve or instance is None:
+        # Certified bounds are stored for instances of the library only.
+        reference = optimum = solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
+    else:
+        reference = audits.Reference(instance.lower_bound, instance.upper_bound)
+    found: list[Any]
+    if iterates:
+        follow, trail_record = room("bench").audit_iterates, room("bench.reports").trail_record
+        found = [
+            follow(problem, run.metrics, seconds=run.seconds, passes=run.passes, reference=reference, name=file.stem)
+            for file, run in zip(files, given, strict=True)
+        ]
+        records = [trail_record(name, str(file), trail) for file, trail in zip(files, found, strict=True)]
+        near = all(trail.best_so_far[-1] <= (tol or np.inf) for trail in found)
+    else:
+        found = [audits.audit(problem, M, reference=reference, worst=worst) for M in given]
+        records = [audit_record(name, str(file), verdict) for file, verdict in zip(files, found, strict=True)]
+        near = all(verdict.feasible and verdict.suboptimality <= (tol or np.inf) for verdict in found)
+    if as_json:
+        shared.print_json(records[0] if len(records) == 1 else records)
+    else:
+        _print(files, title, found)
+    if plot is not None and iterates:
+        own = [] if optimum is None else [room("bench").AuditTrail.of_solution(optimum)]
+        _plot_trails([*found, *own], plot, title)
+    elif plot is not None:
+        from convexmetric.plotting import plot_audit
+
+        shared.write_picture(plot_audit(problem, found[0], reference=optimum), plot, title)
+    if optimum is not None and optimum.status == "interrupted":
+        shared.say("interrupted: the lower bound is the best one so far")
+        raise typer.Exit(shared.INTERRUPTED)
+    if tol is not None and not near:
+        shared.say(f"not certified to be within {tol:g} of the optimum")
+        raise typer.Exit(shared.NOT_CERTIFIED)
+
+
+def _print(files: list[Path], title: str, found: list[Any]) -> None:
+    """Print what was found of each file: an audit, or a trail of iterates."""
+    out = shared.console()
+    for file, result in zip(files, found, strict=True):
+        out.print(f"{file} on {title}", soft_wrap=True)
+        if isinstance(result, audits.Audit):
+            out.print(result.verdict, soft_wrap=True)
+        out.print(facts(result.rows()), soft_wrap=True)
+        if isinstance(result, audits.Audit) and result.worst:
+            out.print(worst_table(result), soft_wrap=True)
+
+
+def _plot_trails(trails: list[Any], path: Path, title: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+    room("bench").plot_trails(trails, figure.subplots(1, 2))
+    shared.write_picture(figure, path, title)

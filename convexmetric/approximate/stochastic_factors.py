@@ -137,7 +137,7 @@ class StochasticFactors(RandomisedSolver):
         """
         images = problem.risk.form(ImageRisk)
         source: Callable[[], _Source]
-        if isinstance(images, ListedImages):
+        if isinstance(images, ListedImages) and not images.joint:
             source = partial(_Listed, images)
         elif isinstance(images, LabelledPairRisk):
             source = partial(_Labelled, images)
@@ -176,7 +176,7 @@ class _Listed:
 
     def __init__(self, images: ListedImages) -> None:
         self.images, loss = images, images.loss
-        self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
+        self.pairs, self.signs = images.pairs, images.comparisons.signs_of_each()
         self.count = m = len(self.pairs)
         self.numbers = np.column_stack([self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m])
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
@@ -29,6 +30,10 @@ class Comparisons(ABC):
     def points(self) -> tuple[Any, ...]:
         """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
         return ()
+
+    def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
+        """Pairs of points, ``(P, 2)``, and a matrix that makes s of their squared distances; None without one."""
+        return None
 
     @abstractmethod
     def forward(self, M: Array) -> Array:

@@ -51,7 +51,8 @@ class SeparableRisk(Risk):
         if kind is ListedPairs:
             return self._pairs
         if kind is ImageRisk:
-            return None if self._pairs is None else ListedImages(self._pairs.pairs, self._pairs.loss)
+            loss, made_of = self.loss.box(self.parts), self.comparisons.pair_sums()
+            return None if loss is None or made_of is None else ListedImages(self.comparisons, loss)
         return self
 
     @cached_property

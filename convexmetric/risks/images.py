@@ -11,8 +11,8 @@ augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{La
    \nabla^2 \phi(G)[H] = -2 \, \mathrm{Lap}(\sigma u) H + 4 \, \mathrm{Lap}(h) \, G, \quad
    h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ where the smoothed hinge bends, and 0 elsewhere.}
 
-Of a triplet, which compares two pairs, :math:`s_t` and :math:`h_t` are differences of those of its pairs, and both pairs
-get :math:`\sigma u` and h with the signs that they have in it.
+Of a triplet, which compares two pairs, :math:`s_t` and :math:`h_t` are differences of those of its pairs, and both get
+:math:`\sigma u` and h with the signs that they have in it.
 
 Nothing of the size of a metric occurs: images may have any number of coordinates.
 """

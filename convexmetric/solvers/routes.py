@@ -119,7 +119,7 @@ def _pairs_held(problem: MetricProblem) -> None:
     reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
     need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
     count, size = float(problem.risk.parts), float(problem.cone.size)
-    need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "it has few triplets for the coordinates of a metric")
+    need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
     need(not images.joint or count * size * size >= LONG_STEP, "steps of an interior point on its triplets are short")
 
 

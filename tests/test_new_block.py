@@ -94,7 +94,7 @@ RISKS = {
 
 #: Solvers beside cutting planes that ask for what the block says of itself.
 FIT = {
-    "triplets, full": {"interior-point", "admm", "dual-ascent"},
+    "triplets, full": {"interior-point", "admm", "dual-ascent", "factored-lagrangian"},
     "triplets, diagonal": {"interior-point", "admm", "dual-ascent", "augmented-lagrangian"},
     "AUC": {"semismooth-newton"},
     "MAP": set(),

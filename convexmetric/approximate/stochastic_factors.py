@@ -54,7 +54,7 @@ from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedPairs
+from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
 from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
@@ -134,13 +134,13 @@ class StochasticFactors(RandomisedSolver):
         The run steps until told to stop, through all steps, or until the vectors overflow.
         """
         images = problem.risk.form(ImageRisk)
-        if not isinstance(images, ListedPairs | LabelledPairRisk):
+        if not isinstance(images, LabelledPairRisk) and (not isinstance(images, ListedImages) or images.joint):
             raise UnsupportedProblemError("its pairs are neither listed nor all pairs of labelled points")
         need_full_metrics(problem)
         norms = norm_weights(problem, lambda w: not (w.squared or (w.trace and w.norm)), NORM_OR_TRACE)
 
         def run(monitor: Monitor) -> None:
-            source = _Listed(images) if isinstance(images, ListedPairs) else _Labelled(images)
+            source = _Listed(images) if isinstance(images, ListedImages) else _Labelled(images)
             _Run(self, problem, source, norms, monitor).follow()
 
         return run
@@ -153,9 +153,9 @@ class _Listed:
     end of the multipliers, and curvature.
     """
 
-    def __init__(self, images: ListedPairs) -> None:
+    def __init__(self, images: ListedImages) -> None:
         self.images, loss = images, images.loss
-        self.pairs, self.signs = images.pairs.pairs, images.pairs.signs
+        self.pairs, self.signs = images.pairs, images.comparisons.signs_of_each()
         self.count = m = len(self.pairs)
         self.numbers = np.column_stack([self.signs, loss.offset, m * loss.low, m * loss.high, loss.curvature / m])
 

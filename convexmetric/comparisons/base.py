@@ -31,6 +31,10 @@ class Comparisons(ABC):
         """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
         return ()
 
+    def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
+        """Pairs of points, ``(P, 2)``, and a matrix that makes s of their squared distances; None without one."""
+        return None
+
     @abstractmethod
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""

@@ -74,6 +74,13 @@ class PairDistances(Comparisons):
         """The pairs."""
         return self.pairs
 
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
+        """The pairs, and their signs on the diagonal."""
+        return self.pairs, sp.diags_array(self.signs).tocsr()
+
     def differences(self, rows: np.ndarray | slice) -> Any:
         """``x_i - x_j`` of some pairs; sparse if X is."""
         i, j = self.pairs[rows].T

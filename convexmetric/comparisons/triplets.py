@@ -74,6 +74,15 @@ class Triplets(Comparisons):
     @cached_property
     def _pairs(self) -> tuple[Any, sp.csr_array]:
         """Differences of the distinct pairs, and the signed incidence of triplets on pairs."""
+        pairs, incidence = self._distinct
+        return self.X[pairs[:, 0]] - self.X[pairs[:, 1]], incidence
+
+    def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
+        """The distinct pairs, and the signed incidence of triplets on them."""
+        return self._distinct
+
+    @cached_property
+    def _distinct(self) -> tuple[np.ndarray, sp.csr_array]:
         n, T = self.X.shape[0], len(self)
         i, j, k = self.triplets.T
         ends = np.concatenate([i, i]), np.concatenate([k, j])
@@ -82,7 +91,7 @@ class Triplets(Comparisons):
         signs = np.repeat([1.0, -1.0], T)
         rows = np.tile(np.arange(T), 2)
         incidence = sp.csr_array((signs, (rows, position.ravel())), shape=(T, distinct.size))
-        return self.X[distinct // n] - self.X[distinct % n], incidence
+        return np.column_stack(np.divmod(distinct, n)), incidence
 
     @cached_property
     def _diagonal(self) -> DiagonalTriplets:

@@ -13,13 +13,13 @@ from convexmetric.risks.base import (
 )
 from convexmetric.risks.choice import ChoiceRisk
 from convexmetric.risks.dual_points import CutDual, JoinedDual, SmoothedPairs
-from convexmetric.risks.images import ImagePass, ImageRisk, ListedPairs
+from convexmetric.risks.images import ImagePass, ImageRisk, ListedImages
 from convexmetric.risks.labelled_pairs import LabelledPairRisk, PairHinge
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.risks.pairwise import PairwiseRisk, Smoothed
 from convexmetric.risks.ranking import RankingRisk
 from convexmetric.risks.ranking_record import Ranking
-from convexmetric.risks.separable import ListedHinges, SeparableRisk, SmoothSeparableRisk
+from convexmetric.risks.separable import ListedHinges, ListedPairs, SeparableRisk, SmoothSeparableRisk
 from convexmetric.risks.softmax import SoftmaxRisk
 from convexmetric.risks.sum import SumRisk
 
@@ -34,6 +34,7 @@ __all__ = [
     "JoinedDual",
     "LabelledPairRisk",
     "ListedHinges",
+    "ListedImages",
     "ListedPairs",
     "LogisticRankingRisk",
     "Minorant",

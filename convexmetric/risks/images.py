@@ -11,6 +11,9 @@ augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{La
    \nabla^2 \phi(G)[H] = -2 \, \mathrm{Lap}(\sigma u) H + 4 \, \mathrm{Lap}(h) \, G, \quad
    h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ where the smoothed hinge bends, and 0 elsewhere.}
 
+Of a triplet, which compares two pairs, :math:`s_t` and :math:`h_t` are differences of those of its pairs, and both get
+:math:`\sigma u` and h with the signs that they have in it.
+
 Nothing of the size of a metric occurs: images may have any number of coordinates.
 """
 
@@ -25,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons import Comparisons
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled_in_any_order
@@ -89,9 +92,13 @@ class ImagePass:
         """The second derivative along H, in single precision."""
         G, weights, degrees, curvature = self._single
         H = np.ascontiguousarray(H, dtype=np.float32)
+        return self._bent(G, H, curvature) - np.float32(2.0) * (degrees * H - weights @ H)
+
+    def _bent(self, G: Any, H: Any, curvature: Any) -> Any:
+        """The part of the second derivative that is due to active comparisons."""
         out = np.zeros_like(H)
         over_rows(_curved, len(G), self.other.size * G.shape[1], G, H, self.start, self.other, curvature, out)
-        return out - np.float32(2.0) * (degrees * H - weights @ H)
+        return out
 
     def sides(self, X: Array) -> tuple[Array, Array]:
         """Split ``X^T Lap(sigma u) X`` by sign: the sum over pairs of positive weight, and minus the rest."""
@@ -99,10 +106,49 @@ class ImagePass:
         return _scatter(X, adding), _scatter(X, taking)
 
 
+@dataclass(frozen=True)
+class _JointPass(ImagePass):
+    """A pass over comparisons of several pairs each, as triplets are: curvature joins pairs, and all add to S.
+
+    Attributes
+    ----------
+    ends : (P, n) sparse matrix
+        Differences of images of the pairs that active comparisons are made of.
+    rows : (K, P) sparse matrix
+        Active comparisons in terms of these pairs; ``curvature`` has a number for each, ``start`` and ``other`` none.
+    """
+
+    ends: Any
+    rows: Any
+
+    @property
+    def kinks(self) -> int:
+        """Number of active comparisons."""
+        return len(self.curvature)
+
+    @cached_property
+    def _joined(self) -> tuple[Any, Any, Any]:
+        ends, rows = self.ends.astype(np.float32), self.rows.astype(np.float32)
+        return ends, rows, ends @ self._single[0]
+
+    def _bent(self, G: Any, H: Any, curvature: Any) -> Any:
+        ends, rows, differences = self._joined
+        changes = rows @ np.einsum("pk,pk->p", differences, ends @ H)
+        weights = rows.T @ (np.float32(4.0) * curvature * changes)
+        return ends.T @ (weights[:, None] * differences)
+
+    def sides(self, X: Array) -> tuple[Array, Array]:
+        """``X^T Lap(sigma u) X`` and zero: a multiplier scales all pairs of its comparison."""
+        S = _scatter(X, self.weights)
+        return S, np.zeros_like(S)
+
+
 class ImageRisk(ABC):
     """A risk that can be evaluated at images of its points."""
 
-    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs"
+    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs or triplets"
+    #: Whether comparisons are of several pairs each, as triplets are.
+    joint: bool = False
     #: Whether a pass holds matrices of all pairs of points, and not a list of pairs.
     all_pairs: ClassVar[bool] = False
 
@@ -125,19 +171,22 @@ class ImageRisk(ABC):
         """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
 
 
-class ListedPairs(ImageRisk):
-    """Losses of listed pairs whose conjugates are parabolas on boxes.
+class ListedImages(ImageRisk):
+    """Hinges or boxed losses of listed comparisons, evaluated at images of the points.
 
     Parameters
     ----------
-    pairs : PairDistances
+    comparisons : Comparisons
+        Signed sums of squared distances of pairs.
     loss : BoxLoss
     """
 
-    form_words = "a sum of hinges, absolute or squared errors of listed pairs"
-
-    def __init__(self, pairs: PairDistances, loss: BoxLoss) -> None:
-        self.X, self.pairs, self.loss = pairs.X, pairs, loss
+    def __init__(self, comparisons: Comparisons, loss: BoxLoss) -> None:
+        (X,), found = comparisons.points, comparisons.pair_sums()
+        assert found is not None
+        self.X = X.toarray() if sp.issparse(X) else X
+        self.comparisons, self.loss, (self.pairs, self.sums) = comparisons, loss, found
+        self.joint = self.sums.nnz > len(comparisons)
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
         #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.
@@ -145,31 +194,38 @@ class ListedPairs(ImageRisk):
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Evaluate the smoothed losses at images G, in one pass over the list."""
-        loss, signs, (i, j) = self.loss, self.pairs.signs, self.pairs.pairs.T
-        s = self.pairs.between(G)
+        loss, (i, j) = self.loss, self.pairs.T
+        s = self.sums @ np.sum((G[i] - G[j]) ** 2, axis=1)
         middle = self.middle if centre is None else centre
-        bend = width / self.size
+        # A weight of zero has the multiplier zero, whatever its width.
+        bend = width / np.where(self.size > 0.0, self.size, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
         u = loss.clip(u) if width > 0.0 else loss.subgradient(s)
         duals = loss.dual_values(u)
-        adding = float(duals[signs * u > 0.0].sum())
+        adding = float(duals[self._adding(u)].sum())
         value = float(duals.sum()) - float(s @ u) - 0.5 * float(bend @ (u - middle) ** 2)
-        weights = symmetric(i, j, signs * u, len(G))
+        weights = symmetric(i, j, self.sums.T @ u, len(G))
         on = np.flatnonzero((u > loss.low) & (u < loss.high))
         curvature = 1.0 / (loss.curvature + bend)[on] if width > 0.0 else np.zeros(on.size)
+        known = G, value, loss.value(s), (adding, float(duals.sum()) - adding), weights, u
+        if self.joint:
+            rows, none = self.sums[on], np.empty(0, dtype=np.int32)
+            used = np.unique(rows.indices)
+            return _JointPass(*known, none, none, curvature, self._ends[used], rows[:, used])
         kinks = symmetric(i[on], j[on], curvature, len(G))
-        return ImagePass(
-            G,
-            value,
-            loss.value(s),
-            (adding, float(duals.sum()) - adding),
-            weights,
-            u,
-            kinks.indptr,
-            kinks.indices,
-            kinks.data,
-        )
+        return ImagePass(*known, kinks.indptr, kinks.indices, kinks.data)
+
+    @cached_property
+    def _ends(self) -> sp.csr_array:
+        """Differences of images of the pairs, as a matrix."""
+        every = np.arange(len(self.pairs))
+        signed = np.repeat([1.0, -1.0], every.size), (np.tile(every, 2), self.pairs.T.ravel())
+        return sp.csr_array(signed, shape=(every.size, len(self.X)))
+
+    def _adding(self, u: Array) -> np.ndarray:
+        """Whether the share of multipliers that add to S is theirs."""
+        return np.ones(len(u), dtype=bool) if self.joint else self.comparisons.signs_of_each() * u > 0.0
 
     def centre(self, here: ImagePass) -> Array | None:
         """The multipliers of the pass, unchanged."""
@@ -179,14 +235,15 @@ class ListedPairs(ImageRisk):
         """Multipliers in the order of the list; those that add to S are scaled by ``share``."""
         u = here.multipliers
         assert u is not None
-        return np.where(self.pairs.signs * u > 0.0, share * u, u)
+        return np.where(self._adding(u), share * u, u)
 
     def within_scatter(self) -> Array:
-        """``X^T Lap(b) X`` over pairs that are similar, or whose distance is a target."""
+        """``X^T Lap(b) X`` over pairs that should be near, or whose distance is a target."""
         costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
-        costs = np.where((self.pairs.signs < 0.0) | (self.loss.low < 0.0), costs, 0.0)
-        i, j = self.pairs.pairs.T
-        return _scatter(self.X, symmetric(i, j, costs, len(self.X)))
+        near, far = -self.sums.minimum(0.0), self.sums.maximum(0.0)
+        pulls = near.T @ costs + far.T @ np.where(self.loss.low < 0.0, costs, 0.0)
+        i, j = self.pairs.T
+        return _scatter(self.X, symmetric(i, j, pulls, len(self.X)))
 
 
 def _positive(weights: Any) -> Any:

@@ -27,7 +27,7 @@ from convexmetric.risks.base import (
     checked_multipliers,
     group_sums,
 )
-from convexmetric.risks.images import ImageRisk, ListedPairs
+from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
 #: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
@@ -75,6 +75,22 @@ class ListedHinges:
         return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
 
 
+@dataclass(frozen=True)
+class ListedPairs:
+    """Losses of listed pairs whose conjugates are parabolas on boxes.
+
+    Attributes
+    ----------
+    pairs : PairDistances
+    loss : BoxLoss
+    """
+
+    form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of listed pairs"
+
+    pairs: PairDistances
+    loss: BoxLoss
+
+
 class SeparableRisk(Risk):
     """One loss for every comparison; its dual point is one multiplier per comparison.
 
@@ -97,7 +113,12 @@ class SeparableRisk(Risk):
         """Convert to hinges where the loss is one; or to boxed losses of pairs, also as a function of images."""
         if kind is ListedHinges:
             return self._hinges
-        return self._pairs if kind in (ListedPairs, ImageRisk) else self
+        if kind is ListedPairs:
+            return self._pairs
+        if kind is ImageRisk:
+            loss, made_of = self.loss.box(self.parts), self.comparisons.pair_sums()
+            return None if loss is None or made_of is None else ListedImages(self.comparisons, loss)
+        return self
 
     @cached_property
     def _hinges(self) -> ListedHinges | None:

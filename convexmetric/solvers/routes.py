@@ -127,6 +127,9 @@ def _pairs_held(problem: MetricProblem) -> None:
     images = problem.risk.form(ImageRisk)
     reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
     need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
+    count, size = float(problem.risk.parts), float(problem.cone.size)
+    need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
+    need(not images.joint or count * size * size >= LONG_STEP, "steps of an interior point on its triplets are short")
 
 
 def _more_coordinates(least: int) -> Need:
@@ -192,6 +195,10 @@ PAIRS_A_QUERY = 2_000
 
 #: Points up to which matrices of all their pairs are held: half a gigabyte each.
 HELD_POINTS = 8_000
+#: Multiplications of an interior-point step from which a factor is faster on triplets.
+LONG_STEP = 5e8
+#: Triplets a coordinate of the metric below which a factor converges slowly.
+TRIPLETS_A_COORDINATE = 2.0
 #: Distances in a pass, of a second or so, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
@@ -217,10 +224,11 @@ ROUTES: tuple[Route, ...] = (
         (ListedPairs, need_full_metrics, frobenius_norm, _fewer_than_coordinates(0.25)),
     ),
     Route(
-        FactoredLagrangian(), "pairs, listed or all", "full, Frobenius norm, squared or not, or trace",
-        f"any; all pairs of up to {HELD_POINTS:,} points",
+        FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
+        f"any; all pairs of up to {HELD_POINTS:,} points; "
+        f"{TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
         "it decomposes a matrix of the size of the metric only once a round",
-        (ImageRisk, need_full_metrics, norm_or_trace, _pairs_held),
+        (need_full_metrics, ImageRisk, norm_or_trace, _pairs_held),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",

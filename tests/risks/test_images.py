@@ -5,15 +5,33 @@ import pytest
 from catalogue import instance, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import random_triplets
 
-from convexmetric.risks import LabelledPairRisk, ListedPairs
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import PSDCone
+from convexmetric.losses import BoxLoss, Hinge
+from convexmetric.risks import ImageRisk, SeparableRisk
 
-NAMES = sorted({*names("pairs"), *names("similarity")})
+#: Losses of triplets, of which some share pairs.
+TRIPLETS = {
+    "triplets": Hinge(0.3),
+    "triplets, weighted": BoxLoss.hinge(np.linspace(0.1, 1.0, 30), np.linspace(-0.5, 2.0, 30)),
+    "triplets, absolute errors": BoxLoss.absolute_error(np.linspace(0.1, 1.0, 30), np.linspace(-2.0, 2.0, 30)),
+    "triplets, squared errors": BoxLoss.squared_error(np.linspace(0.1, 1.0, 30), np.linspace(-2.0, 2.0, 30)),
+}
+NAMES = sorted({*names("pairs"), *names("similarity"), *TRIPLETS})
+
+
+def risk_of(name, seed=0):
+    if name not in TRIPLETS:
+        return instance(name, seed).risk
+    rng = np.random.default_rng(seed)
+    X, triplets = rng.normal(size=(9, 4)), random_triplets(rng, 9, 30)
+    return SeparableRisk(Triplets(X, triplets, PSDCone(4)), TRIPLETS[name])
 
 
 def images(name, seed=0):
-    risk = instance(name, seed).risk
-    return risk if isinstance(risk, LabelledPairRisk) else ListedPairs(risk.comparisons, risk.loss.box(risk.parts))
+    return risk_of(name, seed).form(ImageRisk)
 
 
 @given(st.sampled_from(NAMES), st.integers(0, 10**6), st.sampled_from([0.05, 0.5, 3.0]), st.booleans())
@@ -40,7 +58,7 @@ def test_derivatives_are_those_of_the_value(name, seed, width, centred):
 @pytest.mark.parametrize("width", [0.0, 0.2])
 def test_multipliers_prove_what_the_pass_says(name, width):
     """At the metric of the images, and for those that add to S scaled too."""
-    risk, given_risk = images(name), instance(name).risk
+    risk, given_risk = images(name), risk_of(name)
     rng = np.random.default_rng(1)
     B = 0.8 * rng.normal(size=(3, risk.X.shape[1]))
     here = risk.at(risk.X @ B.T, width)

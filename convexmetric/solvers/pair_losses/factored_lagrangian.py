@@ -1,4 +1,4 @@
-r"""Augmented Lagrangian on a factor of the metric, for any number of pairs and spans of thousands of dimensions.
+r"""Augmented Lagrangian on a factor of the metric: any number of pairs or triplets, spans of thousands of dimensions.
 
 .. math:: \min_{B} \; \phi_w(X B^\top; v) + \Omega(B^\top B)
 
@@ -45,6 +45,8 @@ START_WIDTH, START_SHARE = 0.1, 0.01
 WIDTH_FACTOR = 0.4
 #: Width down to which it shrinks; where the multipliers are infeasible, this limit grows up to the second.
 LAST_WIDTH, WIDEST_LAST_WIDTH = 0.01, 0.3
+#: The second limit for triplets, whose multipliers converge slowly where the width is large.
+WIDEST_FOR_TRIPLETS = 0.02
 #: Newton steps of a round at most.
 NEWTON_STEPS = 40
 #: A round ends when a step promises less than this share of the complementarity gap. Where the multipliers are
@@ -75,14 +77,14 @@ WHITENING_RIDGE = 0.3
 
 @dataclass(frozen=True)
 class FactoredLagrangian(Solver):
-    """Exact for pairs under full metrics with a Frobenius norm or a trace, where the optimum has a low rank."""
+    """Exact for pairs and listed triplets under full metrics, norm or trace, where the optimum has a low rank."""
 
     name: ClassVar[str] = "factored-lagrangian"
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs losses of pairs, full metrics, and a Frobenius norm, its square with a trace or without, or a trace."""
-        images = problem.risk.form(ImageRisk)
+        """Needs full metrics, losses of pairs or triplets, and a trace, a Frobenius norm, or its square and a trace."""
         need_full_metrics(problem)
+        images = problem.risk.form(ImageRisk)
         norms = norm_or_trace(problem)
         need(problem.G is None, "it has a linear term")
         return partial(self._rounds, problem, images, norms)
@@ -173,7 +175,8 @@ class _Run:
         """Widen the smoothing and make rounds more accurate, where the multipliers are infeasible."""
         factor = WIDTH_FACTOR
         self.accuracy = max(FINEST_SUBPROBLEM_ACCURACY, factor * self.accuracy)
-        self.last_width = min(WIDEST_LAST_WIDTH, self.last_width / factor)
+        widest = WIDEST_FOR_TRIPLETS if self.images.joint else WIDEST_LAST_WIDTH
+        self.last_width = min(widest, self.last_width / factor)
         self.width = max(self.width, self.last_width / factor)
         # Gradients vanish at the factor zero: steps must be as long as the new rows to leave it.
         self.radius = max(self.radius, 1e-3 * self.size(B))

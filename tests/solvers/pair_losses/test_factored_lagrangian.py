@@ -1,0 +1,75 @@
+"""The factored Lagrangian on listed triplets: bounds beside those of other solvers, and when the default takes it."""
+
+import numpy as np
+import pytest
+from samples import random_triplets
+
+import convexmetric as cm
+from convexmetric.comparisons import Triplets
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.losses import BoxLoss, Hinge
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
+from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
+from convexmetric.solvers import routes
+
+
+def triplets(regularizer, loss=None, n=20, d=5, count=300, cone=PSDCone, scale=1.0):
+    """Triplets of points, most of which hold under a metric of rank two."""
+    rng = np.random.default_rng(7)
+    X, listed = scale * rng.normal(size=(n, d)), random_triplets(rng, n, count)
+    images = X[:, :2] + 0.2 * scale * rng.normal(size=(n, 2))
+    near, far = (((images[listed[:, 0]] - images[listed[:, column]]) ** 2).sum(axis=1) for column in (1, 2))
+    listed[near > far] = listed[near > far][:, [0, 2, 1]]
+    return MetricProblem(SeparableRisk(Triplets(X, listed, cone(d)), loss or Hinge(1.0 / count)), regularizer)
+
+
+CASES = {
+    "trace": (Trace(0.01), None),
+    "squared norm": (SquaredFrobenius(0.02), None),
+    "norm": (Frobenius(0.02), None),
+    "weak trace": (Trace(1e-4), None),
+    "weights and margins": (Trace(0.01), BoxLoss.hinge(np.linspace(0.0, 0.01, 300), np.linspace(-0.2, 2.0, 300))),
+    "absolute errors": (Trace(0.01), BoxLoss.absolute_error(np.full(300, 0.003), np.linspace(-1.0, 2.0, 300))),
+    "squared errors": (Trace(0.01), BoxLoss.squared_error(np.full(300, 0.003), np.linspace(-1.0, 2.0, 300))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bounds_agree_with_those_of_cutting_planes(name):
+    problem = triplets(*CASES[name])
+    mine, other = (cm.solve(problem, solver=solver) for solver in ("factored-lagrangian", "cutting-planes"))
+    assert (mine.solver, mine.status) == ("factored-lagrangian", "optimal")
+    assert max(mine.lower_bound, other.lower_bound) <= min(mine.upper_bound, other.upper_bound)
+
+
+def test_zero_is_proven_where_the_trace_outweighs_the_triplets():
+    solution = cm.solve(triplets(Trace(1e3)), solver="factored-lagrangian")
+    assert solution.status == "optimal"
+    assert not solution.M.any()
+
+
+def test_a_start_and_repeated_triplets_change_no_bound():
+    problem = triplets(Trace(0.01))
+    listed = problem.risk.comparisons
+    twice = Triplets(listed.X, np.repeat(listed.triplets, 2, axis=0), problem.cone)
+    doubled = MetricProblem(SeparableRisk(twice, Hinge(1.0 / len(twice))), Trace(0.01))
+    solution = cm.solve(problem, solver="factored-lagrangian")
+    again = cm.solve(doubled, solver="factored-lagrangian", start=solution.M)
+    assert max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
+
+
+def test_the_default_takes_it_where_an_interior_point_would_take_long_steps(monkeypatch):
+    problem = triplets(Trace(0.01))
+    assert cm.solve(problem).solver == "interior-point"
+    monkeypatch.setattr(routes, "LONG_STEP", 1e3)
+    solution = cm.solve(problem)
+    assert (solution.solver, solution.status) == ("factored-lagrangian", "optimal")
+
+
+def test_it_says_what_it_lacks():
+    solver = cm.solvers.FactoredLagrangian()
+    assert solver.unsupported(triplets(Trace(0.01), cone=NonnegativeDiagonal)) == "its metrics are diagonal"
+    risk = triplets(Trace(0.01)).risk
+    smooth = SmoothSeparableRisk(risk.comparisons, cm.losses.Logistic(0.1))
+    assert "errors of pairs or triplets" in solver.unsupported(MetricProblem(smooth, Trace(0.01)))

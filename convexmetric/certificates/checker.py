@@ -206,6 +206,13 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     return reading + table_of_discounts + images + laplacian + loops
 
 
+def _of_worst(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
+    """Operations for all queries of the risk over lists, which is read whole wherever it stands."""
+    queries = LISTS.rows(own, d)
+    kernel.entry(kernel.LISTS, table["of"], "risk: of")
+    return _of_lists(table["of"], own, d, rank, queries, slice(0, queries)) + 2e3 * queries
+
+
 def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
     """Items of the lists called ``name``, and the lengths of the lists."""
     items, stops = own(name, None, integers=n), own(f"{name}_stops", None, integers=2**40)
@@ -231,6 +238,7 @@ LISTS = Estimate(
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
 #: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
+    kernel.Worst: Estimate(lambda own, d: 1, _of_worst, lambda risk: LISTS.sizes(risk.of)),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,

@@ -13,6 +13,7 @@ from convexmetric.risks.separable import SeparableRisk
 from convexmetric.risks.smooth import SmoothRisk, SmoothSeparableRisk
 from convexmetric.risks.softmax import SoftmaxRisk
 from convexmetric.risks.sum import JoinedDual, SumRisk
+from convexmetric.risks.worst import Worst
 
 __all__ = [
     "Blocks",
@@ -42,5 +43,6 @@ __all__ = [
     "SoftmaxRisk",
     "SumRisk",
     "Violation",
+    "Worst",
     "tangent_dual",
 ]

@@ -19,7 +19,7 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``metrics``         metrics, squared distances, and matrices of dual points
 ``lists``           risks over lists
 ``comparisons``     risks of listed comparisons
-``sums``            sums of risks
+``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
@@ -38,10 +38,11 @@ from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, main, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
-from .sums import RISKS, SUMMANDS, SumRisk
+from .sums import LISTS, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
     "FORMAT",
+    "LISTS",
     "LOSSES",
     "MAX_BYTES",
     "MAX_LENGTH",
@@ -71,6 +72,7 @@ __all__ = [
     "SumRegularizer",
     "SumRisk",
     "U",
+    "Worst",
     "checked",
     "contents",
     "digest",

@@ -138,7 +138,15 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
     counts = [ESTIMATES[kind].rows(own, d) for kind, (_, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
-    listed = (count for kind, count in zip(kinds, counts, strict=True) if issubclass(kind, kernel.ListedRisk))
+    inner = [
+        kernel.entry(kernel.OF, table["of"], "risk: of") if kind is kernel.Worst else kind
+        for kind, (table, _) in zip(kinds, risks, strict=True)
+    ]
+    listed = (
+        ESTIMATES[kind].rows(own, d)
+        for kind, (_, own) in zip(inner, risks, strict=True)
+        if issubclass(kind, kernel.ListedRisk)
+    )
     if sum(listed) > kernel.MAX_LENGTH:
         raise CertificateError(f"there are more than {kernel.MAX_LENGTH} comparisons")
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
@@ -207,10 +215,10 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
 
 
 def _of_worst(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
-    """Operations for all queries of the risk over lists, which is read whole wherever it stands."""
-    queries = LISTS.rows(own, d)
-    kernel.entry(kernel.LISTS, table["of"], "risk: of")
-    return _of_lists(table["of"], own, d, rank, queries, slice(0, queries)) + 2e3 * queries
+    """Operations for all parts of the risk, which is read whole wherever it stands."""
+    inner = ESTIMATES[kernel.entry(kernel.OF, table["of"], "risk: of")]
+    parts = inner.rows(own, d)
+    return inner.work(table["of"], own, d, rank, parts, slice(0, parts)) + 2e3 * parts
 
 
 def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
@@ -238,7 +246,7 @@ LISTS = Estimate(
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
 #: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
-    kernel.Worst: Estimate(lambda own, d: 1, _of_worst, lambda risk: LISTS.sizes(risk.of)),
+    kernel.Worst: Estimate(lambda own, d: 1, _of_worst, lambda risk: ESTIMATES[type(risk.of)].sizes(risk.of)),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,

@@ -38,15 +38,15 @@ from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, main, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
-from .sums import LISTS, RISKS, SUMMANDS, SumRisk, Worst
+from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
     "FORMAT",
-    "LISTS",
     "LOSSES",
     "MAX_BYTES",
     "MAX_LENGTH",
     "MAX_NUMBERS",
+    "OF",
     "OF_ROWS",
     "REGULARIZERS",
     "RISKS",

@@ -17,22 +17,25 @@ from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys, natural, r
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
-__all__ = ["LISTS", "RISKS", "SUMMANDS", "SumRisk", "Worst"]
+__all__ = ["OF", "RISKS", "SUMMANDS", "SumRisk", "Worst"]
 
 
-#: Risks over lists, none of which is negative.
-LISTS: dict[str, Any] = {"pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices}
+#: Risks whose worst parts the kernel knows.
+OF: dict[str, Any] = {
+    "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
+}  # fmt: skip
 
 
 class Worst:
-    """Mean of the worst share of the queries of a risk over lists, times their number (theorem 10): one row."""
+    """Mean of the worst share of the queries or comparisons of a risk, times their number (theorem 10): one row."""
 
     wanted, optional, dual_keys, nonnegative = "kind share of", "", "kind bits of", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
         own = table["of"]
-        self.of, share = entry(LISTS, own, "risk: of")(own, arrays, cone), rational(table["share"], "share")
+        self.of, share = entry(OF, own, "risk: of")(own, arrays, cone), rational(table["share"], "share")
         require_valid(0 <= share <= 1, "risk: share must be between 0 and 1")
+        require_valid(self.of.nonnegative, "risk: of worst parts none may be negative")
         self.X, self.cap, self.rows = self.of.X, 1 / max(Fraction(1), share * len(self.of)), 1
 
     def __len__(self) -> int:
@@ -45,26 +48,26 @@ class Worst:
         return made
 
     def value(self, factor: Array) -> Ball:
-        """Value of R at a metric; as weights add up to one, it errs by no more than what a query is worth does."""
+        """Value of R at a metric; as weights add up to one, it errs by no more than its parts do."""
         each, n, full = self.of.each(factor), float(len(self.of)), int(1 / self.cap)
         worst = Ball(np.sort(each.mid)[::-1])
         mean = worst[:full].sum() * Ball.of(self.cap) + (worst[full : full + 1] * Ball.of(1 - full * self.cap)).sum()
         return (mean + Ball(0.0, np.max(each.rad))) * n
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
-        """Minorant of the risk over lists with queries weighted by the integers of the file, over ``2^bits``."""
+        """Minorant of the risk with parts weighted by the integers of the file, over ``2^bits``."""
         require_valid(table["kind"] == "worst", "dual: kind must be 'worst' for this risk")
         one = 2 ** natural(table["bits"], "dual: bits", most=41)
         keys(table["of"], "dual: of", self.of.dual_keys)
         weights = arrays("parts_weights", len(self.of), integers=one + 1)
         weighted = self.of.times(Ball(weights) * (float(len(self.of)) / one))
         says = weighted.dual(table["of"], arrays)
-        require_proven(Fraction(int(weights.max()), one) <= self.cap, "a weight of a query is above the cap")
-        require_proven(sum(weights.tolist()) <= one, "weights of queries exceed one in sum")
+        require_proven(Fraction(int(weights.max()), one) <= self.cap, "a weight of a part is above the cap")
+        require_proven(sum(weights.tolist()) <= one, "weights of parts exceed one in sum")
         return says
 
 
-SUMMANDS: dict[str, Any] = LISTS | {"listed comparisons": ListedRisk, "all pairs": AllPairs, "worst": Worst}
+SUMMANDS: dict[str, Any] = OF | {"all pairs": AllPairs, "worst": Worst}
 
 
 class SumRisk:

@@ -2,6 +2,7 @@
 
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pair_distances import PairDistances
+from convexmetric.comparisons.quadruplets import Quadruplets
 from convexmetric.comparisons.rankings import Block, DenseBlock, ListedBlock, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
@@ -15,6 +16,7 @@ __all__ = [
     "DenseBlock",
     "ListedBlock",
     "PairDistances",
+    "Quadruplets",
     "Rankings",
     "Relevance",
     "SimilarityTriplets",

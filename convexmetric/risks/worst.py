@@ -145,8 +145,8 @@ class Worst(Risk):
 
     @property
     def part_kind(self) -> str:
-        """Name of the part: the worst queries, triplets or pairs."""
-        return f"mean of the worst {self.risk.part_kind}s"
+        """Name of the part: the worst query, triplet or pair, of which there may be several."""
+        return f"worst {self.risk.part_kind}"
 
     def part_values(self, M: Array) -> Array:
         """The value."""

@@ -138,15 +138,13 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
     counts = [ESTIMATES[kind].rows(own, d) for kind, (_, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
-    inner = [
-        kernel.entry(kernel.OF, table["of"], "risk: of") if kind is kernel.Worst else kind
-        for kind, (table, _) in zip(kinds, risks, strict=True)
-    ]
-    listed = (
-        ESTIMATES[kind].rows(own, d)
+    # Worst parts are one row, whatever they are of.
+    inner = [table.get("of", table)["kind"] for table, _ in risks]
+    listed = [
+        ESTIMATES[kernel.SUMMANDS[kind]].rows(own, d)
         for kind, (_, own) in zip(inner, risks, strict=True)
-        if issubclass(kind, kernel.ListedRisk)
-    )
+        if kind in ("listed comparisons", "all pairs")
+    ]
     if sum(listed) > kernel.MAX_LENGTH:
         raise CertificateError(f"there are more than {kernel.MAX_LENGTH} comparisons")
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):

@@ -56,41 +56,34 @@ class Worst(Risk):
         self.risk, self.share, self.cone = risk, float(share), risk.cone
 
     @property
-    def cap(self) -> float:
-        """Largest weight of a part."""
-        return 1.0 / max(1.0, self.share * self.risk.parts)
+    def most(self) -> float:
+        """Largest weight of a part in the whole, n times the cap."""
+        return self.risk.parts / max(1.0, self.share * self.risk.parts)
 
     def weights(self, values: Array) -> Array:
-        """The weights that are worst for given values of the parts: the cap for the largest, the rest for one."""
-        w, full = np.zeros(self.risk.parts), int(max(1.0, self.share * self.risk.parts))
-        order = np.argsort(-values, kind="stable")
-        w[order[:full]] = self.cap
-        w[order[full : full + 1]] = max(0.0, 1.0 - full * self.cap)
+        """``n w`` for given values of the parts: the most for the largest, and what is left of n for one."""
+        w, order, full = np.zeros(len(values)), np.argsort(-values, kind="stable"), int(len(values) / self.most)
+        w[order[:full]] = self.most
+        # One part alone has the rest, whatever rounding makes of it.
+        w[order[full : full + 1]] = max(0.0, len(values) - full * self.most)
         return w
 
     def described(self) -> Described:
         """Description of the risk, with the share."""
-        if not self.risk.nonnegative:
-            raise InputError("certificates know the worst parts of nonnegative risks only")
         own = description(self.risk)
-        if own.summands:
-            raise InputError("certificates do not know the worst parts of a sum of risks")
+        if own.summands or not self.risk.nonnegative:
+            raise InputError("certificates know the worst parts of a risk that is no sum of risks, and nonnegative")
         return Described({"kind": "worst", "share": self.share, "of": own.table}, own.arrays)
 
     def hints(self, dual: Any) -> Described:
         """Hints of the risk for the witnesses at which every part has weight, and the weight of every part."""
         if not isinstance(dual, CutDual):
-            raise InputError(
-                "certificates know dual points of worst parts as metrics (CutDual): solve by cutting planes"
-            )
-        dual = dual.clipped()
-        of_each = dual.weights[:, dual.groups[0]]
-        each = np.array(
-            [a * self.weights(self.risk.part_values(M)) for a, M in zip(of_each, dual.witnesses, strict=True)]
-        )
-        total = each.reshape(-1, self.risk.parts).sum(axis=0)
-        inside = each / np.where(total > 0.0, total, 1.0)
-        said = self.risk.hints(CutDual(dual.witnesses, inside, np.arange(self.risk.parts)))
+            raise InputError("certificates know worst parts by metrics (CutDual): solve by cutting planes")
+        dual, n = dual.clipped(), self.risk.parts
+        found = [self.weights(self.risk.part_values(M)) / n for M in dual.witnesses]
+        each = dual.weights[:, dual.groups] * np.reshape(found, (-1, n))
+        total = each.sum(axis=0)
+        said = self.risk.hints(CutDual(dual.witnesses, each / np.where(total > 0.0, total, 1.0), np.arange(n)))
         return replace(said, arrays=said.arrays | {"parts_weights": total})
 
     @property
@@ -123,20 +116,15 @@ class Worst(Risk):
         """Memory of a pass over the risk."""
         return self.risk.pass_memory
 
-    @property
-    def _most(self) -> float:
-        """Largest weight of a part in the whole: n times the cap."""
-        return self.risk.parts * self.cap
-
     def lipschitz_near(self, M: Array, error: float) -> float | None:
         """That of the risk, times the largest weight of a part: any of them may be among the worst."""
         near = self.risk.lipschitz_near(M, error)
-        return None if near is None else self._most * near
+        return None if near is None else self.most * near
 
     @property
     def lipschitz(self) -> float:
         """That of the risk, times the largest weight of a part."""
-        return self._most * self.risk.lipschitz
+        return self.most * self.risk.lipschitz
 
     @property
     def parts(self) -> int:
@@ -155,20 +143,20 @@ class Worst(Risk):
     def value(self, M: Array) -> float:
         """One pass over all parts."""
         values = self.risk.part_values(M)
-        return float(self.risk.parts * (self.weights(values) @ values))
+        return float(self.weights(values) @ values)
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The worst comparison of the worst part, at the largest weight of a part."""
         worst = np.full(len(parts), self.risk.part_values(M).argmax())
-        found, most = self.risk.worst_comparisons(worst, M, other), self._most
+        found, most = self.risk.worst_comparisons(worst, M, other), self.most
         return [Violation(one.rows, most * one.loss, most * one.other) for one in found]
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The plane of the worst parts: of those that have the cap together, and of the one that has the rest."""
         w = self.weights(self.risk.part_values(M))
-        kind = np.where(w == self.cap, 0, np.where(w > 0.0, 1, 2))
+        kind = np.where(w == self.most, 0, np.where(w > 0.0, 1, 2))
         cuts = self.risk._cuts_of(np.flatnonzero(w), M, kind)
-        factors = (self.risk.parts * np.array([self.cap, w[kind == 1].sum(), 0.0]))[: len(cuts.values)]
+        factors = np.array([self.most, w[kind == 1].sum(), 0.0])[: len(cuts.values)]
 
         def made(of: Array) -> Array:
             found = np.zeros((int(groups[0]) + 1, *of.shape[1:]))
@@ -195,16 +183,14 @@ class Worst(Risk):
         above = [excess[q] >= one.expression - t for q, one in enumerate(stated)]
 
         def dual() -> JoinedDual:
-            w = np.array([float(constraint.dual_value) for constraint in above]) / n
+            w = np.array([float(constraint.dual_value) for constraint in above])
             return JoinedDual((w, *(one.dual() for one in stated)))
 
         constraints = [constraint for one in stated for constraint in one.constraints]
-        return RiskStatement(n * (t + self.cap * cp.sum(excess)), [*above, *constraints], dual)
+        return RiskStatement(n * t + self.most * cp.sum(excess), [*above, *constraints], dual)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Minorant of weighted cuts; or of the weights of all parts with a dual point of each, of its own scale.
-
-        A dual point of a part is one of n times its weight times that part.
+        """Minorant of weighted cuts; or of the weights ``n w`` of all parts with a dual point of each part so weighted.
 
         Raises
         ------
@@ -219,14 +205,11 @@ class Worst(Risk):
         w = checked_multipliers(dual.duals[0], n, "one a part")
         if not np.isfinite(w).all():
             return None
-        w = np.clip(w, 0.0, self.cap)
-        w /= max(1.0, w.sum())
-        # What is missing of a sum of one goes to all in proportion to what the cap leaves them.
-        left = self.cap - w
-        w = np.minimum(w + left * ((1.0 - w.sum()) / max(left.sum(), np.finfo(float).tiny)), self.cap)
-        said = [
-            None if (part := self.risk.subset(np.array([q]), n * w[q])) is None else part.minorant(dual.duals[q + 1])
-            for q in np.flatnonzero(w)
-        ]
-        found = [one for one in said if one is not None]
-        return added(found) if len(found) == len(said) else None
+        w = np.clip(w, 0.0, self.most)
+        w *= n / max(w.sum(), float(n))
+        # What is missing of n goes to all in proportion to what they may still have.
+        left = self.most - w
+        w = np.minimum(w + left * ((n - w.sum()) / max(left.sum(), np.finfo(float).tiny)), self.most)
+        kept = [(self.risk.subset(np.array([q]), w[q]), dual.duals[q + 1]) for q in np.flatnonzero(w)]
+        found = [said for part, own in kept if part is not None and (said := part.minorant(own)) is not None]
+        return added(found) if len(found) == len(kept) else None

@@ -57,8 +57,20 @@ def test_the_value_is_the_largest_weighted_sum(name, share):
         values = inner.part_values(M)
         assert risk.value(M) == pytest.approx(largest(values, share), rel=1e-12)
         w = risk.weights(values)
-        assert w.sum() == pytest.approx(1.0, abs=1e-12)
-        assert 0.0 <= w.min() <= w.max() <= risk.cap
+        assert w.sum() == pytest.approx(inner.parts, rel=1e-12)
+        assert 0.0 <= w.min() <= w.max() <= risk.most
+
+
+def test_no_more_than_one_part_has_what_the_worst_leave():
+    for n in range(1, 60):
+        points = np.arange(n + 2.0)[:, None]
+        triplets = np.column_stack([np.zeros(n, int), np.ones(n, int), np.arange(2, n + 2)])
+        inner = SeparableRisk(Triplets(points, triplets, PSDCone(1)), Hinge(1.0))
+        for share in np.arange(21) / 20:
+            risk = Worst(inner, float(share))
+            w = risk.weights(RNG.permutation(n).astype(float))
+            assert w.sum() == pytest.approx(n, rel=1e-12)
+            assert ((w > 0.0) & (w < risk.most)).sum() <= 1
 
 
 @pytest.mark.parametrize("name", RISKS)
@@ -135,7 +147,7 @@ def test_dual_points_are_bounds_at_random_metrics(name):
 def test_dual_points_of_every_part_are_bounds_whatever_the_weights():
     inner = RISKS["map"]
     risk, duals = Worst(inner, 0.5), [inner.subset(np.array([q])).own_duals(CONE.identity())[0] for q in range(5)]
-    for w in (RNG.random(5), np.zeros(5), np.full(5, 1e300), -np.ones(5), np.array([0.4, 0.4, 0.2, 0.0, 0.0])):
+    for w in (2.0 * RNG.random(5), np.zeros(5), np.full(5, 1e300), -np.ones(5), np.array([2.0, 2.0, 1.0, 0.0, 0.0])):
         point = risk.minorant(JoinedDual((w, *duals)))
         for _ in range(3):
             N = random_metric(RNG, CONE)

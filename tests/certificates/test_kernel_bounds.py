@@ -189,6 +189,7 @@ RISKS = {
     "worst of logistic lists": lambda rng: worst(rng, logistic(rng), "1"),
     "worst comparisons": lambda rng: worst(rng, listed(rng, ["hinge", "squared"], weighted=True), "3/10"),
     "sum of worst": lambda rng: summed(rng, listed(rng, ["hinge"], T=2), worst(rng, hinges(rng), "1/2")),
+    "worst in a sum": lambda rng: summed(rng, worst(rng, hinges(rng), "1/2"), listed(rng, ["hinge"], T=2)),
     "sum that may be negative": lambda rng: summed(rng, listed(rng, ["negative log"], pairs=True), hinges(rng)),
 }  # fmt: skip
 
@@ -486,7 +487,18 @@ def test_quadratic_forms_of_squared_points():
 
 
 @pytest.mark.parametrize(
-    "risk", ["hinges", "all pairs", "auc", "map", "logistic lists", "lists of weights", "sum", "sum of worst"]
+    "risk",
+    [
+        "hinges",
+        "all pairs",
+        "auc",
+        "map",
+        "logistic lists",
+        "lists of weights",
+        "sum",
+        "sum of worst",
+        "worst in a sum",
+    ],
 )
 def test_parts(risk):
     """Any division of the rows proves the same, in any order; and none without all of them."""

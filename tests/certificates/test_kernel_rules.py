@@ -686,6 +686,10 @@ def test_shares_of_worst_parts():
     for share, fits in (("0", True), ("1", True), ("-1/1000000", False), ("1000001/1000000", False)):
         document["problem"]["risk"]["share"] = share
         accepts((document, arrays), fits)
+    document["problem"]["risk"]["share"] = "1/2"
+    for bits, fits in ((40, True), (41, False)):
+        document["dual"]["bits"] = bits
+        accepts((document, arrays), fits)
     document, arrays = certificate(np.random.default_rng(22), "worst comparisons", "psd", "trace")
     for loss, fits in (("squared", True), ("negative log", False)):
         document["problem"]["risk"]["of"]["terms"][1]["loss"] = loss

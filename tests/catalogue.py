@@ -20,6 +20,8 @@ measure              rankings scored by a measure that is no mean over pairs, an
 barrier              infinite at some metrics, but for hard margins
 combination          a loss and a regularizer that no method has together
 sum                  a sum of risks
+worst                the worst parts of a risk
+unproven             blocks that certificates do not know
 user terms           constraints and convex terms in CVXPY
 user blocks          classes of a user's own
 ===================  ================================================================================================
@@ -41,10 +43,10 @@ from samples import as_matrix, consistent, random_lists, random_metric, random_t
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
+from convexmetric.comparisons import PairDistances, Quadruplets, Rankings, Relevance, Triplets
 from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
-from convexmetric.measures import AUC
+from convexmetric.measures import AUC, AveragePrecision
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import (
     Budget,
@@ -58,7 +60,15 @@ from convexmetric.regularizers import (
     TraceDistance,
     Zero,
 )
-from convexmetric.risks import LogisticRankingRisk, RankingRisk, Risk, SeparableRisk, SmoothSeparableRisk
+from convexmetric.risks import (
+    LogisticRankingRisk,
+    RankingRisk,
+    Risk,
+    SeparableRisk,
+    SmoothSeparableRisk,
+    SoftmaxRisk,
+    Worst,
+)
 
 Make = Callable[[np.random.Generator], MetricProblem]
 
@@ -388,6 +398,26 @@ def _combination(risk: str, penalty: str, kind: str) -> Make:
     return make
 
 
+def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> Make:
+    """The worst queries among seven points with three labels; or quadruplets."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        cone, y = _cone(kind, 3), np.arange(7) % 3
+        X = rng.standard_normal((7, 3)) + 0.5 * y[:, None]
+        rankings = Rankings(X, X[:5] + 0.1, Relevance.between(y[:5], y), cone)
+        quadruplets = np.hstack([random_triplets(rng, 7, 12), rng.integers(0, 7, (12, 1))])
+        quadruplets[:, 3] += quadruplets[:, 3] == quadruplets[:, 2]
+        risks: dict[str, Callable[[], Risk]] = {
+            "auc": lambda: RankingRisk(rankings, AUC(), 5.0),
+            "map": lambda: RankingRisk(rankings, AveragePrecision(), 5.0),
+            "choices": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
+            "quadruplets": lambda: SeparableRisk(Quadruplets(X, quadruplets % 7, cone), Hinge(0.5)),
+        }
+        return MetricProblem(Worst(risks[of](), share) if share < 1.0 else risks[of](), penalty)
+
+    return make
+
+
 def _user_terms(of: Make) -> Make:
     """A trace that is bounded, and a convex term, on top of another problem."""
 
@@ -558,6 +588,15 @@ for _risk in _SUMS:
     enter("combination, sum", {f"{_risk}, {p}, full": _combination(_risk, p, "full") for p in ("trace", "square")})
     enter("combination, sum, barrier", {f"{_risk}, log det, full": _combination(_risk, "log det", "full")})
 enter(
+    "combination, worst",
+    {
+        "worst of map, square": _worst("map", 0.5, SquaredFrobenius(0.4)),
+        "worst of auc, trace": _worst("auc", 0.3, Trace(0.5)),
+        "worst choices, square": _worst("choices", 0.5, SquaredFrobenius(0.4), "diagonal"),
+    },
+)
+enter("combination, triplets, unproven", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
+enter(
     "user terms",
     {
         "psd triplets under terms": _user_terms(_later_paper(PSDCone, Trace(1.2), False)),
@@ -615,6 +654,9 @@ REPRESENTATIVES = (
     "triplets and pairs, square, full",
     "triplets and rankings, log det, full",
     "hinge and logistic, trace, full",
+    "worst of map, square",
+    "worst choices, square",
+    "quadruplets, square",
     "psd triplets under terms",
     "own, squared hinge",
     "own, expected reciprocal rank",

@@ -134,8 +134,13 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
     counts = [ESTIMATES[kind].rows(table, own, items) for kind, (table, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
-    listed = (count for kind, count in zip(kinds, counts, strict=True) if issubclass(kind, kernel.ListedRisk))
-    if sum(listed) > kernel.MAX_LENGTH:
+    # Worst parts are one row, whatever they are of.
+    listed = 0
+    for table, own in ((table.get("of", table), own) for table, own in risks):
+        inner = kernel.entry(kernel.SUMMANDS, table, "risk")
+        if issubclass(inner, kernel.ListedRisk):
+            listed += ESTIMATES[inner].rows(table, own, items) * table.get("candidates", 1)
+    if listed > kernel.MAX_LENGTH:
         raise CertificateError(f"there are more than {kernel.MAX_LENGTH} comparisons")
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
         rows = slice(max(first, 0), max(min(end, count), 0))
@@ -203,6 +208,13 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     return reading + table_of_discounts + images + laplacian + loops
 
 
+def _of_worst(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
+    """Operations for all parts of the risk, which is read whole wherever it stands."""
+    inner = ESTIMATES[kernel.entry(kernel.OF, table["of"], "risk: of")]
+    parts = inner.rows(table["of"], own, d)
+    return inner.work(table["of"], own, d, rank, parts, slice(0, parts)) + 2e3 * parts
+
+
 def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
     """Items of the lists called ``name``, and the lengths of the lists."""
     items, stops = own(name, None, integers=n), own(f"{name}_stops", None, integers=2**40)
@@ -241,6 +253,7 @@ def _of_trials(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, cou
 COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
 #: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
+    kernel.Worst: Estimate(lambda table, own, d: 1, _of_worst, lambda risk: ESTIMATES[type(risk.of)].sizes(risk.of)),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,

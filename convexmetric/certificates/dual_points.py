@@ -23,6 +23,8 @@ from convexmetric.risks import Risk
 
 #: Bits of slopes and weights, if the kernel's sums of them stay below 2^53.
 BITS = 36
+#: Bits of weights of queries, which may be small.
+CAP_BITS = 40
 
 
 def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
@@ -91,6 +93,15 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
     return {"kind": "sums", "bits": bits - shift}, {name: array >> shift for name, array in sums.items()}
 
 
+def _worst(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
+    """Weights of queries as integers below the cap, and a dual point of the risk over lists."""
+    one, inner = 2**CAP_BITS, {name: array for name, array in said.arrays.items() if name != "parts_weights"}
+    weights = whole_weights(said.arrays["parts_weights"][:, None], one)[:, 0]
+    table, arrays = stored(risk.risk, Described(said.table, inner), stated.of)
+    capped = np.minimum(weights, int(stated.cap * one))
+    return {"kind": "worst", "bits": CAP_BITS, "of": table}, arrays | {"parts_weights": capped}
+
+
 def _choices(risk: Any, hints: Arrays, stated: kernel.Choices) -> tuple[Table, Arrays]:
     """Probabilities at the witnesses, averaged by their weights, as integers that add up to ``2^bits``."""
     bits = min(BITS, 53 - int(stated.p.max() + 1).bit_length())
@@ -130,6 +141,10 @@ def _rows_of_sum(risk: Any, found: Arrays, rows: slice) -> Arrays:
         own = {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
         each.append(FORMS[type(one)].of_rows(one, own, some) if some.stop > some.start else {})
     return named_by_summand(each)
+
+
+def _rows_of_worst(risk: Any, found: Arrays, rows: slice) -> Arrays:
+    return found
 
 
 def _rows_of_comparisons(risk: Any, found: Arrays, rows: slice) -> Arrays:
@@ -243,6 +258,7 @@ LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_c
 #: Formats by the kernel's classes of risks.
 FORMS: dict[type, Form] = {
     kernel.SumRisk: Form(_sum, _rows_of_sum),
+    kernel.Worst: Form(_worst, _rows_of_worst),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,

@@ -193,6 +193,8 @@ def _proven(
         stated = kernel.Problem(document, kernel.Arrays(arrays))
         upper = _upper(problem, stated, certificate.M, arrays)
         count = len(stated.risk)
+        if parts != 1 and isinstance(stated.risk, kernel.Worst):
+            raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
         if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
             raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
         table, found = stored(risk, risk.hints(certificate.dual), stated.risk)

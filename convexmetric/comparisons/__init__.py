@@ -2,6 +2,7 @@
 
 from convexmetric.comparisons.base import Comparisons, StackedComparisons
 from convexmetric.comparisons.pair_distances import PairDistances
+from convexmetric.comparisons.quadruplets import Quadruplets
 from convexmetric.comparisons.rankings import Block, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
@@ -12,6 +13,7 @@ __all__ = [
     "Block",
     "Comparisons",
     "PairDistances",
+    "Quadruplets",
     "Rankings",
     "Relevance",
     "SimilarityTriplets",

@@ -22,6 +22,7 @@ from convexmetric.risks.ranking_record import Ranking
 from convexmetric.risks.separable import ListedHinges, ListedPairs, SeparableRisk, SmoothSeparableRisk
 from convexmetric.risks.softmax import SoftmaxRisk
 from convexmetric.risks.sum import SumRisk
+from convexmetric.risks.worst import Worst
 
 __all__ = [
     "Blocks",
@@ -52,5 +53,6 @@ __all__ = [
     "SoftmaxRisk",
     "SumRisk",
     "Violation",
+    "Worst",
     "tangent_dual",
 ]

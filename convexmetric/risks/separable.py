@@ -226,8 +226,8 @@ class SeparableRisk(Risk):
 
     @property
     def _distances_each(self) -> int:
-        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets."""
-        return self.comparisons.places.shape[1] - 1
+        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
+        return min(self.comparisons.places.shape[1] - 1, 2)
 
     @property
     def parts(self) -> int:
@@ -253,8 +253,8 @@ class SeparableRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """Name of a part: a triplet or a pair."""
-        return {2: "pair", 3: "triplet"}[self.comparisons.places.shape[1]]
+        """Name of a part: a pair, a triplet or a quadruplet."""
+        return {2: "pair", 3: "triplet", 4: "quadruplet"}[self.comparisons.places.shape[1]]
 
     def part_values(self, M: Array) -> Array:
         """``l(s_t)``."""

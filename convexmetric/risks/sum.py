@@ -108,7 +108,7 @@ class SumRisk(Risk):
     def floor(self) -> Minorant | None:
         """The sum of the floors, or None if one is unknown."""
         floors = [floor for risk in self.risks if (floor := risk.floor()) is not None]
-        return _added(floors) if len(floors) == len(self.risks) else None
+        return added(floors) if len(floors) == len(self.risks) else None
 
     @property
     def points(self) -> tuple[Any, ...]:
@@ -243,11 +243,11 @@ class SumRisk(Risk):
             raise DualError(f"the sum has {len(self.risks)} risks, got {len(dual.duals)} dual points")
         said = [risk.minorant(one) for risk, one in zip(self.risks, dual.duals, strict=True)]
         found = [point for point in said if point is not None]
-        return _added(found) if len(found) == len(said) else None
+        return added(found) if len(found) == len(said) else None
 
 
-def _added(points: list[Minorant]) -> Minorant:
-    """The sum of minorants."""
+def added(points: list[Minorant]) -> Minorant:
+    """Sum of minorants."""
     weights = [point.weight for point in points if point.weight is not None]
     return Minorant(
         float(sum(point.value for point in points)),

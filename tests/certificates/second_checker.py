@@ -6,6 +6,7 @@ logarithms) is enclosed between two of them. A file is refused, or bounds and cl
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import io
@@ -387,18 +388,32 @@ class Lists:
         if self.ranked:
             self.shares, self.gains = self.shares[first:end], self.gains[first:end]
 
+    def times(self, factors: list[Fraction]) -> Lists:
+        """With other weights."""
+        made = copy.copy(self)
+        made.units = [a * b for a, b in zip(self.units, factors, strict=True)]
+        if self.ranked:
+            made.shares = [a * b for a, b in zip(self.shares, factors, strict=True)]
+        return made
+
     def value(self, M: Matrix) -> Interval:
-        total = NOTHING
+        return sum(self.each(M), NOTHING)
+
+    def each(self, M: Matrix) -> list[Interval]:
+        """What every query is worth."""
+        found = []
         for q, (near, far) in enumerate(zip(self.near, self.far, strict=True)):
             x, z = ([distance(M, self.Q[q], self.X[i]) for i in items] for items in (near, far))
             if self.ranked:
-                total += self._worst(q, sorted(x), sorted(z)).times(exactly(self.shares[q]))
+                found.append(self._worst(q, sorted(x), sorted(z)).times(exactly(self.shares[q])))
                 continue
+            total = NOTHING
             for a in x:
                 for b in z:
                     loss = softplus(b - a) if self.loss == "logistic" else exactly(max(ZERO, self.mu - b + a))
                     total += loss.times(exactly(self.units[q]))
-        return total
+            found.append(total)
+        return found
 
     def _worst(self, q: int, x: list[Fraction], z: list[Fraction]) -> Interval:
         """Theorem 2, for the lower and for the upper ends of the gains."""
@@ -570,15 +585,25 @@ class Listed:
         self.rows, self.losses, self.signs = self.rows[first:end], self.losses[first:end], self.signs[first:end]
         self.mu, self.weights = self.mu[first:end], self.weights[first:end]
 
+    def times(self, factors: list[Fraction]) -> Listed:
+        """With other weights."""
+        made = copy.copy(self)
+        made.weights = [a * b for a, b in zip(self.weights, factors, strict=True)]
+        return made
+
     def value(self, M: Matrix) -> Interval:
-        total = NOTHING
+        return sum(self.each(M), NOTHING)
+
+    def each(self, M: Matrix) -> list[Interval]:
+        """What every comparison is worth."""
+        found = []
         for (i, j, *k), loss, sign, mu, weight in zip(
             self.rows, self.losses, self.signs, self.mu, self.weights, strict=True
         ):
             d = distance(M, self.X[i], self.X[j])
             s = sign * (distance(M, self.X[i], self.X[k[0]]) - d if k else d)
-            total += loss_of(loss, s, mu).times(exactly(weight))
-        return total
+            found.append(loss_of(loss, s, mu).times(exactly(weight)))
+        return found
 
     def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
         need(dual["kind"] == "slopes" and "bits" not in dual, "kind of dual point")
@@ -593,6 +618,48 @@ class Listed:
             if k:
                 S.append((u, _minus(self.X[i], self.X[k[0]])))
         return v, S
+
+
+class Worst:
+    """Worst parts."""
+
+    negative = False
+
+    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+        table(risk, "kind share of")
+        own, share = risk["of"], rational(risk["share"])
+        need(isinstance(own, dict) and own.get("kind") in ("pairs of lists", "rankings", "listed comparisons"), "of")
+        self.of = KINDS[own["kind"]](own, file, d)
+        need(0 <= share <= 1 and not self.of.negative, "worst parts")
+        self.X, self.n, self.here = self.of.X, self.of.count(), 1
+        self.cap = 1 / max(ONE, share * self.n)
+
+    def count(self) -> int:
+        return self.here
+
+    def keep(self, first: int, end: int) -> None:
+        """The one row, or none."""
+        self.here = end - first
+
+    def value(self, M: Matrix) -> Interval:
+        each = self.of.each(M)
+        return Interval(self._most([x.low for x in each]), self._most([x.high for x in each]))
+
+    def _most(self, worth: list[Fraction]) -> Fraction:
+        left, total = ONE, ZERO
+        for x in sorted(worth, reverse=True):
+            w = min(left, self.cap)
+            left, total = left - w, total + w * x
+        return self.n * total
+
+    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+        need(dual["kind"] == "worst", "kind of dual point")
+        one = 2 ** integer(dual.get("bits"), 0, 40)
+        table(dual["of"], "kind bits" if isinstance(self.of, Lists) else "kind")
+        w = file.array("parts_weights", (self.n,), one + 1)
+        says = self.of.times([Fraction(self.n * entry, one) for entry in w]).dual(dual["of"], file)
+        shown(max(w) <= self.cap * one and sum(w) <= one, "weights of parts")
+        return says
 
 
 class Sum:
@@ -633,7 +700,7 @@ class Sum:
         need(len(dual["summands"]) == len(self.risks), "summands of the dual point")
         v, S, why = NOTHING, [], ""
         for number, (risk, own) in enumerate(zip(self.risks, dual["summands"], strict=True)):
-            table(own, "kind bits" if isinstance(risk, Lists) else "kind")
+            table(own, "kind" + KEYS[type(risk)])
             try:
                 says = risk.dual(own, file.of(f"summand{number}_")) if risk.count() else (NOTHING, [])
                 v, S = v + says[0], S + says[1]
@@ -645,8 +712,11 @@ class Sum:
 
 
 KINDS: dict[str, Any] = {
-    "pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed, "sum": Sum
+    "pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed, "worst": Worst,
+    "sum": Sum,
 }  # fmt: skip
+#: Keys of their dual points.
+KEYS = {Lists: " bits", Listed: "", Worst: " bits of", Sum: " summands"}
 
 
 # Obligations
@@ -983,8 +1053,7 @@ class Part(Statement):
         self.document, arrays = opened(whole)
         super().__init__(self.document["problem"], File(arrays))
         self.dual, claimed = self.document["dual"], self.document["claimed"]
-        of_risk = {Lists: " bits", Listed: "", Sum: " summands"}[type(self.risk)]
-        table(self.dual, "kind share regularizer" + of_risk, "rows")
+        table(self.dual, "kind share regularizer" + KEYS[type(self.risk)], "rows")
         table(claimed, "lower upper")
         self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
         self.total = self.risk.count()
@@ -1012,7 +1081,7 @@ class Part(Statement):
 
     def common(self) -> Any:
         """What parts have in common."""
-        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes")
+        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "parts_weights")
         hashes = {
             name: of for name, of in self.document["sha256"].items() if re.sub(r"\Asummand[0-9]+_", "", name) not in own
         }

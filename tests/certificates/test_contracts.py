@@ -26,7 +26,15 @@ from convexmetric.errors import (
     SolverNotInstalledError,
     UnsupportedProblemError,
 )
-from convexmetric.risks import CutDual, JoinedDual, LabelledPairRisk, PairwiseRisk, SeparableRisk, SmoothedPairs
+from convexmetric.risks import (
+    CutDual,
+    JoinedDual,
+    LabelledPairRisk,
+    PairwiseRisk,
+    SeparableRisk,
+    SmoothedPairs,
+    SumRisk,
+)
 from convexmetric.solvers import SOLVERS
 
 
@@ -138,10 +146,18 @@ CORRUPTIONS = {
 }
 
 
+def summands(problem, dual):
+    """The risk of every dual point: a summand; or of worst parts one of them, after the weights of all."""
+    risk = problem.risk
+    if isinstance(risk, SumRisk):
+        return risk.risks
+    return [risk.risk, *(risk.risk.subset(np.array([q])) for q in range(risk.risk.parts))]
+
+
 def corrupted(dual, problem, rng):
     """Corruptions of a dual point that have the right shape, by name."""
     if isinstance(dual, JoinedDual):
-        risks = zip(problem.risk.risks, dual.duals, strict=True)
+        risks = zip(summands(problem, dual), dual.duals, strict=True)
         for k, (risk, part) in enumerate(risks):
             for word, change in corrupted(part, cm.MetricProblem(risk, problem.regularizer, G=problem.G), rng):
                 yield f"{k}, {word}", JoinedDual((*dual.duals[:k], change, *dual.duals[k + 1 :]))
@@ -248,7 +264,8 @@ def misshapen(dual, problem):
         yield JoinedDual(dual.duals[:-1])
         yield JoinedDual((*dual.duals, dual.duals[-1]))
         for k, part in enumerate(dual.duals):
-            for point in misshapen(part, cm.MetricProblem(problem.risk.risks[k], problem.regularizer, G=problem.G)):
+            own = summands(problem, dual)[k]
+            for point in misshapen(part, cm.MetricProblem(own, problem.regularizer, G=problem.G)):
                 yield JoinedDual((*dual.duals[:k], point, *dual.duals[k + 1 :]))
     elif isinstance(dual, CutDual):
         count, n_groups = dual.weights.shape

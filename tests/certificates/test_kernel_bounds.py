@@ -135,6 +135,16 @@ def summed(rng, *risks):
     return table, arrays, {"kind": "sum", "summands": [risk[2] for risk in risks]}, hints
 
 
+def worst(rng, risk, share):
+    """The worst parts of a risk, with weights of parts of which one has the cap; all zero but one for a share of 0."""
+    table, arrays, dual, hints = risk
+    n = len(arrays["near_stops"]) if "near_stops" in arrays else len(arrays["terms"])
+    most = int(min(Fraction(1), 1 / (Fraction(share) * n) if Fraction(share) else Fraction(1)) * ONE)
+    weights = np.minimum(rng.permutation(np.r_[most, rng.integers(0, 1 + (ONE - most) // n, n - 1)]), most)
+    table = {"kind": "worst", "share": share, "of": table}
+    return table, arrays, {"kind": "worst", "bits": 20, "of": dual}, hints | {"parts_weights": weights}
+
+
 def of_both_signs(rng, T):
     return np.where(np.arange(T) % 2, -1.0, 1.0) * rng.uniform(0.5, 2.0, T)
 
@@ -173,6 +183,13 @@ RISKS = {
     "two": lambda rng: summed(rng, listed(rng, ["hinge"], T=2), hinges(rng, queries=1)),
     "logistic list": lambda rng: logistic(rng, queries=1),
     "few": lambda rng: listed(rng, ["hinge"], T=2),
+    "worst lists": lambda rng: worst(rng, hinges(rng, weighted=True), "2/3"),
+    "worst of map": lambda rng: worst(rng, rankings(rng, "map", more=4), "1/2"),
+    "worst of auc": lambda rng: worst(rng, rankings(rng, "auc", itself=True), "0"),
+    "worst of logistic lists": lambda rng: worst(rng, logistic(rng), "1"),
+    "worst comparisons": lambda rng: worst(rng, listed(rng, ["hinge", "squared"], weighted=True), "3/10"),
+    "sum of worst": lambda rng: summed(rng, listed(rng, ["hinge"], T=2), worst(rng, hinges(rng), "1/2")),
+    "worst in a sum": lambda rng: summed(rng, worst(rng, hinges(rng), "1/2"), listed(rng, ["hinge"], T=2)),
     "sum that may be negative": lambda rng: summed(rng, listed(rng, ["negative log"], pairs=True), hinges(rng)),
 }  # fmt: skip
 
@@ -469,7 +486,20 @@ def test_quadratic_forms_of_squared_points():
         compared((document, arrays))
 
 
-@pytest.mark.parametrize("risk", ["hinges", "all pairs", "auc", "map", "logistic lists", "lists of weights", "sum"])
+@pytest.mark.parametrize(
+    "risk",
+    [
+        "hinges",
+        "all pairs",
+        "auc",
+        "map",
+        "logistic lists",
+        "lists of weights",
+        "sum",
+        "sum of worst",
+        "worst in a sum",
+    ],
+)
 def test_parts(risk):
     """Any division of the rows proves the same, in any order; and none without all of them."""
     document, arrays = certificate(np.random.default_rng(7), risk, "psd", "trace")
@@ -511,6 +541,8 @@ def cut(arrays, risk, rows, start):
     if rows.start >= rows.stop:
         for name in kernel.files.OF_ROWS:
             arrays.pop(start + name, None)
+        return
+    if isinstance(risk, kernel.Worst):
         return
     if not hasattr(risk, "p"):
         arrays[f"{start}slopes"] = arrays[f"{start}slopes"][rows]

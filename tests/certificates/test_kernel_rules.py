@@ -123,6 +123,7 @@ def changed_arrays(arrays):
 
 
 SMALL = ["hinges", "all pairs", "lists", "lists of weights", "logistic list", "map", "precision, printed", "two"]
+SMALL += ["worst lists", "worst of map", "worst comparisons", "sum of worst"]
 
 
 @pytest.mark.parametrize("risk", SMALL)
@@ -645,6 +646,68 @@ def test_a_sum_with_a_risk_that_may_be_negative_has_no_share():
     for share, said in (("1", ""), ("5/7", "may be negative")):
         document["dual"]["share"] = share
         assert said in proved((document, arrays)).reason
+
+
+@pytest.mark.parametrize(("share", "cap"), [("0", 1), ("1/3", 1), ("1/2", Fraction(2, 3)), ("1", Fraction(1, 3))])
+@pytest.mark.parametrize("risk", ["worst lists", "worst of map", "worst of logistic lists"])
+def test_weights_of_worst_parts_are_below_the_cap_and_add_up_to_one(risk, share, cap):
+    document, arrays = certificate(np.random.default_rng(20), risk, "psd", "trace")
+    document["problem"]["risk"]["share"] = share
+    most = int(cap * 2**20)
+    given = {
+        "at the cap": ([most, 0, 0], True), "at the cap, two": ([most, min(most, 2**20 - most), 0], True),
+        "nothing": ([0, 0, 0], True), "above the cap": ([0, most + 1, 0], False),
+        "all at the cap": ([most] * 3, 3 * most <= 2**20),
+        "above one": ([most, 0, 2**20 - most + 1], False), "one": ([2**20 - 2 * (2**20 // 3)] + [2**20 // 3] * 2, None),
+    }  # fmt: skip
+    for what, (weights, fits) in given.items():
+        contents = document, arrays | {"parts_weights": np.array(weights)}
+        if max(weights) > 2**20:
+            accepts(contents, False)
+            continue
+        of = Arrays(contents[1])
+        problem, second = Problem(document, of), exact.Part(archive(packed(contents)))
+        fits = max(weights) <= most and sum(weights) <= 2**20 if fits is None else fits
+        assert (second.says() is not None) == fits, what
+        if fits:
+            says, true = problem.risk.dual(document["dual"], of), second.says()
+            assert says.value.lower() <= true.v.low
+            assert true.v.high <= says.value.upper()
+        else:
+            with pytest.raises(NotProven, match="cap" if max(weights) > most else "in sum"):
+                problem.risk.dual(document["dual"], of)
+    for weights in ([-1, 0, 0], [2**20 + 1, 0, 0]):
+        accepts((document, arrays | {"parts_weights": np.array(weights)}), False)
+
+
+def test_shares_of_worst_parts():
+    document, arrays = certificate(np.random.default_rng(21), "worst lists", "psd", "trace")
+    arrays["parts_weights"][:] = 0
+    for share, fits in (("0", True), ("1", True), ("-1/1000000", False), ("1000001/1000000", False)):
+        document["problem"]["risk"]["share"] = share
+        accepts((document, arrays), fits)
+    document["problem"]["risk"]["share"] = "1/2"
+    for bits, fits in ((40, True), (41, False)):
+        document["dual"]["bits"] = bits
+        accepts((document, arrays), fits)
+    document, arrays = certificate(np.random.default_rng(22), "worst comparisons", "psd", "trace")
+    for loss, fits in (("squared", True), ("negative log", False)):
+        document["problem"]["risk"]["of"]["terms"][1]["loss"] = loss
+        accepts((document, arrays), fits)
+
+
+@pytest.mark.parametrize("risk", ["lists", "map", "logistic lists", "hinges of pairs"])
+def test_all_parts_are_the_risk_and_the_worst_is_the_largest(risk):
+    document, arrays = certificate(np.random.default_rng(23), risk, "psd", "trace")
+    plain = Problem(document, Arrays(arrays)).risk
+    own = document["problem"]["risk"]
+    for share in ("1", "0", "1/1000000"):
+        document["problem"]["risk"] = {"kind": "worst", "share": share, "of": own}
+        value = Problem(document, Arrays(arrays)).risk.value(arrays["factor"])
+        each = plain.each(arrays["factor"])
+        true = each.sum().mid if share == "1" else len(plain) * each.mid.max()
+        assert float(value.mid) == pytest.approx(float(true), rel=1e-14)
+        assert float(value.rad) >= len(plain) * float(np.max(each.rad))
 
 
 def test_the_kernel_prints_what_it_proves():

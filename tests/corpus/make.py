@@ -524,6 +524,16 @@ def twice_half(slopes: tuple[float, float] = (0.06, 0.06)) -> Contents:
     return document, made
 
 
+def worst_half(first: int = 2**19, second: int = 2**19, share: str = "0", **table: Any) -> Contents:
+    """The worst of two: half of the triplet's weight twice, with weights of parts over 2^20."""
+    document, arrays = changed(triplet(), terms(weight="1/2"))
+    risk = document["problem"]["risk"]
+    document["problem"]["risk"] = {"kind": "worst", "share": share, "of": risk} | table
+    document["dual"] |= {"kind": "worst", "bits": 20, "of": {"kind": "slopes"}}
+    made = {name: np.repeat(arrays[name], 2, axis=0) for name in ("triplets", "terms", "slopes")}
+    return document, arrays | made | {"parts_weights": np.array([first, second])}
+
+
 def sum_of_all_pairs(n: int = 5_000) -> bytes:
     """Sixteen times all pairs of 5,000 points: 2 10^8 of them."""
     document, arrays = triplet(points=np.zeros((n, 1)))
@@ -571,6 +581,9 @@ ATTACKS = [
     Attack(A, "terms", "nothing: a sum of two regularizers", two_terms),
     Attack(A, "sum", "nothing: a sum of two risks", twice_half),
     Attack(A, "sum-of-one", "a sum whose second risk bears all of the dual point", lambda: twice_half((0.0, 0.12))),
+    Attack(A, "worst", "nothing: the worst of two triplets", worst_half),
+    Attack(A, "worst-alone", "the worst of two, where one bears all of the weight", lambda: worst_half(2**20, 0)),
+    Attack(A, "worst-of-all", "all parts, at the cap", lambda: worst_half(share="1")),
     Attack(A, "huge-k", "a k beyond all lists", lambda: claiming(ranking(measure="ndcg", k=2**39), "1/33", "6/10")),
     Attack(
         A,
@@ -656,6 +669,8 @@ ATTACKS = [
         "a proven upper bound above 1.8e308, which float() refuses",
         lambda: raised(triplet(), "1" + "0" * 300),
     ),
+    Attack(N, "worst-above-cap", "a part with a weight above the cap", lambda: worst_half(2**19 + 1, 0, "1")),
+    Attack(N, "worst-above-one", "parts with weights of more than one", lambda: worst_half(2**19, 2**19 + 1)),
     Attack(N, "factor-overflows", "a factor whose metric overflows", lambda: triplet(factor=np.array([[1e200]]))),
     Attack(N, "hard-margin-missed", "a metric outside of a hard margin", hard_margin),
     Attack(N, "unbounded", "a linear term that makes the problem unbounded below", lambda: linear(-1e9)),
@@ -1464,6 +1479,12 @@ ATTACKS = [
                 risk=reduce(lambda risk, _: {"kind": "sum", "summands": [risk]}, range(300), t["problem"]["risk"])
             ),
         ),
+    ),
+    Attack(R, "worst-negative", "a negative weight of a part", lambda: worst_half(2**20, -1)),
+    Attack(R, "worst-share", "a share above one", lambda: worst_half(share="2")),
+    Attack(R, "worst-of-nothing", "worst parts of no risk", lambda: worst_half(of="x")),
+    Attack(
+        R, "worst-of-worst", "worst parts of worst parts", lambda: worst_half(of=worst_half()[0]["problem"]["risk"])
     ),
     Attack(R, "bits", "slopes over 2^60", lambda: changed(ranking(), lambda table: table["dual"].update(bits=60))),
     Attack(

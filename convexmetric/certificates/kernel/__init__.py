@@ -19,7 +19,7 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``metrics``         metrics, squared distances, and matrices of dual points
 ``lists``           risks over lists
 ``comparisons``     risks of listed comparisons
-``sums``            sums of risks
+``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
@@ -37,7 +37,7 @@ from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
-from .sums import RISKS, SUMMANDS, SumRisk
+from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
     "FORMAT",
@@ -45,6 +45,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_LENGTH",
     "MAX_NUMBERS",
+    "OF",
     "REGULARIZERS",
     "RISKS",
     "SUMMAND",
@@ -70,6 +71,7 @@ __all__ = [
     "SumRegularizer",
     "SumRisk",
     "U",
+    "Worst",
     "contents",
     "digest",
     "entry",

@@ -110,14 +110,25 @@ class ListedRisk:
             rows = np.flatnonzero(self.kind == number)
             yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
 
+    def times(self, factors: Ball) -> Self:
+        """Risk with the weights of all comparisons multiplied by factors."""
+        made = copy.copy(self)
+        made.weights = self.weights * factors
+        return made
+
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
-        images, total = Images(self.cone, factor, self.X), Ball(0.0)
+        return self.each(factor).sum()
+
+    def each(self, factor: Array) -> Ball:
+        """Values of all comparisons at a metric."""
+        images, (mids, rads) = Images(self.cone, factor, self.X), np.zeros((2, len(self)))
         for (_, _, loss, _), rows in self._by_loss():
             i, j, *k = self.items[rows].T
             s = images.listed(i, k[0]) - images.listed(i, j) if k else images.listed(i, j)
-            total = total + (loss(s * self.signs[rows], self.mu[rows]) * self.weights[rows]).sum()
-        return total
+            found = loss(s * self.signs[rows], self.mu[rows])
+            mids[rows], rads[rows] = found.mid, found.rad
+        return Ball(mids, rads) * self.weights
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """Minorant of slopes, which must be in their boxes (theorem 5)."""

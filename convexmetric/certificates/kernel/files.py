@@ -22,7 +22,7 @@ FORMAT, VERSION = "convexmetric-certificate", 2
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
 #: Arrays of dual points that are split by rows among the parts of a certificate.
-OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities")
+OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities", "parts_weights")
 
 
 def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:

@@ -193,8 +193,18 @@ class ListRisk:
         """Whether the risk is a maximum over rankings that does not decompose into pairs."""
         return self.measure != "auc"
 
+    def times(self, factors: Ball) -> Self:
+        """Risk with the queries' weights multiplied by factors."""
+        made = copy.copy(self)
+        made.units, made.shares = self.units * factors, self.shares * factors
+        return made
+
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
+        return self.each(factor).sum()
+
+    def each(self, factor: Array) -> Ball:
+        """Values of all queries at a metric."""
         mids, rads, table = np.zeros(len(self)), np.zeros(len(self)), Ball(np.zeros((0, 0)))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             x, z = np.sort(row[self.positives[q]]), np.sort(row[self.negatives[q]])
@@ -211,7 +221,7 @@ class ListRisk:
             else:
                 mids[q], rads[q] = sum_of_hinges(x, z, self.margin)
                 rads[q] += p * n * 2.0 * error
-        return (Ball(mids, up(rads)) * self.shares).sum()
+        return Ball(mids, up(rads)) * self.shares
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """Minorant of the integers of the file, all of them over ``2^bits``."""
@@ -303,14 +313,14 @@ class Choices(ListRisk):
         self.temperature = Ball.of(positive(table["temperature"], "temperature"))
         self.shares = self.units = Ball.of(positive(table["weight"], "weight")) * weights
 
-    def value(self, factor: Array) -> Ball:
-        """Value of R at a metric."""
+    def each(self, factor: Array) -> Ball:
+        """Values of all queries."""
         mids, rads = np.zeros(len(self)), np.zeros(len(self))
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             d = np.concatenate([row[self.positives[q]], row[self.negatives[q]]])
             total = cross_entropies(Ball(d[None], error), int(self.p[q]), self.temperature)
             mids[q], rads[q] = total.mid[0], total.rad[0]
-        return (Ball(mids, rads) * self.shares).sum()
+        return Ball(mids, rads) * self.shares
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """Minorant of the probabilities of the file, integers over ``2^bits``: entropies, and differences to means."""

@@ -1,8 +1,9 @@
-"""Sums of risks (theorem 8), and the table of all risks by name."""
+"""Worst parts and sums of risks (theorems 8 and 10), and the table of all risks by name."""
 
 from __future__ import annotations
 
 import copy
+from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Any, Self
@@ -11,15 +12,59 @@ import numpy as np
 
 from .balls import Array, Ball
 from .comparisons import AllPairs, ListedChoices, ListedRisk
-from .errors import NotProven, require_valid
-from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys
+from .errors import NotProven, require_proven, require_valid
+from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys, natural, rational
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
-SUMMANDS: dict[str, Any] = {
+#: Risks whose worst parts the kernel knows.
+OF: dict[str, Any] = {
     "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
-    "all pairs": AllPairs, "listed choices": ListedChoices,
 }  # fmt: skip
+
+
+class Worst:
+    """Mean of the worst share of the queries or comparisons of a risk, times their number (theorem 11): one row."""
+
+    wanted, optional, dual_keys, nonnegative = "kind share of", "", "kind bits of", True
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
+        own = table["of"]
+        self.of, share = entry(OF, own, "risk: of")(own, arrays, cone), rational(table["share"], "share")
+        require_valid(0 <= share <= 1, "risk: share must be between 0 and 1")
+        require_valid(self.of.nonnegative, "risk: of worst parts none may be negative")
+        self.X, self.cap, self.rows = self.of.X, 1 / max(Fraction(1), share * len(self.of)), 1
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def part(self, rows: slice) -> Self:
+        """Itself, or a risk without its row."""
+        made = copy.copy(self)
+        made.rows = rows.stop - rows.start
+        return made
+
+    def value(self, factor: Array) -> Ball:
+        """Value of R at a metric; as weights add up to one, it errs by no more than its parts do."""
+        each, n, full = self.of.each(factor), float(len(self.of)), int(1 / self.cap)
+        worst = Ball(np.sort(each.mid)[::-1])
+        mean = worst[:full].sum() * Ball.of(self.cap) + (worst[full : full + 1] * Ball.of(1 - full * self.cap)).sum()
+        return (mean + Ball(0.0, np.max(each.rad))) * n
+
+    def dual(self, table: Table, arrays: Arrays) -> Minorant:
+        """Minorant of the risk with parts weighted by the integers of the file, over ``2^bits``."""
+        require_valid(table["kind"] == "worst", "dual: kind must be 'worst' for this risk")
+        one = 2 ** natural(table["bits"], "dual: bits", most=41)
+        keys(table["of"], "dual: of", self.of.dual_keys)
+        weights = arrays("parts_weights", len(self.of), integers=one + 1)
+        weighted = self.of.times(Ball(weights) * (float(len(self.of)) / one))
+        says = weighted.dual(table["of"], arrays)
+        require_proven(Fraction(int(weights.max()), one) <= self.cap, "a weight of a part is above the cap")
+        require_proven(sum(weights.tolist()) <= one, "weights of parts exceed one in sum")
+        return says
+
+
+SUMMANDS: dict[str, Any] = OF | {"all pairs": AllPairs, "listed choices": ListedChoices, "worst": Worst}
 
 
 class SumRisk:

@@ -7,7 +7,7 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.arguments import OTHER_METHODS
-from convexmetric.cli import commands, fitting
+from convexmetric.cli import fitting, tables
 from convexmetric.errors import InputError
 
 X, Y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12) % 3
@@ -35,7 +35,7 @@ def test_a_name_that_resembles_none_gets_the_list():
 
 def test_large_margins_go_by_the_name_that_the_field_has():
     assert cm.LMNN is cm.LargeMargin
-    assert fitting.METHODS[commands._known("LMNN")] == cm.LargeMargin.__name__
+    assert fitting.METHODS[tables.parsed("LMNN", None)[0]] == cm.LargeMargin.__name__
 
 
 @pytest.mark.parametrize("name", OTHER_METHODS)
@@ -43,7 +43,7 @@ def test_a_method_that_is_elsewhere_gets_what_to_use_instead(name):
     with pytest.raises(AttributeError, match=f"no attribute '{name.upper()}'") as from_python:
         getattr(cm, name.upper())
     with pytest.raises(InputError, match="--method must be one of") as from_command_line:
-        commands._known(name)
+        tables.parsed(name, None)
     hint = OTHER_METHODS[name]
     assert str(from_python.value).endswith(hint)
     assert str(from_command_line.value).endswith(hint)
@@ -52,4 +52,4 @@ def test_a_method_that_is_elsewhere_gets_what_to_use_instead(name):
 
 
 def test_every_method_says_what_it_is_for():
-    assert fitting.METHODS.keys() <= commands.USES.keys()
+    assert fitting.METHODS.keys() <= tables.USES.keys()

@@ -16,13 +16,13 @@ import zipfile
 
 import numpy as np
 import pytest
-from convexmetric.retrieval.collections import read_vectors
 
 import convexmetric as cm
 from convexmetric import files
 from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays
+from convexmetric.retrieval.command import _matrix
 from convexmetric.shards.folder import StoredArray
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 0.0], [0.1, 0.0, 0.5]])
@@ -107,7 +107,7 @@ def test_what_an_array_says_of_itself_is_held_against_its_bytes(tmp_path):
         forged = whole[:10] + text.ljust(117)[:117] + b"\n" + whole[128:]
         (tmp_path / "M.npy").write_bytes(forged)
         npz(tmp_path / "M.npz", M=forged)
-        for read in (read_array, read_metric, read_iterates, read_vectors):
+        for read in (read_array, read_metric, read_iterates, _matrix):
             with pytest.raises(InputError, match=message):
                 read(tmp_path / "M.npy")
         with pytest.raises(InputError, match=message):

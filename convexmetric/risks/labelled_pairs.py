@@ -133,9 +133,14 @@ class LabelledPairRisk(Risk, ImageRisk):
     @property
     def lipschitz(self) -> float:
         """Sum of the weights of all pairs, at every metric."""
-        sizes = np.bincount(self.codes).astype(np.float64)
-        same = 0.5 * float(sizes @ (sizes - 1.0))
+        same = self._same_count
         return self.same.weight * same + self.other.weight * (self.count - same)
+
+    @property
+    def _same_count(self) -> float:
+        """Number of pairs of equal labels."""
+        sizes = np.bincount(self.codes).astype(np.float64)
+        return 0.5 * float(sizes @ (sizes - 1.0))
 
     @property
     def parts(self) -> int:
@@ -163,7 +168,11 @@ class LabelledPairRisk(Risk, ImageRisk):
         return float(self.count)
 
     def value(self, M: Array) -> float:
-        """One pass over all pairs."""
+        """One pass over all pairs; no pass at zero, where every hinge costs its margin."""
+        if not np.any(M):
+            same = self._same_count
+            costs = (hinge.weight * max(0.0, hinge.margin) for hinge in (self.same, self.other))
+            return float(np.dot([same, self.count - same], list(costs)))
         return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
 
     def part_values(self, M: Array) -> Array:

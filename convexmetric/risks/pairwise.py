@@ -144,6 +144,10 @@ class PairwiseRisk(QueryRisk):
         """The tangent plane, and slopes of hinges smoothed over some widths."""
         return [*super().own_duals(M), *(SmoothedPairs(M, width * self.margin) for width in OWN_WIDTHS)]
 
+    def value(self, M: Array) -> float:
+        """One pass over all queries; no pass at zero, where every hinge costs its margin."""
+        return super().value(M) if np.any(M) else float(self.margin * (self.weights @ self.pairs))
+
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         for block, sums, _, _ in self._passes(M, 0.0, order, write=write):
             yield block, sums[:, 1], sums[:, 2]

@@ -143,6 +143,22 @@ class RankingRisk(QueryRisk):
     def _factor(self) -> float:  # type: ignore[override]
         return 1.0 if self._in_pairs else self.C / self.parts
 
+    def value(self, M: Array) -> float:
+        """One pass of the separation oracle over all queries; at zero over one query for each (p, n)."""
+        if self._in_pairs:
+            return self.pairs.value(M)
+        return super().value(M) if np.any(M) else self._value_at_zero()
+
+    def _value_at_zero(self) -> float:
+        """``R(0)``: distances are zero, so that the worst loss of a query depends only on its p and n."""
+        relevance = self.rankings.relevance
+        numbers = np.column_stack([relevance.n_relevant, relevance.n_irrelevant])
+        _, first, group = np.unique(numbers, axis=0, return_index=True, return_inverse=True)
+        shares, order = np.bincount(group.ravel(), self._share), np.argsort(first)
+        # One query for each (p, n), at a weight of 1.
+        some = type(self)(self.rankings.subset(first[order]), self.measure, float(len(first)))
+        return float(shares[order] @ some.part_values(self.cone.zeros()))
+
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         if self._in_pairs:
             yield from self.pairs._planes(M, order, write)

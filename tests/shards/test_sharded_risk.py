@@ -18,7 +18,7 @@ from convexmetric.losses import Hinge
 from convexmetric.measures import AveragePrecision
 from convexmetric.regularizers import Trace
 from convexmetric.risks import CutDual, PairwiseRisk, RankingRisk, SeparableRisk, SmoothedPairs
-from convexmetric.shards import Partial, Serial, ShardedRisk, corpus, write, write_pieces
+from convexmetric.shards import Partial, Serial, ShardedRisk, kinds, write, write_pieces
 from convexmetric.shards.folder import TABLE, StoredArray
 from convexmetric.shards.sums import Tree, add
 
@@ -438,7 +438,7 @@ def test_a_corpus_without_room_is_read_in_blocks(tmp_path, monkeypatch):
     y = np.arange(400) % 4
     risk = cm.RankingProblem.from_labels(rng.standard_normal((400, 6)) + y[:, None], y, measure="map", C=3.0).risk
     write(risk, tmp_path)
-    monkeypatch.setattr(corpus, "BLOCK", 50 * 6 * 8)
+    monkeypatch.setattr(kinds, "BLOCK", 50 * 6 * 8)
     reads = []
     rows = StoredArray.rows
     monkeypatch.setattr(StoredArray, "rows", lambda self, *r: reads.append((self.path, r[1] - r[0])) or rows(self, *r))

@@ -174,7 +174,7 @@ def test_bounds_are_proven(name, share, tmp_path):
         forged = arrays | {"parts_weights": arrays["parts_weights"].astype(np.int64) * change}
         document["sha256"]["parts_weights"] = kernel.digest(forged["parts_weights"])
         with suppress(kernel.CertificateError):
-            assert kernel.prove([kernel.checked(document, forged)]).lower is None
+            assert kernel.prove([kernel.files.checked(document, forged)]).lower is None
 
 
 def test_worst_parts_are_one_row_of_a_certificate(tmp_path):

@@ -152,7 +152,7 @@ def lda(data: Collection) -> np.ndarray:
 
 def exact(data: Collection, train: np.ndarray, loss: str) -> cm.RetrievalAdapter:
     """An adapter by one loss."""
-    adapter = cm.RetrievalAdapter("nDCG@10", learn=loss, cv=FOLDS, max_seconds=180.0)
+    adapter = cm.RetrievalAdapter("nDCG@10", loss=loss, cv=FOLDS, max_seconds=180.0)
     return adapter.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
 
 
@@ -279,9 +279,9 @@ def split_record(name: str, split: int) -> dict[str, Any]:
         note(f"exact: {loss}", lambda loss=loss: learned(loss))
         adapter = adapters[loss]
         methods[f"exact: {loss}"] |= {
-            "C": adapter.path_.best[1],
+            "C": adapter.path_.best[-1],
             "gap": float(adapter.path_.gaps.max()),
-            "path": [(C, mean) for (_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean(), strict=True)],
+            "path": [(C, mean) for (*_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean(), strict=True)],
         }
     adapter = adapters["AP"]
     note("adapter", lambda: adapter.components_.T @ adapter.components_)
@@ -291,7 +291,7 @@ def split_record(name: str, split: int) -> dict[str, Any]:
         for loss in ("triplet", "infonce"):
             methods[loss] = gradient_steps(data, train, held, loss, adapters["AUC"].scale_)
         if split == 0:
-            fixed = cm.RetrievalAdapter("nDCG@10", learn="AUC", C=1e3, cv=2)
+            fixed = cm.RetrievalAdapter("nDCG@10", loss="AUC", C=1e3, cv=2)
             fixed.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
             audit = audited(fixed.solution_.problem)
     for found in methods.values():

@@ -101,7 +101,7 @@ def test_gradient_steps_learn_and_their_audit_is_above_the_optimum(loss):
     *_, (epochs, M) = study.descended(DATA, ROWS, loss, 1e-2, (1, 10), 0, 5.0)
     assert epochs == 10
     assert study.scores(M, DATA, ROWS)["AP"].mean() > study.scores(None, DATA, ROWS)["AP"].mean()
-    adapter = cm.RetrievalAdapter("AP", learn="AUC", C=10.0, cv=2)
+    adapter = cm.RetrievalAdapter("AP", loss="AUC", C=10.0, cv=2)
     adapter.fit(CORPUS, QUERIES, cm.retrieval.Qrels.from_matrix(csr_array(DATA.relevant.astype(int))))
     found = study.audited(adapter.solution_.problem, steps=50)
     assert found["suboptimality"] > 0.0

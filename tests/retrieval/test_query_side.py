@@ -211,6 +211,13 @@ def test_the_map_of_a_solution_is_that_of_the_adapter(adapter):
     assert read_adapter(adapter.solution_).form == "query"
 
 
+def test_its_bounds_are_proven_in_exact_arithmetic(adapter, tmp_path):
+    verdict = cm.write_certificate(tmp_path / "adapter.npz", adapter)
+    assert verdict.accepted
+    assert verdict.lower_bound <= adapter.solution_.upper_bound
+    assert verdict.gap <= 1e-4
+
+
 def test_other_forms_are_refused(adapter, tmp_path):
     for form in ("distance", "augmented", "inner-product"):
         with pytest.raises(InputError, match=r"the map is of queries alone.*take 'query'"):

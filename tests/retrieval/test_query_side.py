@@ -214,7 +214,7 @@ def test_the_map_of_a_solution_is_that_of_the_adapter(adapter):
 def test_its_bounds_are_proven_in_exact_arithmetic(adapter, tmp_path):
     verdict = cm.write_certificate(tmp_path / "adapter.npz", adapter)
     assert verdict.accepted
-    assert verdict.lower_bound <= adapter.solution_.upper_bound
+    assert verdict.lower <= adapter.solution_.upper_bound
     assert verdict.gap <= 1e-4
 
 

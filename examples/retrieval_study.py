@@ -56,8 +56,9 @@ except ImportError:
 MEASURES = ("nDCG@10", "AP")
 LOSSES = ("AUC", "AP", "nDCG@10")
 #: What the exact adapters learn, by name of the method.
-EXACT = {f"exact: {loss}": {"loss": loss} for loss in (*LOSSES, "softmax")}
-EXACT["exact: softmax, query"] = {"loss": "softmax", "side": "query"}
+EXACT: dict[str, dict[str, Any]] = {f"exact: {loss}": {"loss": loss} for loss in LOSSES}
+EXACT["exact: softmax"] = {"loss": "softmax", "C": (10.0, 30.0, 100.0, 300.0)}
+EXACT["exact: softmax, query"] = EXACT["exact: softmax"] | {"side": "query"}
 METHODS = (
     "identity",
     "inner products",
@@ -194,7 +195,7 @@ def ridge(data: Collection, rows: np.ndarray, weight: float) -> np.ndarray:
     return np.eye(d) + np.linalg.solve(Q.T @ Q + len(Q) * penalty * np.eye(d), Q.T @ (means - Q))
 
 
-def exact(data: Collection, train: np.ndarray, settings: dict[str, str]) -> cm.RetrievalAdapter:
+def exact(data: Collection, train: np.ndarray, settings: dict[str, Any]) -> cm.RetrievalAdapter:
     """An adapter by one loss, of one side."""
     adapter = cm.RetrievalAdapter("nDCG@10", **settings, cv=FOLDS, max_seconds=180.0)
     return adapter.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)

@@ -80,8 +80,8 @@ from convexmetric.solvers import solve
 
 #: Values of C tried by default, from metrics close to the prior to metrics almost independent of it.
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
-#: The same for softmax, and for maps of queries alone, which overfit where those of both sides are at their best.
-SMALL_C = (10.0, 30.0, 100.0, 300.0)
+#: The same for softmax on both sides, and for maps of queries alone, which overfit sooner.
+SOFTMAX_C, QUERY_C = (30.0, 300.0, 3e3), (10.0, 100.0, 1e3)
 #: Temperatures of softmax tried by default, in units of the mean squared distance between a query and a document.
 TEMPERATURES = (0.05, 0.1)
 #: What is mapped: queries and documents, or queries alone.
@@ -121,8 +121,8 @@ class RetrievalAdapter(BaseEstimator):
         cosines. Of several the best is chosen together with C.
     C : float or sequence of float, optional
         Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen by
-        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried, and 10, 30,
-        100 and 300 for softmax and for maps of queries alone.
+        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried; for
+        softmax 30, 300 and 3,000, and for maps of queries alone 10, 100 and 1,000.
     cv : int
         Folds of queries; 3 at least where there is a choice.
     level : float
@@ -358,7 +358,7 @@ class RetrievalAdapter(BaseEstimator):
         return [
             (loss, side, C)
             for loss, side in product(dict.fromkeys(losses), dict.fromkeys(sides))
-            for C in weights or (SMALL_C if side == "query" or temperature_of(loss) else USUAL_C)
+            for C in weights or (QUERY_C if side == "query" else SOFTMAX_C if temperature_of(loss) else USUAL_C)
         ]
 
     def _task(

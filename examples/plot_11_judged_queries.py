@@ -31,10 +31,10 @@ corpus, queries, qrels = data.X, data.extras["queries"], data.extras["qrels"]
 print(data, qrels, sep="\n")
 
 # %%
-# ``measure`` is what is to become better, and ``learn`` whose exact loss is learned for that. The table has a paired
+# ``measure`` is what is to become better, and ``loss`` whose exact loss is learned for that. The table has a paired
 # t-test over queries, each scored by a map that was learned, and whose C was chosen, without its fold.
 
-adapter = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3)
+adapter = cm.RetrievalAdapter("nDCG@10", loss="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3)
 adapter.fit(corpus, queries, qrels)
 print(adapter.path_, adapter.held_out_, adapter.verdict, sep="\n\n")
 print(f"certified gap of the last solve: {adapter.solution_.gap:.1e}")
@@ -50,7 +50,7 @@ print(f"certified gap of the last solve: {adapter.solution_.gap:.1e}")
 
 rng = np.random.default_rng(1)
 chance = {row: dict.fromkeys(rng.choice(len(corpus), 8, replace=False).tolist(), 1) for row in range(100)}
-nothing = cm.RetrievalAdapter("nDCG@10", learn="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3).fit(corpus, queries, chance)
+nothing = cm.RetrievalAdapter("nDCG@10", loss="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3).fit(corpus, queries, chance)
 print(nothing.verdict)
 print("identity:", np.array_equal(nothing.components_, np.eye(32)))
 

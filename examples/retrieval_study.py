@@ -1,20 +1,27 @@
 """Linear maps for retrieval, compared on held-out queries: exact adapters, classical ones, and gradient steps.
 
     python retrieval_study.py --output results.jsonl [--only cranfield] [--splits 5]
+    python retrieval_study.py --output results.jsonl --methods ridge in-batch "exact: softmax"
     python retrieval_study.py --output results.jsonl --table --picture study.png
 
-Needs the data folder. Gradient steps are PyTorch's, an optional package; without it they are left out.
+Needs the data folder, but for cranfield-100. Triplet and infonce are PyTorch's, an optional package; without it they
+are left out.
 
 =================  =====================================================================================================
 identity           Euclidean distance of the encoder's vectors
+inner products     of the encoder's vectors: what maps of queries alone begin with
 whitening          by the covariance of the corpus, shrunk as Ledoit & Wolf (2004) say
 lda                linear discriminant analysis of the corpus's classes, where there are classes
 exact: a loss      what :class:`convexmetric.RetrievalAdapter` learns with that loss, C chosen by three folds of the
-                   training queries, kept or not
+                   training queries, kept or not; "query" means a map of queries alone
 adapter            what it returns as it comes: by the loss of AP, and the identity where the training queries do not
                    say that this helps
 triplet, infonce   Adam on a linear map from the identity, triplets of random irrelevant documents or softmax over 32 of
                    them; rate and number of epochs chosen by the same folds; means of five seeds
+in-batch           Adam on a matrix W of similarities q'Wx from the identity, softmax over the documents of a batch;
+                   chosen likewise
+ridge              queries to the mean of their relevant documents, least squares shrunk to the identity, by inner
+                   products; weight chosen by the same folds
 =================  =====================================================================================================
 """
 
@@ -24,7 +31,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +55,24 @@ except ImportError:
 
 MEASURES = ("nDCG@10", "AP")
 LOSSES = ("AUC", "AP", "nDCG@10")
+#: What the exact adapters learn, by name of the method.
+EXACT: dict[str, dict[str, Any]] = {f"exact: {loss}": {"loss": loss} for loss in LOSSES}
+EXACT["exact: softmax"] = {"loss": "softmax", "C": (10.0, 30.0, 100.0, 300.0)}
+EXACT["exact: softmax, query"] = EXACT["exact: softmax"] | {"side": "query"}
+METHODS = (
+    "identity",
+    "inner products",
+    "whitening",
+    "lda",
+    "ridge",
+    *EXACT,
+    "adapter",
+    "triplet",
+    "infonce",
+    "in-batch",
+)
+#: Weights of ridge regression, times the mean squared length of the queries.
+RIDGES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 FOLDS, SEEDS, HELD = 3, 5, 1.0 / 3.0
 RATES, EPOCHS = (1e-3, 1e-2), (1, 3, 10)
 #: An epoch is so many batches at most, each pair with so many random irrelevant documents.
@@ -81,6 +106,16 @@ def cranfield(rng: np.random.Generator) -> Collection:
     return Collection(documents, questions, relevant)
 
 
+def cranfield_100(rng: np.random.Generator) -> Collection:
+    """The part of it that comes with the package: 509 abstracts and 100 questions."""
+    data = cm.datasets.load("cranfield-100")
+    judged, queries = data.extras["qrels"], np.asarray(data.extras["queries"])
+    relevant = np.zeros((len(queries), len(data.X)), dtype=bool)
+    rows, columns = (np.array(names, dtype=int) for names in (judged.queries, judged.documents))
+    relevant[rows[judged.query], columns[judged.document]] = True
+    return Collection(np.asarray(data.X), queries, relevant)
+
+
 def webkb(rng: np.random.Generator) -> Collection:
     """Pages of four universities, LSA of 50 dimensions; relevant are pages of the same topic."""
     data = cm.datasets.load("webkb-linqs")
@@ -111,6 +146,7 @@ def corel(rng: np.random.Generator) -> Collection:
 
 
 COLLECTIONS: dict[str, Callable[[np.random.Generator], Collection]] = {
+    "cranfield-100": cranfield_100,
     "cranfield": cranfield,
     "webkb": webkb,
     "wikipedia-text": wikipedia_text,
@@ -130,9 +166,9 @@ def _by_class(X: np.ndarray, y: np.ndarray, queries: int, rng: np.random.Generat
     return Collection(X[corpus], X[asked], y[asked][:, None] == y[corpus], y[corpus])
 
 
-def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray) -> dict[str, np.ndarray]:
+def scores(M: np.ndarray | None, data: Collection, rows: np.ndarray, similarity: bool = False) -> dict[str, np.ndarray]:
     """Scores of every query of some, in their order."""
-    run = cm.retrieval.rank_corpus(M, data.corpus, data.queries[rows], query_ids=rows)
+    run = cm.retrieval.rank_corpus(M, data.corpus, data.queries[rows], similarity=similarity, query_ids=rows)
     found = cm.retrieval.score_run(run, data.qrels(rows), measures=MEASURES)
     order = [found.queries.index(str(row)) for row in rows]
     return {name: found.scores[name][order] for name in MEASURES}
@@ -150,9 +186,18 @@ def lda(data: Collection) -> np.ndarray:
     return L.T @ L
 
 
-def exact(data: Collection, train: np.ndarray, loss: str) -> cm.RetrievalAdapter:
-    """An adapter by one loss."""
-    adapter = cm.RetrievalAdapter("nDCG@10", learn=loss, cv=FOLDS, max_seconds=180.0)
+def ridge(data: Collection, rows: np.ndarray, weight: float) -> np.ndarray:
+    """W of similarities q'Wx: W'q is near the mean relevant document, in the mean over queries, and W near I."""
+    Q = data.queries[rows]
+    means = data.relevant[rows] @ data.corpus / data.relevant[rows].sum(axis=1, keepdims=True)
+    d = Q.shape[1]
+    penalty = weight * (Q**2).sum() / len(Q) / d
+    return np.eye(d) + np.linalg.solve(Q.T @ Q + len(Q) * penalty * np.eye(d), Q.T @ (means - Q))
+
+
+def exact(data: Collection, train: np.ndarray, settings: dict[str, Any]) -> cm.RetrievalAdapter:
+    """An adapter by one loss, of one side."""
+    adapter = cm.RetrievalAdapter("nDCG@10", **settings, cv=FOLDS, max_seconds=180.0)
     return adapter.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
 
 
@@ -187,34 +232,110 @@ def descended(
             yield epoch, L.T @ L
 
 
-def tuned(data: Collection, train: np.ndarray, loss: str, scale: float) -> tuple[float, int]:
-    """Rate and number of epochs with the best nDCG@10 of held-out training queries; 0 epochs are the identity."""
+def in_batch(
+    data: Collection, rows: np.ndarray, rate: float, epochs: tuple[int, ...], seed: int, scale: float
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Matrices of similarities after some numbers of epochs of Adam on in-batch InfoNCE.
+
+    A batch has pairs of a query and a relevant document; each query chooses its own among the documents of all, but for
+    others that are relevant to it.
+    """
+    rng = np.random.default_rng(seed)
+    X, Q = data.corpus / scale, data.queries / scale
+    pairs = np.argwhere(data.relevant[rows])
+    W = np.eye(X.shape[1])
+    first, second, step = np.zeros_like(W), np.zeros_like(W), 0
+    for epoch in range(1, max(epochs) + 1):
+        order = rng.permutation(len(pairs))[: BATCHES * BATCH]
+        for start in range(0, len(order), BATCH):
+            asked, near = pairs[order[start : start + BATCH]].T
+            q, x = Q[rows[asked]], X[near]
+            logits = 2.0 * (q @ W) @ x.T / TEMPERATURE
+            others = data.relevant[rows[asked]][:, near]
+            np.fill_diagonal(others, False)
+            logits[others] = -np.inf
+            slopes = np.exp(logits - logits.max(axis=1, keepdims=True))
+            slopes /= slopes.sum(axis=1, keepdims=True)
+            slopes -= np.eye(len(q))
+            gradient = 2.0 * q.T @ slopes @ x / (TEMPERATURE * len(q))
+            step += 1
+            first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+            W = W - rate * (first / (1.0 - 0.9**step)) / (np.sqrt(second / (1.0 - 0.999**step)) + 1e-8)
+        if epoch in epochs:
+            yield epoch, W
+
+
+Learned = Callable[[np.ndarray], Iterable[tuple[Hashable, np.ndarray | None]]]
+
+
+def best_setting(data: Collection, train: np.ndarray, learned: Learned, similarity: bool) -> Any:
+    """The setting with the best nDCG@10 of held-out training queries; ``learned`` gives settings and their maps."""
     fold = np.random.default_rng(0).permutation(len(train)) % FOLDS
-    found: dict[tuple[float, int], list[float]] = {}
+    found: dict[Hashable, list[float]] = {}
     for j in range(FOLDS):
         learn, rest = train[fold != j], train[fold == j]
-        found.setdefault((RATES[0], 0), []).extend(scores(None, data, rest)["nDCG@10"])
-        for rate in RATES:
-            for epoch, M in descended(data, learn, loss, rate, EPOCHS, 0, scale):
-                found.setdefault((rate, epoch), []).extend(scores(M, data, rest)["nDCG@10"])
+        for setting, M in learned(learn):
+            found.setdefault(setting, []).extend(scores(M, data, rest, similarity)["nDCG@10"])
     return max(found, key=lambda setting: np.mean(found[setting]))
+
+
+def steps_of(data: Collection, rows: np.ndarray, loss: str, *how: Any) -> Iterator[tuple[int, np.ndarray]]:
+    """Gradient steps by name: of rate, numbers of epochs, seed and scale."""
+    return in_batch(data, rows, *how) if loss == "in-batch" else descended(data, rows, loss, *how)
+
+
+def tuned(data: Collection, train: np.ndarray, loss: str, scale: float) -> tuple[float, int]:
+    """Rate and number of epochs with the best nDCG@10 of held-out training queries; 0 epochs are the identity."""
+
+    def learned(rows: np.ndarray) -> Iterator[tuple[Hashable, np.ndarray | None]]:
+        yield (RATES[0], 0), None
+        for rate in RATES:
+            for epoch, M in steps_of(data, rows, loss, rate, EPOCHS, 0, scale):
+                yield (rate, epoch), M
+
+    return best_setting(data, train, learned, loss == "in-batch")
 
 
 def gradient_steps(data: Collection, train: np.ndarray, held: np.ndarray, loss: str, scale: float) -> dict[str, Any]:
     """Mean scores of five seeds of the setting that was chosen."""
-    start = time.perf_counter()
+    start = time.process_time()
     rate, epochs = tuned(data, train, loss, scale)
-    chosen = time.perf_counter() - start
-    every = []
+    chosen = time.process_time() - start
+    maps = []
     for seed in range(SEEDS):
         M = None
         if epochs:
-            *_, (_, M) = descended(data, train, loss, rate, (epochs,), seed, scale)
-        every.append(scores(M, data, held))
+            *_, (_, M) = steps_of(data, train, loss, rate, (epochs,), seed, scale)
+        maps.append(M)
+    every = [scores(M, data, held, loss == "in-batch") for M in maps]
     spread = {name: float(np.std([one[name].mean() for one in every], ddof=1)) for name in MEASURES}
     means = {name: np.mean([one[name] for one in every], axis=0) for name in MEASURES}
-    seconds = chosen + (time.perf_counter() - start - chosen) / SEEDS
-    return {"scores": means, "seconds": seconds, "spread": spread, "chosen": [rate, epochs]}
+    seconds = chosen + (time.process_time() - start - chosen) / SEEDS
+    found = {"scores": means, "seconds": seconds, "spread": spread, "chosen": [rate, epochs]}
+    return found | (times_the_optimum(data, train, maps) if loss == "in-batch" else {})
+
+
+def times_the_optimum(data: Collection, train: np.ndarray, maps: list[np.ndarray | None]) -> dict[str, Any]:
+    """Objective of every map in the exact problem of queries alone, over the certified optimum; and the identity's.
+
+    Softmax over all documents at the same temperature, with C = 100.
+    """
+    start = time.process_time()
+    settings: Any = {"loss": f"softmax@{TEMPERATURE:g}", "side": "query", "C": 100.0, "cv": 2}
+    fixed = cm.RetrievalAdapter("nDCG@10", **settings).fit(
+        data.corpus, data.queries[train], data.qrels(train), query_ids=train
+    )
+    problem = fixed.solution_.problem
+    optimum = cm.solve(problem, tol=1e-4)
+    identity = np.eye(problem.cone.d)
+    verdicts = [cm.audit(problem, identity if M is None else M, reference=optimum, worst=0) for M in (identity, *maps)]
+    ratios = [verdict.objective / optimum.upper_bound for verdict in verdicts]
+    return {
+        "identity, of the optimum": ratios[0],
+        "of the optimum": ratios[1:],
+        "gap": optimum.gap,
+        "audit seconds": time.process_time() - start,
+    }
 
 
 def audited(problem: cm.RankingProblem, steps: int = 1000) -> dict[str, float]:
@@ -249,8 +370,8 @@ def audited(problem: cm.RankingProblem, steps: int = 1000) -> dict[str, float]:
     return best | {"gap": solution.gap, "C": problem.C, "exact_seconds": solution.seconds, "seconds": seconds}
 
 
-def split_record(name: str, split: int) -> dict[str, Any]:
-    """All methods on one split of the queries."""
+def split_record(name: str, split: int, wanted: Iterable[str] = METHODS) -> dict[str, Any]:
+    """Methods on one split of the queries."""
     rng = np.random.default_rng(split)
     data = COLLECTIONS[name](np.random.default_rng(0))
     order = rng.permutation(len(data.queries))
@@ -258,42 +379,64 @@ def split_record(name: str, split: int) -> dict[str, Any]:
     held, train = np.sort(order[:count]), np.sort(order[count:])
     methods: dict[str, dict[str, Any]] = {}
 
-    def note(method: str, learned: Callable[[], Any], **more: Any) -> None:
-        start = time.perf_counter()
+    def note(method: str, learned: Callable[[], Any], similarity: bool = False, **more: Any) -> None:
+        if method not in wanted:
+            return
+        start = time.process_time()
         M = learned()
-        seconds = time.perf_counter() - start
-        methods[method] = {"scores": scores(M, data, held), "seconds": seconds, **more}
+        seconds = time.process_time() - start
+        methods[method] = {"scores": scores(M, data, held, similarity), "seconds": seconds, **more}
+
+    def best_ridge() -> np.ndarray:
+        def learned(rows: np.ndarray) -> Iterator[tuple[Hashable, np.ndarray | None]]:
+            yield from ((weight, ridge(data, rows, weight)) for weight in RIDGES)
+
+        return ridge(data, train, best_setting(data, train, learned, True))
 
     note("identity", lambda: None)
+    note("inner products", lambda: None, similarity=True)
     note("whitening", lambda: whitening(data))
     if data.classes is not None:
         note("lda", lambda: lda(data))
+    note("ridge", best_ridge, similarity=True)
     adapters: dict[str, cm.RetrievalAdapter] = {}
 
-    def learned(loss: str) -> np.ndarray | None:
-        adapters[loss] = exact(data, train, loss)
-        solution = adapters[loss].solution_
+    def learned(method: str) -> np.ndarray | None:
+        adapters[method] = exact(data, train, EXACT[method])
+        solution = adapters[method].solution_
         return None if solution is None else solution.M
 
-    for loss in LOSSES:
-        note(f"exact: {loss}", lambda loss=loss: learned(loss))
-        adapter = adapters[loss]
-        methods[f"exact: {loss}"] |= {
-            "C": adapter.path_.best[1],
-            "gap": float(adapter.path_.gaps.max()),
-            "path": [(C, mean) for (_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean(), strict=True)],
-        }
-    adapter = adapters["AP"]
-    note("adapter", lambda: adapter.components_.T @ adapter.components_)
-    methods["adapter"] |= {"seconds": methods["exact: AP"]["seconds"], "kept": adapter.kept_}
+    for method, settings in EXACT.items():
+        note(method, lambda method=method: learned(method), similarity=settings.get("side") == "query")
+        if method in adapters:
+            adapter = adapters[method]
+            methods[method] |= {
+                "best": adapter.path_.best,
+                "kept": adapter.kept_,
+                "gap": float(adapter.path_.gaps.max()),
+                "path": [
+                    (C, mean) for (*_, C), mean in zip(adapter.path_.candidates, adapter.path_.mean(), strict=True)
+                ],
+            }
+    if "exact: AP" in adapters:
+        adapter = adapters["exact: AP"]
+        note("adapter", lambda: adapter.components_.T @ adapter.components_)
+        if "adapter" in methods:
+            methods["adapter"] |= {"seconds": methods["exact: AP"]["seconds"], "kept": adapter.kept_}
     audit = None
-    if torch is not None:
-        for loss in ("triplet", "infonce"):
-            methods[loss] = gradient_steps(data, train, held, loss, adapters["AUC"].scale_)
-        if split == 0:
-            fixed = cm.RetrievalAdapter("nDCG@10", learn="AUC", C=1e3, cv=2)
-            fixed.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
-            audit = audited(fixed.solution_.problem)
+    scale = float(
+        np.sqrt(
+            ((data.queries[train][:, None] - data.corpus.mean(axis=0)) ** 2).sum(axis=2).mean()
+            + data.corpus.var(axis=0).sum()
+        )
+    )
+    for loss in ("triplet", "infonce", "in-batch"):
+        if loss in wanted and (torch is not None or loss == "in-batch"):
+            methods[loss] = gradient_steps(data, train, held, loss, scale)
+    if torch is not None and split == 0 and "triplet" in wanted:
+        fixed = cm.RetrievalAdapter("nDCG@10", loss="AUC", C=1e3, cv=2)
+        fixed.fit(data.corpus, data.queries[train], data.qrels(train), query_ids=train)
+        audit = audited(fixed.solution_.problem)
     for found in methods.values():
         found["scores"] = {measure: values.tolist() for measure, values in found["scores"].items()}
     sizes = [*data.corpus.shape, len(train), len(held)]
@@ -326,10 +469,13 @@ def tested(after: list[float], before: list[float]) -> int:
 
 def by_weight(records: list[dict[str, Any]]) -> str:
     """Mean nDCG@10 of training queries by metrics that were learned without their fold, by loss and C."""
-    weights = [C for C, _ in records[0]["methods"][f"exact: {LOSSES[0]}"]["path"]]
+    losses = [loss for loss in LOSSES if f"exact: {loss}" in records[0]["methods"]]
+    if not losses:
+        return ""
+    weights = [C for C, _ in records[0]["methods"][f"exact: {losses[0]}"]["path"]]
     lines = ["| | loss | " + " | ".join(f"C = {C:g}" for C in weights) + " |", "|---|---|" + "--:|" * len(weights)]
     for name in dict.fromkeys(record["collection"] for record in records):
-        for loss in LOSSES:
+        for loss in losses:
             paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
             means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
             cells = [f"**{mean:.4f}**" if mean == means.max() else f"{mean:.4f}" for mean in means]
@@ -347,6 +493,21 @@ def audits(records: list[dict[str, Any]]) -> str:
             lines.append(
                 f"| {record['collection']} | {found['gap']:.1e} | {exact} | {above} | {found['rate']:g} | {adam} |"
             )
+    return "\n".join(lines)
+
+
+def in_batch_audits(records: list[dict[str, Any]]) -> str:
+    """How many times the optimum of softmax over all documents what in-batch InfoNCE finds is, five seeds a split."""
+    lines = ["| | splits | identity, of the optimum | in-batch, of the optimum | least and most | gap certified |"]
+    lines += ["|---|--:|--:|--:|--:|--:|"]
+    for name in dict.fromkeys(record["collection"] for record in records):
+        own = [one["methods"].get("in-batch", {}) for one in records if one["collection"] == name]
+        own = [found for found in own if "of the optimum" in found]
+        if own:
+            ratios = np.array([found["of the optimum"] for found in own])
+            before, gap = np.mean([found["identity, of the optimum"] for found in own]), max(one["gap"] for one in own)
+            cells = f"{before:.2f} | {ratios.mean():.2f} | {ratios.min():.2f} to {ratios.max():.2f} | {gap:.1e}"
+            lines.append(f"| {name} | {len(own)} | {cells} |")
     return "\n".join(lines)
 
 
@@ -388,11 +549,11 @@ def picture(records: list[dict[str, Any]], path: Path) -> None:
             ax.set_xlabel("change of nDCG@10")
     with _panels(names, path.with_stem(f"{path.stem}-weights")) as axes:
         for ax, name in zip(axes, names, strict=True):
-            for loss in LOSSES:
+            for loss in (loss for loss in LOSSES if f"exact: {loss}" in records[0]["methods"]):
                 paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
                 means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
                 ax.plot(range(len(means)), means, "o-", label=loss)
-            ax.set_xticks(range(len(means)), [f"{C:g}" for C, _ in paths[0]])
+                ax.set_xticks(range(len(means)), [f"{C:g}" for C, _ in paths[0]])
             ax.set_xlabel("C")
         axes[0].set_ylabel("nDCG@10")
         axes[0].legend(frameon=False)
@@ -422,13 +583,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--only", choices=COLLECTIONS, nargs="*", default=list(COLLECTIONS))
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--methods", choices=METHODS, nargs="*", default=list(METHODS))
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--picture", type=Path)
     arguments = parser.parse_args()
     lines = arguments.output.read_text().splitlines() if arguments.output.exists() else []
     records = [json.loads(line) for line in lines]
     if arguments.table or arguments.picture:
-        print(markdown(records), by_weight(records), audits(records), sep="\n\n")
+        print(markdown(records), by_weight(records), audits(records), in_batch_audits(records), sep="\n\n")
         if arguments.picture:
             picture(records, arguments.picture)
         return
@@ -438,7 +600,7 @@ def main() -> None:
         for name in arguments.only:
             if (name, split) in done:
                 continue
-            record = split_record(name, split)
+            record = split_record(name, split, {"identity", *arguments.methods})
             with open(arguments.output, "a") as file:
                 file.write(json.dumps(record) + "\n")
             print(markdown([record]), record["audit"] or "", flush=True)

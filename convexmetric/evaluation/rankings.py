@@ -307,13 +307,15 @@ def nearest_points(
 ) -> Iterator[tuple[slice, NDArray[np.int64], Array]]:
     """Find the k points of a corpus nearest to each of some points; yields rows and squared distances in blocks.
 
-    Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus.
+    Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus. Under matrices
+    without a cone they are similarities with a minus.
     """
     n, m = points.shape[0], corpus.shape[0]
-    norms, step = cone.quadratic_forms(corpus, metric), max(1, BLOCK_BYTES // (8 * m))
+    norms, factor = (np.zeros(m), -1.0) if cone.free else (cone.quadratic_forms(corpus, metric), -2.0)
+    step = max(1, BLOCK_BYTES // (8 * m))
     with blas_threads_for(float(n) * m * cone.d):
         for first in range(0, n, step):
-            D = norms - 2.0 * cone.gram(points[first : first + step], metric, corpus)
+            D = norms + factor * cone.gram(points[first : first + step], metric, corpus)
             nearest = nearest_columns(D, k)
             yield slice(first, first + step), nearest, np.take_along_axis(D, nearest, axis=1)
 

@@ -6,6 +6,24 @@ with the prior :math:`W_0 = I` (the encoder as it is) and the loss of metric lea
 *mean* over queries, and vectors are divided by the root of the mean squared distance between a query and a document, so
 that the same values of C serve any number of queries and any encoder. C = 0, which is the prior, is always among them.
 
+Two more things may be chosen. The *loss* is that of a ranking measure, or softmax: the cross-entropy of the relevant
+documents among all of them (:class:`~convexmetric.risks.SoftmaxRisk`) times its temperature :math:`\tau`, so that it
+is in units of distances as the others are. And the *side*:
+
+=========  =============================================  ==============================  ==============================
+side       W                                              documents are ranked by         what is mapped
+=========  =============================================  ==============================  ==============================
+``both``   :math:`W \succeq 0`, a metric                  :math:`(q - x)^\top W (q - x)`  queries and documents, by
+                                                                                          :math:`W^{1/2}`
+``query``  :math:`W \in \mathbb{R}^{d \times d}`           :math:`2 q^\top W x`            queries alone, by
+                                                                                          :math:`W^\top`: an index of
+                                                                                          inner products stays as it is
+=========  =============================================  ==============================  ==============================
+
+The factor of two is that of the Euclidean distance, so that C and temperatures mean the same on both sides. With the
+query side alone the prior ranks by inner products, otherwise by Euclidean distances; of documents of length one the two
+rankings are the same.
+
 Queries are dealt out to J folds. What decides is free of the choice of C:
 
 =====================  =================================================================================================
@@ -33,6 +51,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
@@ -41,14 +60,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds, check_share, checked_weight, not_one_of
 from convexmetric.arrays import Array
+from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.points import Checked, as_points
-from convexmetric.cones import PSDCone
+from convexmetric.cones import AllMatrices, PSDCone
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.measures import MEASURES, MeasureAtK
+from convexmetric.measures import MEASURES, MeasureAtK, measure_named
 from convexmetric.papers import RankingProblem
+from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import SquaredDistance
 from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, judged_relevance, named, rows_named
 from convexmetric.retrieval.runs import rank_corpus, score_run
+from convexmetric.risks import RankingRisk, SoftmaxRisk
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
 from convexmetric.selection.records import LARGEST_GAP
@@ -57,6 +80,12 @@ from convexmetric.solvers import solve
 
 #: Values of C tried by default, from metrics close to the prior to metrics almost independent of it.
 USUAL_C = (10.0, 100.0, 1e3, 1e4)
+#: The same for softmax on both sides, and for maps of queries alone, which overfit sooner.
+SOFTMAX_C, QUERY_C = (30.0, 300.0, 3e3), (10.0, 100.0, 1e3)
+#: Temperatures of softmax tried by default, in units of the mean squared distance between a query and a document.
+TEMPERATURES = (0.05, 0.1)
+#: What is mapped: queries and documents, or queries alone.
+SIDES = ("both", "query")
 #: Measures that are reported beside the one that decides.
 REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
 #: Documents of every query that are scored; in a larger corpus, measures without a cut have this number in their name.
@@ -66,6 +95,9 @@ FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
 EXACT = {"ndcg": "ndcg-log2", "ap": "map", "map": "map", "rr": "mrr", "mrr": "mrr", "p": "precision", "auc": "auc"}
 WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p": "P"}
+
+#: A loss, a side, and C.
+Candidate = tuple[str, str, float]
 
 
 class RetrievalAdapter(BaseEstimator):
@@ -77,13 +109,20 @@ class RetrievalAdapter(BaseEstimator):
         The measure to improve, which decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
         which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are scored, and AP
         is reported as AP@1000; a larger cut is taken as named, as in ``"AP@5000"``.
-    learn : str or sequence of str, optional
-        The measure whose exact loss is learned, named likewise; of several the best is chosen together with C. By
-        default AP, which looks at the whole list and did better for nDCG@10 than its own loss
-        (``examples/retrieval_study.py``), and AUC for ``measure="AUC"``.
+    loss : str or sequence of str, optional
+        What is learned: the exact loss of a measure, named likewise, or ``"softmax"``, of which two temperatures are
+        tried: 0.05 and 0.1 in units of the mean squared distance between a query and a document; ``"softmax@0.1"``
+        takes one. Of several the best is chosen together with C. By default AP, which looks at the whole list and did
+        better for nDCG@10 than its own loss (``examples/retrieval_study.py``), and AUC for ``measure="AUC"``; among
+        more candidates the choice takes longer, and is less sure.
+    side : str or sequence of str
+        ``"both"``, a metric, whose root maps queries and documents; or ``"query"``, a matrix of similarities, which
+        maps queries and leaves documents alone: their vectors should be of length one where the encoder is meant for
+        cosines. Of several the best is chosen together with C.
     C : float or sequence of float, optional
         Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen by
-        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried.
+        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried; for
+        softmax 30, 300 and 3,000, and for maps of queries alone 10, 100 and 1,000.
     cv : int
         Folds of queries; 3 at least where there is a choice.
     level : float
@@ -102,19 +141,23 @@ class RetrievalAdapter(BaseEstimator):
     Attributes
     ----------
     components_ : (d, d) array
-        The map, the symmetric root of the metric; the identity where the adapter is not kept.
+        The map, the symmetric root of the metric, or W^T, which maps queries alone; the identity where the adapter is
+        not kept.
+    side_ : str
+        What ``components_`` maps: ``"both"`` or ``"query"``.
     kept_ : bool
         Whether held-out queries say that it helps.
     held_out_ : HeldOutQueries
         Scores of every query before and after, and their test.
     path_ : Validation
         Candidates and the one chosen for all queries, each scored by a metric learned without its fold; the
-        first candidate is the prior, ``("", 0.0)``.
+        first candidate is the prior. A candidate is (loss, side, C).
     result_ : str
         What ``components_`` is: ``"the learned map"`` or ``"the identity"``.
     solution_ : Solution or None
-        The certified metric that was learned from all queries, on vectors divided by ``scale_``: what was refused where
-        the adapter is not kept. None where the prior itself was chosen.
+        The certified metric that was learned from all queries, on vectors divided by ``scale_`` (queries twice that,
+        where they alone are mapped): what was refused where the adapter is not kept. None where the prior itself was
+        chosen.
     scale_ : float
         Root of the mean squared distance between a query and a document.
 
@@ -138,7 +181,8 @@ class RetrievalAdapter(BaseEstimator):
         self,
         measure: str = "nDCG@10",
         *,
-        learn: str | Sequence[str] | None = None,
+        loss: str | Sequence[str] | None = None,
+        side: str | Sequence[str] = "both",
         C: float | Sequence[float] | None = None,
         cv: int = 5,
         level: float = 0.05,
@@ -151,7 +195,8 @@ class RetrievalAdapter(BaseEstimator):
         random_state: int = 0,
     ) -> None:
         self.measure = measure
-        self.learn = learn
+        self.loss = loss
+        self.side = side
         self.C = C
         self.cv = cv
         self.level = level
@@ -194,7 +239,7 @@ class RetrievalAdapter(BaseEstimator):
         self._check()
         clock = Clock(self.max_seconds)
         candidates = self._candidates()
-        task = self._task(corpus, queries, qrels, corpus_ids, query_ids, list(dict.fromkeys(c[0] for c in candidates)))
+        task = self._task(corpus, queries, qrels, corpus_ids, query_ids, candidates)
         n, d = len(task.queries), task.corpus.shape[1]
         least = 2 if len(candidates) == 1 else 3
         if n < self.cv or self.cv < least:
@@ -204,7 +249,7 @@ class RetrievalAdapter(BaseEstimator):
         folds = _Folds(task, candidates, fold, self.tol, clock).scored(self.progress, "held-out queries")
         self.scale_, self.n_features_in_ = task.scale, d
         scores = {task.measures[0]: folds.alone[:, 0].mean(axis=1, keepdims=True)}
-        tried = ("learn", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
+        tried = ("loss", "side", "C"), tuple(folds.candidates), scores, folds.gaps[:, None], folds.best(), n, n
         self.path_ = Validation(*tried, clock.spent, "queries", "the prior")
         # Every query is scored once, so that no correction for shared rows is needed: the ratio is 0.
         found = zip(task.measures, *folds.chosen(), strict=True)
@@ -212,34 +257,54 @@ class RetrievalAdapter(BaseEstimator):
         choices = tuple(folds.candidates[at] for at in folds.choices())
         self.held_out_ = HeldOutQueries(task.queries, paired, fold, choices, self.level)
         self.kept_ = self.path_.index > 0 and self.held_out_.helps
-        loss, C = self.path_.best
+        loss, side, C = self.path_.best
         self.solution_: Solution | None = None
         if C > 0.0:
             start = folds.solutions[self.path_.index]
-            self.solution_ = solve(task.problems[loss].with_C(C), self.tol, start=start, max_seconds=clock.left())
+            self.solution_ = solve(task.problem(loss, side, C), self.tol, start=start, max_seconds=clock.left())
         self.result_ = "the learned map" if self.kept_ else "the identity"
+        self.side_ = side if self.kept_ else task.prior_side
         self.components_ = np.eye(d)
         if self.kept_ and self.solution_ is not None:
-            # The symmetric root, which is near the identity where the metric is.
-            values, vectors = np.linalg.eigh(self.solution_.M)
-            self.components_ = np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+            self.components_ = self.solution_.M.T if side == "query" else _symmetric_root(self.solution_.M)
         if self.solution_ is not None:
             self.solution_.pass_on_interrupt()
         return self
 
     def transform(self, X: Any) -> Array:
-        """``(n, d)`` vectors of documents or queries, between which the Euclidean distance is the learned one.
+        """``(n, d)`` vectors of documents as an index stores them: where queries alone are mapped, those given.
+
+        Of a map of both sides, queries may come here as well: the Euclidean distance between all images is the learned
+        one.
 
         Raises
         ------
         InputError
             If they have another number of features.
         """
+        points = self._points(X, "X")
+        return points if self.side_ == "query" else np.asarray(points @ self.components_.T)
+
+    def transform_queries(self, queries: Any) -> Array:
+        """``(n_q, d)`` vectors of queries as the index is searched by: the nearest documents by Euclidean distance.
+
+        Where queries alone are mapped, those of the largest inner product.
+
+        Raises
+        ------
+        InputError
+            If they have another number of features.
+        """
+        return np.asarray(self._points(queries, "queries") @ self.components_.T)
+
+    def _points(self, X: Any, name: str) -> Array:
         check_is_fitted(self)
-        points = as_points(X)
+        points = as_points(X, name)
         if points.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {points.shape[1]} features, but the adapter was fitted with {self.n_features_in_}")
-        return np.asarray(points @ self.components_.T)
+            raise InputError(
+                f"{name} has {points.shape[1]} features, but the adapter was fitted with {self.n_features_in_}"
+            )
+        return np.asarray(points)
 
     @property
     def verdict(self) -> str:
@@ -260,7 +325,7 @@ class RetrievalAdapter(BaseEstimator):
                 f" Not enough time: {unsolved} of {len(self.path_.gaps) - 1} choices have maps with a gap above "
                 f"{LARGEST_GAP:g}; raise max_seconds (--max-seconds)."
             )
-        if self.path_.best[1] == 0.0:
+        if self.path_.best[-1] == 0.0:
             return (
                 f"No adapter did better than the prior on held-out queries, and {self.result_} is returned: "
                 f"{tested}.{note}"
@@ -276,21 +341,30 @@ class RetrievalAdapter(BaseEstimator):
         if isinstance(self.relevant_from, bool) or not isinstance(self.relevant_from, int | np.integer):
             raise InputError(f"relevant_from must be one degree, got {self.relevant_from!r}")
 
-    def _candidates(self) -> list[tuple[str, float]]:
-        """Pairs (loss, C) to try, with C ascending for each loss."""
+    def _candidates(self) -> list[Candidate]:
+        """Triples (loss, side, C) to try, with C ascending for each loss and side."""
         usual = "AUC" if exact_measure(self.measure)[0] == "auc" else "AP"
-        learn = usual if self.learn is None else self.learn
-        losses = [learn] if isinstance(learn, str) else list(learn)
-        given = USUAL_C if self.C is None else self.C
-        weights = sorted({checked_weight(C, "C") for C in (given if isinstance(given, Iterable) else [given])})
-        if not losses or not weights:
-            raise InputError(f"{'C' if losses else 'learn'} is empty; give at least one")
+        losses: list[str] = []
+        for loss in _several("loss", usual if self.loss is None else self.loss):
+            whole = isinstance(loss, str) and loss.lower() == "softmax"
+            losses += [f"softmax@{tau:g}" for tau in TEMPERATURES] if whole else [loss]
+        sides = _several("side", self.side)
+        weights = None if self.C is None else sorted({checked_weight(C, "C") for C in _several("C", self.C)})
         for loss in losses:
-            exact_measure(loss)
-        return [(loss, C) for loss in dict.fromkeys(losses) for C in weights]
+            temperature_of(loss)
+        for side in sides:
+            if side not in SIDES:
+                raise InputError(not_one_of("side", SIDES, side))
+        return [
+            (loss, side, C)
+            for loss, side in product(dict.fromkeys(losses), dict.fromkeys(sides))
+            for C in weights or (QUERY_C if side == "query" else SOFTMAX_C if temperature_of(loss) else USUAL_C)
+        ]
 
-    def _task(self, corpus: Any, queries: Any, qrels: Any, corpus_ids: Any, query_ids: Any, losses: list[str]) -> _Task:
-        """Prepare what all folds share: checked vectors and judgements, the scale, and a problem for each loss."""
+    def _task(
+        self, corpus: Any, queries: Any, qrels: Any, corpus_ids: Any, query_ids: Any, candidates: list[Candidate]
+    ) -> _Task:
+        """Prepare what all folds share: checked vectors and judgements, the scale, and rankings for each side."""
         wanted = dict.fromkeys([reported_measure(self.measure), *REPORTED])
         points, asked, table = as_points(corpus, "corpus"), as_points(queries, "queries"), Qrels.of(qrels)
         if points.shape[1] != asked.shape[1]:
@@ -309,20 +383,28 @@ class RetrievalAdapter(BaseEstimator):
         points, asked = points / scale, asked / scale
         judged = judged_relevance(points, asked, table, documents, names, self.unjudged, self.relevant_from, self.mined)
         problems: dict[str, RankingProblem] = {}
+        rankings: dict[str, Rankings] = {}
         checked: Any = Checked(points), Checked(asked)
-        for loss in losses:
-            name, k = exact_measure(loss)
-            options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": "identity"}
-            problems[loss] = RankingProblem(
-                checked[0], judged.relevance, irrelevant=None, queries=checked[1], **options
-            )
-            problems[loss].judged = judged.words
-        return _Task(points, asked, documents, tuple(names), table, scale, measures, depth, problems)
+        for loss, side in dict.fromkeys((loss, side) for loss, side, _ in candidates):
+            if side == "both" and temperature_of(loss) is None:
+                name, k = exact_measure(loss)
+                options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": "identity"}
+                problems[loss] = RankingProblem(
+                    checked[0], judged.relevance, irrelevant=None, queries=checked[1], **options
+                )
+                problems[loss].judged = judged.words
+            elif side not in rankings:
+                d = points.shape[1]
+                # Twice, as in ||q - x||^2 = ... - 2 q^T x: C and temperatures then mean the same on both sides.
+                of = (asked, PSDCone(d)) if side == "both" else (2.0 * asked, AllMatrices(d))
+                rankings[side] = Rankings(points, of[0], judged.relevance, of[1])
+        prior = "both" if any(side == "both" for _, side, _ in candidates) else "query"
+        return _Task(points, asked, documents, tuple(names), table, scale, measures, depth, prior, problems, rankings)
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Vectors divided by their scale, judgements, and a problem of all queries for every loss."""
+    """Vectors divided by their scale, judgements, and problems of all queries or the rankings that state them."""
 
     corpus: Array
     asked: Array
@@ -332,12 +414,31 @@ class _Task:
     scale: float
     measures: tuple[str, ...]
     depth: int
+    prior_side: str
+    #: Of both sides, by the measures whose loss is learned.
     problems: dict[str, RankingProblem]
+    rankings: dict[str, Rankings]
 
-    def scores(self, M: Array, rows: Rows) -> Array:
-        """Score some queries under a metric: ``(measures, rows)``."""
+    def problem(self, loss: str, side: str, C: float, rows: Rows | None = None) -> MetricProblem:
+        """State a candidate's problem on some queries, by default on all."""
+        if side == "both" and loss in self.problems:
+            problem = self.problems[loss]
+            return (problem if rows is None else problem.with_queries(rows)).with_C(C)
+        rankings, tau = self.rankings[side], temperature_of(loss)
+        rankings = rankings if rows is None else rankings.subset(rows)
+        risk: SoftmaxRisk | RankingRisk
+        if tau is None:
+            risk = RankingRisk(rankings, measure_named(*exact_measure(loss)), C)
+        else:
+            # Times the temperature, the loss is in units of distances, and one C suits all temperatures.
+            risk = SoftmaxRisk(rankings, C * tau / len(rankings), tau)
+        return MetricProblem(risk, SquaredDistance(1.0, rankings.cone.identity()))
+
+    def scores(self, M: Array, side: str, rows: Rows) -> Array:
+        """Score some queries under a metric, or a matrix of similarities: ``(measures, rows)``."""
         names = [self.queries[row] for row in rows]
-        run = rank_corpus(M, self.corpus, self.asked[rows], k=self.depth, corpus_ids=self.documents, query_ids=names)
+        how: Any = {"k": self.depth, "similarity": side == "query", "corpus_ids": self.documents, "query_ids": names}
+        run = rank_corpus(M, self.corpus, self.asked[rows], **how)
         found = score_run(run, self.qrels.subset(names), measures=self.measures)
         place = {query: at for at, query in enumerate(found.queries)}
         order = [place[name] for name in names]
@@ -345,29 +446,31 @@ class _Task:
 
 
 class _Folds(NestedFolds):
-    """Scores of every loss and weight on held-out queries; the prior is the first candidate."""
+    """Scores of every loss, side and weight on held-out queries; the prior is the first candidate."""
 
-    def __init__(self, task: _Task, candidates: list[tuple[str, float]], fold: Rows, tol: float, clock: Clock) -> None:
-        before = task.scores(np.eye(task.corpus.shape[1]), np.arange(len(fold)))
-        # The prior can be chosen as well, unless a single loss and weight were given.
-        super().__init__(fold, before, [("", 0.0), *candidates], len(candidates) > 1)
+    def __init__(self, task: _Task, candidates: list[Candidate], fold: Rows, tol: float, clock: Clock) -> None:
+        before = task.scores(np.eye(task.corpus.shape[1]), task.prior_side, np.arange(len(fold)))
+        # The prior can be chosen as well, unless a single candidate was given.
+        super().__init__(fold, before, [("", task.prior_side, 0.0), *candidates], len(candidates) > 1)
         self.task, self.tol, self.clock = task, tol, clock
         self.solutions: dict[int, Solution] = {}
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
-        """Solve for each loss along ascending C, starting from the last solution; yields as the base class says."""
-        kept, last = self.without(out), dict[str, Solution]()
-        for at, (loss, C) in list(enumerate(self.candidates))[1:]:
-            problem = self.task.problems[loss].with_queries(kept).with_C(C)
+        """Solve for each loss and side along ascending C, from the last solution; yields as the base class says."""
+        kept, last = self.without(out), dict[tuple[str, str], Solution]()
+        for at, (loss, side, C) in list(enumerate(self.candidates))[1:]:
+            problem = self.task.problem(loss, side, C, kept)
             limit = self.clock.left(FOLDS_SHARE, self.solves - self.done)
-            solution = solve(problem, self.tol, start=last.get(loss), max_seconds=limit)
+            solution = solve(problem, self.tol, start=last.get((loss, side)), max_seconds=limit)
             solution.pass_on_interrupt()
-            last[loss] = self.solutions[at] = solution
-            yield at, solution.gap, partial(self.task.scores, solution.certificate.M)
+            last[loss, side] = self.solutions[at] = solution
+            yield at, solution.gap, partial(self.task.scores, solution.certificate.M, side)
 
 
-def exact_measure(name: str) -> tuple[str, int | None]:
+def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
     """Parse the name of a reported measure: name of its exact loss, and its k; names of losses are taken as well.
+
+    The ``role`` is the argument that an error names: ``"measure"``, or ``"loss"``, which may be softmax.
 
     Raises
     ------
@@ -383,9 +486,30 @@ def exact_measure(name: str) -> tuple[str, int | None]:
     word, mark, at = name.partition("@") if isinstance(name, str) else ("", "", "")
     loss = (dict(zip(MEASURES, MEASURES, strict=True)) | EXACT).get(word.lower())
     if loss is None or (mark and not (at.isdecimal() and int(at) > 0)):
-        usual = ("nDCG@10", "AP", "RR", "P@10", "AUC")
-        raise InputError(f"{not_one_of('measure', usual, name)}; any k will do")
+        usual = ("nDCG@10", "AP", "RR", "P@10", "AUC", *(["softmax"] if role == "loss" else []))
+        raise InputError(f"{not_one_of(role, usual, name)}; any k will do")
     return loss, int(at or 10) if issubclass(MEASURES[loss], MeasureAtK) else None
+
+
+def temperature_of(loss: str) -> float | None:
+    """Parse the name of a loss: the temperature of softmax, as in ``"softmax@0.1"``, or None for that of a measure.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or its temperature is not a positive number.
+    """
+    word, _, at = loss.partition("@") if isinstance(loss, str) else ("", "", "")
+    if word.lower() != "softmax":
+        exact_measure(loss, "loss")
+        return None
+    try:
+        tau = float(at)
+    except ValueError:
+        tau = np.nan
+    if not 0.0 < tau < np.inf:
+        raise InputError(f"loss {loss!r} needs a positive temperature, such as softmax@0.1; 'softmax' chooses one")
+    return tau
 
 
 def reported_measure(name: str) -> str:
@@ -402,7 +526,7 @@ def reported_measure(name: str) -> str:
         return "AP"
     written = WRITTEN.get(word.lower())
     if written is None:
-        raise InputError(f"measure {name!r} is no measure of reports: name what is to decide, and learn={name!r}")
+        raise InputError(f"measure {name!r} is no measure of reports: name what is to decide, and loss={name!r}")
     if written in ("P", "nDCG") and not mark:
         raise InputError(f"measure {name!r} needs a k, such as {written}@10")
     return f"{written}{mark}{at}"
@@ -429,3 +553,17 @@ def _scale(points: Array, asked: Array) -> float:
     if not squared > 0.0:
         raise InputError("all vectors are the same, so that there is nothing to rank by")
     return float(np.sqrt(squared))
+
+
+def _several(name: str, given: Any) -> list[Any]:
+    """One value or several, as a list that is not empty."""
+    values = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if not values:
+        raise InputError(f"{name} is empty; give at least one")
+    return values
+
+
+def _symmetric_root(M: Array) -> Array:
+    """The symmetric root, which is near the identity where the metric is."""
+    values, vectors = np.linalg.eigh(M)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -14,7 +14,7 @@ from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, bounds_record, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_array, write_arrays
-from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
+from convexmetric.retrieval.export import FORMATS, MAPS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
 from convexmetric.retrieval.reading import read_qrels
 
@@ -37,9 +37,19 @@ def adapt(
     measure: Annotated[
         str, typer.Option(help="What is to become better: nDCG@10, AP, RR@10, P@5, or AUC, which AP decides.")
     ] = "nDCG@10",
-    learn: Annotated[
+    loss: Annotated[
         list[str] | None,
-        typer.Option(metavar="MEASURE", help="Learn its exact loss; may come again, to choose. Default: AP."),
+        typer.Option(
+            help="What is learned: the exact loss of a measure, softmax, or softmax@0.1, of one temperature; may come "
+            "again, to choose. Default: AP."
+        ),
+    ] = None,
+    side: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is mapped: both, queries and documents, or query, with documents as they are; may come again, "
+            "to choose. Default: both."
+        ),
     ] = None,
     weights: Annotated[
         list[float] | None,
@@ -70,8 +80,8 @@ def adapt(
 ) -> None:
     """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
 
-    Loss and weight are chosen, and the map is tested, by queries that it has not seen; where it does not help, what is
-    saved is the identity.
+    Loss, side and weight are chosen, and the map is tested, by queries that it has not seen; where it does not help,
+    what is saved is the identity.
 
     convexmetric adapt --corpus docs.npy --queries q.npy --qrels qrels.txt --measure ndcg@10 --save adapter.npz
     """
@@ -79,7 +89,8 @@ def adapt(
 
     adapter = RetrievalAdapter(
         measure,
-        learn=learn or None,
+        loss=loss or None,
+        side=side or "both",
         C=weights or None,
         cv=cv,
         level=level,
@@ -154,9 +165,10 @@ def _identifiers(path: Path | None, rows: int) -> list[str] | None:
 def _save(path: Path, adapter: RetrievalAdapter) -> None:
     """Save the map, for ``export``, with the scores of every query; bounds and choice only where it was kept."""
     held = adapter.held_out_
-    loss, C = adapter.path_.best if adapter.kept_ else ("", 0.0)
+    loss, _, C = adapter.path_.best if adapter.kept_ else ("", "", 0.0)
     arrays = {
-        "components": adapter.components_,
+        "side": adapter.side_,
+        MAPS[adapter.side_]: adapter.components_,
         "kept": adapter.kept_,
         "result": adapter.result_,
         "loss": loss,
@@ -176,24 +188,29 @@ def _save(path: Path, adapter: RetrievalAdapter) -> None:
 def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
     """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
     solution, held, path = adapter.solution_, adapter.held_out_, adapter.path_
-    loss, C = path.best
-    learned = {"loss": loss or None, "C": C, "solution": None if solution is None else bounds_record(solution)}
+    loss, side, C = path.best
+    learned = {
+        "loss": loss or None,
+        "side": side,
+        "C": C,
+        "solution": None if solution is None else bounds_record(solution),
+    }
     return {
         "kept": adapter.kept_,
         "result": adapter.result_,
         "verdict": adapter.verdict,
         "measure": held.measure,
-        **(learned if adapter.kept_ else {"loss": None, "C": 0.0, "solution": None}),
+        **(learned if adapter.kept_ else {"loss": None, "side": adapter.side_, "C": 0.0, "solution": None}),
         "refused": None if adapter.kept_ or solution is None else learned,
         "scale": adapter.scale_,
         "tried": [
-            {"loss": name or None, "C": weight, "mean": mean, "gap": gap}
-            for (name, weight), mean, gap in zip(path.candidates, path.mean(), path.gaps[:, 0], strict=True)
+            {"loss": name or None, "side": of, "C": weight, "mean": mean, "gap": gap}
+            for (name, of, weight), mean, gap in zip(path.candidates, path.mean(), path.gaps[:, 0], strict=True)
         ],
         "held_out": {
             "queries": held.queries,
             "fold": held.fold,
-            "chosen": [{"loss": loss or None, "C": C} for loss, C in held.choices],
+            "chosen": [{"loss": loss or None, "side": side, "C": C} for loss, side, C in held.choices],
             "level": held.level,
             "detectable": held.detectable if held.power else None,
             "scores": {name: paired_record(scores) for name, scores in held.scores.items()},
@@ -228,12 +245,13 @@ def export(
         Path | None, typer.Option(help="File to write. Default: FILE with the suffix of the format.")
     ] = None,
     form: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="distance: one map for documents and queries. augmented: a map for queries, and documents with one "
-            "number more. inner-product: a map for queries only, which ranks by q'Mx and not by the distance."
+            help="distance, the default: one map for documents and queries. augmented: a map for queries, and "
+            "documents with one number more. inner-product: a map for queries only, which ranks by q'Mx and not by the "
+            "distance. query: the only form, and the default, of a map of queries alone."
         ),
-    ] = "distance",
+    ] = None,
     corpus: Annotated[
         Path | None, typer.Option(metavar="NPY", help="Vectors of the documents, to go into the file.")
     ] = None,
@@ -247,4 +265,4 @@ def export(
     adapter = read_adapter(file, form)
     write_export(adapter, target, to, form, None if corpus is None else _matrix(corpus))
     rank, d = adapter.components.shape
-    shared.say(f"{'the identity, ' if adapter.is_identity else ''}{form}, {rank} x {d}: {target}")
+    shared.say(f"{'the identity, ' if adapter.is_identity else ''}{adapter.form}, {rank} x {d}: {target}")

@@ -1,7 +1,7 @@
 r"""Export of a learned metric to search engines, as a linear map for NumPy, safetensors, ONNX, FAISS and SQL.
 
-A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Three forms say what is
-done with vectors; queries always go through an affine map :math:`A q + b`:
+A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Forms say what is done
+with vectors; queries always go through an affine map :math:`A q + b`:
 
 =================  ===========================  =====================================  =================================
 form               queries                      documents                              nearest by
@@ -12,6 +12,8 @@ form               queries                      documents                       
 ``inner-product``  :math:`M q`                  x, as they are                         largest inner product
                                                                                        :math:`q^\top M x`: **another
                                                                                        ranking**
+``query``          :math:`W^\top q`             x, as they are                         largest inner product
+                                                                                       :math:`q^\top W x`
 =================  ===========================  =====================================  =================================
 
 ``distance`` is the form for an index that can be built anew. ``augmented`` leaves the documents' vectors as they are
@@ -22,7 +24,8 @@ and stores one number more:
 where the last term is the same for all documents. Take an index that compares a query with every document: one that
 searches a graph may not reach the largest inner products. ``inner-product`` is for an index of inner products that
 cannot be touched: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
-the two agree where all documents have the same norm under M.
+the two agree where all documents have the same norm under M. ``query`` is for a matrix W of similarities, learned for
+just that (``RetrievalAdapter(side="query")``), and has no other form: the index stays as it is, and nothing is dropped.
 
 ===============  =====================================================================================================
 ``numpy``        ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. In double
@@ -59,7 +62,9 @@ from convexmetric.solution import Solution
 
 __all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "write"]
 
-FORMS = ("distance", "augmented", "inner-product")
+FORMS = ("distance", "augmented", "inner-product", "query")
+#: Name of the map in a saved file by what it maps.
+MAPS = {"both": "components", "query": "query_map"}
 #: Rows of a table that one statement of SQL inserts.
 ROWS = 500
 
@@ -71,9 +76,9 @@ class Adapter:
     Attributes
     ----------
     components : (rank, d) array
-        L, whose product L^T L is the metric.
+        L, whose product L^T L is the metric; of the form ``"query"`` the map of queries, W^T.
     form : str
-        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+        ``"distance"``, ``"augmented"``, ``"inner-product"`` or ``"query"``.
     """
 
     components: Array
@@ -96,7 +101,7 @@ class Adapter:
     def weight(self) -> Array:
         """A, the matrix of the queries' map."""
         L = self.components
-        if self.form == "distance":
+        if self.form in ("distance", "query"):
             return L
         M = L.T @ L
         return M if self.form == "inner-product" else np.vstack([M, np.zeros(len(M))])
@@ -108,57 +113,72 @@ class Adapter:
 
     def queries(self, Q: Any) -> Array:
         """Map queries in rows: ``A q + b``."""
-        images = np.asarray(self._points(Q, "queries") @ self.weight.T)
+        images = np.asarray(self._points(Q, "queries", self.components.shape[1]) @ self.weight.T)
         return images if self.bias is None else images + self.bias
 
     def documents(self, X: Any) -> Array:
         """Map documents in rows to the vectors that an index stores."""
-        points = self._points(X, "corpus")
-        if self.form == "inner-product":
-            return np.asarray(points)
+        points = self._points(X, "corpus", self.components.shape[0 if self.form == "query" else 1])
+        if self.form in ("inner-product", "query"):
+            return points
         images = np.asarray(points @ self.components.T)
         if self.form == "distance":
             return images
         return np.column_stack([points, -0.5 * np.einsum("ij,ij->i", images, images)])
 
-    def _points(self, X: Any, name: str) -> Array:
+    def _points(self, X: Any, name: str, features: int) -> Array:
         points = as_points(X, name)
-        if points.shape[1] != self.components.shape[1]:
-            raise InputError(f"{name} has {points.shape[1]} features, but the map takes {self.components.shape[1]}")
+        if points.shape[1] != features:
+            raise InputError(f"{name} has {points.shape[1]} features, but the map takes {features}")
         return np.asarray(points)
 
 
-def read_adapter(source: Any, form: str = "distance") -> Adapter:
+def read_adapter(source: Any, form: str | None = None) -> Adapter:
     """Read the linear map of a file, an estimator, a solution, an operator, or a matrix L.
 
     Parameters
     ----------
     source : path, estimator, Solution, SimilarityOperator, or (rank, d) array
         A file has ``components`` (``SimilarityOperator.save``, ``convexmetric fit --save``) or is one that
-        ``convexmetric audit`` reads, with a metric.
-    form : str
-        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+        ``convexmetric audit`` reads, with a metric; or ``side`` and ``query_map``, a map of queries alone.
+    form : str, optional
+        ``"distance"``, the default, ``"augmented"`` or ``"inner-product"``; ``"query"`` for a map of queries alone, or
+        a matrix that is to be taken as one.
 
     Raises
     ------
     InputError
-        If there is no such map, or it acts on coordinates under a kernel and not on vectors.
+        If there is no such map, it acts on coordinates under a kernel and not on vectors, or it maps queries alone and
+        the form is another, or the other way round.
     """
+    side, found = _map_in(source)
+    if form is None:
+        form = "query" if side == "query" else "distance"
+    if side is not None and (side == "query") != (form == "query"):
+        maps, fix = ("queries alone", "'query'") if side == "query" else ("both sides", "another than 'query'")
+        raise InputError(f"the map is of {maps}, which form {form!r} is not for; take {fix}, or leave form out")
+    return Adapter(found, form)
+
+
+def _map_in(source: Any) -> tuple[str | None, Any]:
+    """Find a map, and its side: ``"both"``, ``"query"``, or None for a matrix that may be either."""
     if isinstance(source, Adapter):
-        return Adapter(source.components, form)
+        return ("query" if source.form == "query" else "both"), source.components
     if isinstance(source, str | os.PathLike):
-        return Adapter(_components_in(Path(source)), form)
+        return _components_in(Path(source))
     if isinstance(source, Solution):
+        if source.problem.cone.free:
+            return "query", source.M.T
         source = SimilarityOperator.of(source)
     if getattr(source, "embedding", None) is not None or getattr(source, "embedding_", None) is not None:
         raise InputError("a metric under a kernel acts on no vectors that a linear map could take")
     for name in ("components", "components_"):
         if hasattr(source, name):
-            return Adapter(getattr(source, name), form)
-    return Adapter(source, form)
+            return getattr(source, "side_", "both"), getattr(source, name)
+    return None, source
 
 
-def write(source: Any, path: str | os.PathLike[str], to: str, form: str = "distance", corpus: Any = None) -> Path:
+def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None = None, corpus: Any = None) -> Path:
     """Write a linear map in the format of something that searches.
 
     Parameters
@@ -169,8 +189,8 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str = "dista
         File to write, all or nothing.
     to : str
         ``"numpy"``, ``"safetensors"``, ``"onnx"``, ``"faiss"`` or ``"sql"``.
-    form : str
-        ``"distance"``, ``"augmented"`` or ``"inner-product"``.
+    form : str, optional
+        ``"distance"``, the default, ``"augmented"``, ``"inner-product"``; ``"query"`` for maps of queries alone.
     corpus : (n, d) array, optional
         Vectors of the documents, as the encoder gives them; what an index stores of them goes into the file, for every
         format but ``"onnx"``.
@@ -205,16 +225,23 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str = "dista
     return target
 
 
-def _components_in(path: Path) -> Array:
-    """Read L from a file of components, or factor a metric in a file."""
+def _components_in(path: Path) -> tuple[str, Array]:
+    """Read a map from a file of components, or factor a metric in a file; returns its side first."""
     arrays = read_arrays(path) if path.suffix.lower() == ".npz" else {}
     if "embedding" in arrays:
         raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
-    if "components" in arrays:
-        return real_array(arrays["components"], f"{path}: components")
+    side = str(arrays.get("side", "both"))
+    if side not in MAPS:
+        raise InputError(not_one_of(f"{path}: side", MAPS, side))
+    # A map of queries has another name than components, so that nothing takes it for the factor of a metric.
+    other = MAPS["both" if side == "query" else "query"]
+    if other in arrays or ("side" in arrays and MAPS[side] not in arrays):
+        raise InputError(f"{path}: a map of side {side!r} is called {MAPS[side]}, and {other} is of the other")
+    if MAPS[side] in arrays:
+        return side, real_array(arrays[MAPS[side]], f"{path}: {MAPS[side]}")
     M = read_metric(path)
     cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
-    return cone.factor(cone.element(M, str(path)))
+    return "both", cone.factor(cone.element(M, str(path)))
 
 
 def _arrays(adapter: Adapter, documents: Array | None) -> dict[str, Array]:

@@ -32,8 +32,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons.points import as_points
+from convexmetric.cones import AllMatrices
 from convexmetric.errors import InputError
 from convexmetric.evaluation.rankings import RetrievalScores, cone_of, nearest_points
 from convexmetric.measures import NDCGLog2, measure_named
@@ -125,10 +126,13 @@ def rank_corpus(
     queries: Any,
     *,
     k: int = 1000,
+    similarity: bool = False,
     corpus_ids: Iterable[Any] | None = None,
     query_ids: Iterable[Any] | None = None,
 ) -> RetrievalRun:
     """The documents nearest to every query under a metric, as a run; scores are squared distances with a minus.
+
+    With ``similarity`` the documents most similar to it, and scores are similarities ``q^T M x``.
 
     Parameters
     ----------
@@ -138,6 +142,8 @@ def rank_corpus(
         Vectors of documents and queries.
     k : int
         Documents of every query.
+    similarity : bool
+        Whether M is any matrix, of similarities; None for plain inner products.
     corpus_ids, query_ids : sequences of str or int, optional
         Identifiers of the rows; by default their numbers, from 0.
 
@@ -156,10 +162,11 @@ def rank_corpus(
     if asked.shape[1] != d:
         raise InputError(f"queries have {asked.shape[1]} features, but corpus has {d}")
     documents, names = identifiers_of(corpus_ids, n, "corpus_ids"), identifiers_of(query_ids, len(asked), "query_ids")
-    given = np.ones(d) if M is None else M
-    cone = cone_of(given, d)
-    metric = cone.element(given, "M")
-    own, width = cone.quadratic_forms(asked, metric), min(k, n)
+    check_flag(similarity, "similarity")
+    given = M if M is not None else np.eye(d) if similarity else np.ones(d)
+    cone = AllMatrices(d) if similarity else cone_of(given, d)
+    metric, width = cone.element(given, "M"), min(k, n)
+    own = np.zeros(len(asked)) if similarity else cone.quadratic_forms(asked, metric)
     rows, scores = np.empty((len(asked), width), dtype=np.int64), np.empty((len(asked), width))
     for some, nearest, squared in nearest_points(cone, metric, points, asked, width):
         rows[some], scores[some] = nearest, -(squared + own[some, None])

@@ -87,7 +87,8 @@ class Validation(Tabled):
     Attributes
     ----------
     names : tuple of str
-        Parameters that a candidate sets: ``("C",)``, ``("reg",)``, ``("scale", "strength")``, ``("learn", "C")``.
+        Parameters that a candidate sets: ``("C",)``, ``("reg",)``, ``("scale", "strength")``,
+        ``("loss", "side", "C")``.
     candidates : tuple of tuples
         Values of the parameters, from the strongest regularization on.
     scores : dict of (c, folds) arrays
@@ -350,8 +351,8 @@ class HeldOutQueries(_PairedTable):
         Scores by measure, in the order of the queries; the first measure decides.
     fold : (n,) array
         Fold of every query.
-    choices : tuple of (str, float)
-        Loss and C by which the queries of each fold were scored, chosen without them; ``("", 0.0)`` is the prior.
+    choices : tuple of (str, str, float)
+        Loss, side and C by which the queries of each fold were scored, chosen without them; the prior has no loss.
     level : float
         Level of the test: a difference counts where its p-value is below.
     """
@@ -359,7 +360,7 @@ class HeldOutQueries(_PairedTable):
     queries: tuple[str, ...]
     scores: dict[str, PairedScores] = field(repr=False)
     fold: NDArray[np.int64]
-    choices: tuple[tuple[str, float], ...]
+    choices: tuple[tuple[str, str, float], ...]
     level: float
 
     def named(self) -> list[tuple[str, PairedScores]]:

@@ -41,11 +41,11 @@ def fitted():
 def test_every_query_is_scored_by_a_metric_that_was_learned_without_its_fold(fitted):
     held = fitted.held_out_
     assert held.queries == tuple(QUERIES)
-    for j, (loss, C) in enumerate(held.choices):
+    for j, (loss, side, C) in enumerate(held.choices):
         learn, rest = np.flatnonzero(held.fold != j), np.flatnonzero(held.fold == j)
         metric = None
         if C:
-            assert loss == "AP"
+            assert (loss, side) == ("AP", "both")
             mlr = cm.MLR(measure="map", C=C, penalty="squared-frobenius", prior="identity", tol=1e-5)
             names = [QUERIES[row] for row in learn]
             mlr.fit_qrels(
@@ -91,7 +91,7 @@ def test_a_map_that_helps_is_kept_and_is_that_of_the_certified_metric(fitted):
     assert fitted.kept_
     assert fitted.held_out_.helps
     assert fitted.solution_.gap <= 1e-5
-    assert fitted.path_.best[1] == fitted.solution_.problem.C
+    assert fitted.path_.best[-1] == fitted.solution_.problem.C
     L = fitted.components_
     np.testing.assert_allclose(L @ L, fitted.solution_.M, atol=1e-10)
     # L may lie otherwise in memory: BLAS may sum in another order.
@@ -177,10 +177,14 @@ def test_scale_and_units_of_the_vectors_do_not_matter(fitted):
 
 def test_one_weight_is_taken_as_it_is_and_several_losses_are_chosen_from():
     one = cm.RetrievalAdapter("AP", C=10.0, cv=2).fit(CORPUS, ASKED, QRELS, **IDS)
-    assert one.held_out_.choices == (("AP", 10.0),) * 2
-    assert one.path_.best == ("AP", 10.0)
-    several = cm.RetrievalAdapter("nDCG@5", learn=["AUC", "AP"], C=10.0, cv=3).fit(CORPUS, ASKED, QRELS, **IDS)
-    assert several.path_.candidates == (("", 0.0), ("AUC", 10.0), ("AP", 10.0))
+    assert one.held_out_.choices == (("AP", "both", 10.0),) * 2
+    assert one.path_.best == ("AP", "both", 10.0)
+    several = cm.RetrievalAdapter("nDCG@5", loss=["AUC", "AP"], C=10.0, cv=3).fit(CORPUS, ASKED, QRELS, **IDS)
+    assert several.path_.candidates == (
+        ("", "both", 0.0),
+        ("AUC", "both", 10.0),
+        ("AP", "both", 10.0),
+    )
     assert several.path_.mean().max() == several.path_.mean()[several.path_.index]
     assert next(iter(several.held_out_.scores)) == "nDCG@5"
     assert "chosen" in str(several.path_)
@@ -224,8 +228,13 @@ def test_measures_by_the_names_of_the_field(name, exact, reported):
     [
         ({"measure": "nDCH@10"}, "measure"),
         ({"measure": "P"}, "needs a k"),
-        ({"measure": "knn"}, "learn='knn'"),
-        ({"learn": []}, "learn is empty"),
+        ({"measure": "knn"}, "loss='knn'"),
+        ({"loss": []}, "loss is empty"),
+        ({"loss": "softmx"}, "loss must be one of .*did you mean 'softmax'"),
+        ({"loss": "softmax@warm"}, "needs a positive temperature, such as softmax@0.1"),
+        ({"loss": ("AP", "softmax@-1")}, "needs a positive temperature"),
+        ({"side": "querys"}, "side must be one of 'both', 'query', got 'querys'; did you mean 'query'"),
+        ({"side": ()}, "side is empty"),
         ({"C": []}, "C is empty"),
         ({"C": -1.0}, "C must be"),
         ({"cv": 2}, "cv must be from 3 to 30"),

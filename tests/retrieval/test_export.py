@@ -10,13 +10,14 @@ from typer.testing import CliRunner
 import convexmetric as cm
 from convexmetric.cli import app
 from convexmetric.errors import InputError, NotInstalledError
-from convexmetric.retrieval.export import FORMATS, FORMS, Adapter, read_adapter, write
+from convexmetric.retrieval.export import FORMATS, Adapter, read_adapter, write
 
 N, D, RANK = 400, 6, 4
 rng = np.random.default_rng(0)
 L = rng.normal(size=(RANK, D))
 X, Q = rng.normal(size=(N, D)), rng.normal(size=(5, D))
-EXACT = ("distance", "augmented")
+# Of a metric; test_query_side.py has the form of a map of queries alone.
+FORMS = ("distance", "augmented", "inner-product")
 
 
 def nearest(form="distance"):

@@ -73,6 +73,57 @@ def test_cranfield_is_what_latent_semantic_analysis_makes_of_its_files(data_fold
         assert values.tolist() == study.scores(None, found, rows)[name].tolist()
 
 
+def test_ridge_is_least_squares_near_the_identity():
+    means = DATA.relevant @ CORPUS / DATA.relevant.sum(axis=1, keepdims=True)
+    expected = np.linalg.lstsq(QUERIES, means, rcond=None)[0]
+    np.testing.assert_allclose(study.ridge(DATA, ROWS, 1e-12), expected, atol=1e-8)
+    np.testing.assert_allclose(study.ridge(DATA, ROWS, 1e12), np.eye(8), atol=1e-8)
+
+
+def in_batch_loss(W, rows, scale):
+    """Mean cross-entropy of every relevant pair among the documents of all pairs, but for others that are relevant."""
+    pairs = np.argwhere(DATA.relevant[rows])
+    losses = []
+    for q, x in pairs:
+        others = [row for _, row in pairs if not DATA.relevant[rows[q], row]]
+        s = 2.0 * QUERIES[rows[q]] @ W @ CORPUS[[x, *others]].T / scale**2 / study.TEMPERATURE
+        losses.append(np.logaddexp.reduce(s) - s[0])
+    return np.mean(losses)
+
+
+def test_a_step_in_batch_goes_against_the_slope_of_its_loss():
+    rows, scale, h = np.arange(5), 5.0, 1e-5
+    assert DATA.relevant[rows].sum() <= study.BATCH
+    # Every document comes once, so that none is relevant to a query beside its own pair: others are masked.
+    ((_, W),) = study.in_batch(DATA, rows, 1e-2, (1,), 0, scale)
+    for i, j in np.ndindex(8, 8):
+        E = np.zeros((8, 8))
+        E[i, j] = h
+        slope = (in_batch_loss(np.eye(8) + E, rows, scale) - in_batch_loss(np.eye(8) - E, rows, scale)) / (2.0 * h)
+        if abs(slope) > 1e-4:
+            # The first step of Adam has the length of the rate in every entry.
+            assert (W - np.eye(8))[i, j] == pytest.approx(-1e-2 * np.sign(slope), rel=1e-3)
+
+
+def test_in_batch_learns_and_is_audited_against_all_documents():
+    found = study.gradient_steps(DATA, np.arange(20), np.arange(20, 30), "in-batch", 5.0)
+    assert found["chosen"][1] > 0
+    assert max(found["of the optimum"]) < found["identity, of the optimum"]
+    assert len(found["of the optimum"]) == study.SEEDS
+    assert min(found["of the optimum"]) > 1.0
+    assert found["gap"] <= 1e-4
+
+
+def test_some_methods_on_a_split():
+    found = study.split_record("cranfield-100", 0, ["identity", "ridge", "exact: softmax, query"])
+    assert list(found["methods"]) == ["identity", "ridge", "exact: softmax, query"]
+    assert found["methods"]["exact: softmax, query"]["best"][1] == "query"
+    assert found["sizes"] == [509, 32, 67, 33]
+    assert study.by_weight([found]) == ""
+    assert "| ridge |" in study.markdown([found])
+    assert "in-batch" not in study.in_batch_audits([found]).split("|\n", 1)[1]
+
+
 def record(split, change):
     scores = {name: np.linspace(0.2, 0.4, 9) for name in study.MEASURES}
     after = {name: (values + change + np.linspace(-0.01, 0.01, 9)).tolist() for name, values in scores.items()}
@@ -101,7 +152,7 @@ def test_gradient_steps_learn_and_their_audit_is_above_the_optimum(loss):
     *_, (epochs, M) = study.descended(DATA, ROWS, loss, 1e-2, (1, 10), 0, 5.0)
     assert epochs == 10
     assert study.scores(M, DATA, ROWS)["AP"].mean() > study.scores(None, DATA, ROWS)["AP"].mean()
-    adapter = cm.RetrievalAdapter("AP", learn="AUC", C=10.0, cv=2)
+    adapter = cm.RetrievalAdapter("AP", loss="AUC", C=10.0, cv=2)
     adapter.fit(CORPUS, QUERIES, cm.retrieval.Qrels.from_matrix(csr_array(DATA.relevant.astype(int))))
     found = study.audited(adapter.solution_.problem, steps=50)
     assert found["suboptimality"] > 0.0

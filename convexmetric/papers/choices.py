@@ -125,7 +125,7 @@ class ChoiceProblem(MetricProblem):
         #: The trials, and how they are read.
         self.trials, self.kind = checked_trials(trials, points.shape[0], kind, int(chosen)), kind
         pairs = candidate_pairs(self.trials, kind)
-        compared = PairDistances(Checked(points), pairs.reshape(-1, 2), np.ones(pairs[..., 0].size), cone)
+        compared = PairDistances(Checked(points), pairs.reshape(-1, 2), np.broadcast_to(1.0, pairs[..., 0].size), cone)
         risk = ChoiceRisk(compared, pairs.shape[1], int(chosen), 1.0 / len(pairs), temperature)
         self.reg, self.penalty_name = checked_weight(reg, "reg"), penalty
         super().__init__(risk, penalised(penalty, self.reg, prior, cone))

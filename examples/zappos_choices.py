@@ -17,8 +17,8 @@ logistic    a logistic loss of the same triplets, from blocks
 softmax     :class:`convexmetric.ChoiceProblem`, of triplets the same loss, by another code
 ==========  =========================================================================================================
 
-Each with a trace or half the squared norm, of the metric or of its distance to a prior: 4 times the identity, of which
-the mean squared distance is 4 margins.
+Each with a trace, with half the squared norm, and with that of the distance to a prior: 4 times the identity, under
+which the mean squared distance is 4 margins.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ from convexmetric.risks import SmoothSeparableRisk
 
 FEATURES = 4096
 SPLITS = ("held-out", "objects-0", "objects-1")
-LOSSES, PENALTIES, PRIORS = ("hinge", "logistic", "softmax"), ("trace", "squared-frobenius"), (0.0, 4.0)
+LOSSES = ("hinge", "logistic", "softmax")
+#: Penalties, with the scale of the identity to which they are a distance; 0 for none.
+PENALTIES = (("trace", 0.0), ("squared-frobenius", 0.0), ("squared-frobenius", 4.0))
 REG = {"trace": (1e-2, 1e-3, 1e-4), "squared-frobenius": (1e-3, 1e-4, 1e-5)}
 
 
@@ -152,7 +154,7 @@ def main() -> None:
     limits = {"tol": arguments.tol, "seconds": arguments.seconds}
     tasks = [
         {"split": split, "loss": loss, "penalty": penalty, "scale": scale} | limits
-        for split, penalty, scale, loss in itertools.product(arguments.only, PENALTIES, PRIORS, arguments.losses)
+        for split, (penalty, scale), loss in itertools.product(arguments.only, PENALTIES, arguments.losses)
     ]
     results = Results(arguments.output)
     for task in tasks:

@@ -49,8 +49,8 @@ from convexmetric.risks import ChoiceRisk
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
-#: What may stand in a row of trials.
-KINDS = ("odd-one-out", "anchor", "triplets")
+#: What may stand in a row of trials, in words.
+KINDS = {"odd-one-out": "odd one out of three", "anchor": "{m} nearest of {k}", "triplets": "nearer one of two"}
 PENALTIES: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 
 
@@ -146,9 +146,9 @@ class ChoiceProblem(MetricProblem):
         """
         prior = self.regularizer.base.prior
         S = self.risk.tangent(self.cone.zeros() if prior is None else prior)[1].S
-        if self.penalty_name == "trace":
-            return float(self.cone.largest(S) if prior is None else max(self.cone.largest(S), -self.cone.smallest(S)))
-        return norm_of(self.cone.project(S) if prior is None else S) ** 2
+        if self.penalty_name == "squared-frobenius":
+            return norm_of(self.cone.project(S) if prior is None else S) ** 2
+        return max(self.cone.largest(S), 0.0 if prior is None else -self.cone.smallest(S))
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a logarithm for every trial.
@@ -176,15 +176,9 @@ class ChoiceProblem(MetricProblem):
             objective += (cp.log_sum_exp(-s[t]) + cp.sum(s[t, :m]) / m) / T
         return self._program(objective, constraints + in_cone, M)
 
-    @property
-    def risk_words(self) -> str:
-        """The trials in words."""
-        k, m = self.risk.candidates, self.risk.chosen
-        words = {"odd-one-out": "odd one out of three", "triplets": "nearer one of two to a third"}
-        return words.get(self.kind, f"{m} nearest of {k} to another")
-
     def __str__(self) -> str:
         n, tau, letter = self.risk.points[0].shape[0], self.risk.temperature, "w" if self.cone.diagonal else "M"
+        words = KINDS[self.kind].format(m=self.risk.chosen, k=self.risk.candidates)
         return (
             f"Choices of people as a softmax\n"
             f"\n"
@@ -192,7 +186,7 @@ class ChoiceProblem(MetricProblem):
             f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
             f"\n"
             f"  {letter}         {self.cone.d} features\n"
-            f"  trials    {len(self.trials)} of {n} objects: {self.risk_words}\n"
+            f"  trials    {len(self.trials)} of {n} objects: {words}\n"
             f"  lambda    {self.reg:g}{self._prior_line(letter)}"
         )
 
@@ -200,10 +194,9 @@ class ChoiceProblem(MetricProblem):
         """The program as a formula, with its sizes."""
         M, sign = ("w", r"\ge 0") if self.cone.diagonal else ("M", r"\succeq 0")
         k, m = self.risk.candidates, self.risk.chosen
-        norm = penalty_latex(self.penalty_name, self.regularizer.base.prior, M) + self.regularizer.added_latex(M)
         return (
-            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {norm} + \frac{{1}}{{T}} \sum_{{t=1}}^{{T}} "
-            rf"\left( \ln \sum_{{c=1}}^{{{k}}} e^{{-s_{{tc}}}} "
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {self.regularizer.latex(M)} "
+            rf"+ \frac{{1}}{{T}} \sum_{{t=1}}^{{T}} \left( \ln \sum_{{c=1}}^{{{k}}} e^{{-s_{{tc}}}} "
             rf"+ \frac{{1}}{{{m}}} \sum_{{c=1}}^{{{m}}} s_{{tc}} \right) \\"
             rf"\text{{s.t.}}\quad & \tau s_{{tc}} = d_{M}(x_i, x_j) = \langle D^{{ij}}, {M} \rangle"
             r"\end{aligned}$$"
@@ -236,14 +229,6 @@ def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) 
     return cone.trace_expression(M) if prior is None else (cp.norm1 if cone.diagonal else cp.normNuc)(away)
 
 
-def penalty_latex(penalty: str, prior: Array | None, M: str) -> str:
-    """The regularizer of :func:`penalised` as a formula."""
-    away = M if prior is None else f"{M} - {M}_0"
-    if penalty == "squared-frobenius":
-        return rf"\frac{{\lambda}}{{2}} \|{away}\|_F^2"
-    return rf"\lambda\, \mathrm{{tr}}\, {M}" if prior is None else rf"\lambda \|{away}\|_*"
-
-
 def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarray:
     """Rows of different objects, wide enough that something was not chosen.
 
@@ -258,11 +243,9 @@ def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarra
         raise InputError("trials must have rows of one length, got different ones") from error
     if rows.ndim != 2 or not len(rows):
         raise InputError(f"trials must have shape (T, k), a judgement a row, got {rows.shape}")
-    least = chosen + 2
-    if rows.shape[1] < least:
-        raise InputError(f"trials has {rows.shape[1]} objects a row: with {chosen} chosen it takes {least} at least")
-    if kind != "anchor" and rows.shape[1] != 3:
-        raise InputError(f"trials must have 3 objects a row for kind={kind!r}, got {rows.shape[1]}; see kind='anchor'")
+    wanted, width = f"{chosen + 2} or more" if kind == "anchor" else "3", rows.shape[1]
+    if width < chosen + 2 or (width > 3 and kind != "anchor"):
+        raise InputError(f"trials must have {wanted} objects a row for kind={kind!r}, {chosen} chosen, got {width}")
     rows = rows_of(rows, n, "trials")
     in_order = np.sort(rows, axis=1)
     wrong = np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1))

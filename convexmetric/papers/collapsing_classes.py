@@ -33,7 +33,7 @@ from convexmetric.arguments import checked_weight
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_rows
 from convexmetric.errors import InputError
-from convexmetric.papers.choices import cone_of, penalised, penalty_latex, penalty_term
+from convexmetric.papers.choices import cone_of, penalised, penalty_term
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
@@ -149,12 +149,12 @@ class CollapsingClassesProblem(MetricProblem):
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         M, sign = ("w", r"\ge 0") if self.cone.diagonal else ("M", r"\succeq 0")
-        norm = penalty_latex(self.penalty_name, self.regularizer.base.prior, M) + " + " if self.reg else ""
+        norm = self.regularizer.latex(M) + " + " if self.reg else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {norm}\sum_{{i=1}}^{{n}} "
             rf"\left( \frac{{1}}{{n_i}} \sum_{{j : y_j = y_i}} d_{{ij}} "
             rf"+ \ln \sum_{{j \ne i}} e^{{-d_{{ij}}}} - \ln n_i \right)"
-            rf"{self.regularizer.added_latex(M)} \\"
+            r" \\"
             rf"\text{{s.t.}}\quad & d_{{ij}} = d_{M}(x_i, x_j) = \langle D^{{ij}}, {M} \rangle\end{{aligned}}$$"
             rf"$$n = {len(self.risk.rankings)},\quad d = {self.cone.d},\quad \lambda = {self.reg:g}$$"
         )

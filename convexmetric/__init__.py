@@ -19,6 +19,7 @@ from convexmetric.certificates import Certificate, certify, verify, write_certif
 from convexmetric.checks import check_problem
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.papers import (
+    ChoiceProblem,
     CrossModalProblem,
     InformationTheoreticProblem,
     LargeMarginProblem,
@@ -41,6 +42,7 @@ if _typing.TYPE_CHECKING:
     from convexmetric.estimators import (
         LMNN,
         MLR,
+        ChoiceMetric,
         CrossModalMetric,
         LargeMargin,
         NeighborMetric,
@@ -55,6 +57,8 @@ __all__ = [
     "LMNN",
     "MLR",
     "Certificate",
+    "ChoiceMetric",
+    "ChoiceProblem",
     "CrossModalMetric",
     "CrossModalProblem",
     "InformationTheoreticProblem",

@@ -102,6 +102,27 @@ def read_unpacked(path: Path) -> bytes:
     return content
 
 
+def only_member(raw: bytes, path: Path) -> bytes:
+    """Return the content of the one file of a zip archive in memory.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, has more files, or one that takes more than :data:`MAX_BYTES`.
+    """
+
+    def read() -> bytes:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            info, *others = archive.infolist()
+            if others:
+                raise InputError(f"{path} has {1 + len(others)} members: it must hold one table; unpack it")
+            check_unpacked(info.file_size, path)
+            return _member(archive, info)
+
+    content: bytes = guarded(path, read)
+    return content
+
+
 def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
     """Return numeric variables of a MATLAB 5 file, in the order asked for.
 

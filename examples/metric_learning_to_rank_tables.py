@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--validated", type=int, default=10, help="splits of the small sets on which C is validated")
     parser.add_argument("--C", nargs="+", type=float, default=[0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
     parser.add_argument("--targets", nargs="+", type=float, default=[3.0, 5.0], help="target neighbours of LMNN")
+    parser.add_argument("--mlcc-reg", nargs="+", type=float, default=[1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
     parser.add_argument("--logistic-C", nargs="+", type=float, default=[0.01, 0.1, 1.0, 10.0, 100.0])
     parser.add_argument("--isolet-C", nargs="+", type=float, default=[100.0, 1000.0])
     parser.add_argument("--isolet-seconds", type=float, default=600.0, help="limit of each solve on isolet")
@@ -116,10 +117,11 @@ def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
             for method in arguments.methods:
                 settings: dict[str, Any] = {"data": data, "split": split, "method": method}
                 learned, at_k = classification.VARIANTS.get(method, (None, False))
-                certified = learned is not None or method == "LMNN"
+                certified = method in classification.CERTIFIED
                 # Only what matters to a method belongs to its settings.
                 C = [] if learned is None else arguments.isolet_C if data == "isolet" else arguments.C
-                C = {"LMNN": arguments.targets, "Logistic": arguments.logistic_C}.get(method, C)
+                own = {"LMNN": arguments.targets, "Logistic": arguments.logistic_C, "MLCC": arguments.mlcc_reg}
+                C = own.get(method, C)
                 if certified and data == "isolet":
                     settings["seconds"] = arguments.isolet_seconds
                 settings |= {"C": C, "k": arguments.k if at_k else [], "tol": arguments.tol if certified else None}

@@ -13,6 +13,7 @@ similarity, ...
 listed               one margin a comparison, whatever the loss
 hard                 margins that have to be kept
 logistic             a smooth loss
+choices              a softmax over candidates
 kernel               on kernel values
 diagonal             weights of features
 weighted             parts of unequal weight, some of them zero
@@ -343,6 +344,29 @@ def _information_theoretic(diagonal: bool) -> Make:
     return make
 
 
+def _choices(kind: str, chosen: int = 1, **options: Any) -> Make:
+    """Trials of three objects, or of an anchor and four others."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        size = 5 if kind == "anchor" else 3
+        trials = np.array([rng.choice(11, size, replace=False) for _ in range(14)])
+        X = rng.standard_normal((11, 3))
+        return cm.ChoiceProblem(X, trials, kind=kind, chosen=chosen, temperature=0.6, **options)
+
+    return make
+
+
+def _collapsing(**options: Any) -> Make:
+    """Three classes that overlap."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        y = np.arange(12) % 3
+        X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
+        return cm.papers.CollapsingClassesProblem(X, y, **options)
+
+    return make
+
+
 def _cone(kind: str, d: int = 4) -> Cone:
     return {"full": PSDCone, "diagonal": NonnegativeDiagonal, "blocks": lambda d: BlockDiagonal([1, d - 1])}[kind](d)
 
@@ -532,6 +556,26 @@ enter(
     },
 )
 enter(
+    "method, choices",
+    {
+        "choices, odd one out": _choices("odd-one-out", reg=0.05),
+        "choices, anchor": _choices("anchor", 2, penalty="squared-frobenius", reg=0.1),
+        "choices, triplets, diagonal": _choices("triplets", diagonal=True),
+        "choices, odd one out, near the identity": _choices(
+            "odd-one-out", penalty="squared-frobenius", prior="identity"
+        ),
+        "choices, anchor, traces near the identity": _choices("anchor", prior="identity"),
+    },
+)
+enter(
+    "method, choices",
+    {
+        "collapsing classes": _collapsing(reg=0.1),
+        "collapsing classes, trace, diagonal": _collapsing(reg=0.5, penalty="trace", diagonal=True),
+        "collapsing classes, near a metric": _collapsing(reg=0.2, prior=SINGULAR),
+    },
+)
+enter(
     "no method, listed, logistic, triplets",
     {
         "psd logistic, trace": _smooth(PSDCone, Trace(1.0), False),
@@ -636,6 +680,10 @@ REPRESENTATIVES = (
     "map, weighted queries",
     "weighted, triplets",
     "information-theoretic",
+    "choices, odd one out",
+    "choices, anchor",
+    "collapsing classes",
+    "collapsing classes, trace, diagonal",
     "psd logistic, trace, G",
     "logistic rankings, diagonal",
     "psd triplets, trace, G",

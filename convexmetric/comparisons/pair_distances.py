@@ -103,8 +103,12 @@ class PairDistances(Comparisons):
         """``s = D(M)``, shape ``(T,)``."""
         if self._entries is not None:
             products = self.cone.gram(self.X, M, self.X)
-            norms = products.diagonal()
-            return self.signs * (norms[:, None] + norms - 2.0 * products).ravel()[self._entries]
+            norms = products.diagonal().copy()
+            products *= -2.0
+            products += norms[:, None] + norms
+            s = np.take(products, self._entries)
+            s *= self.signs
+            return s
         s = np.empty(len(self))
         images = None if sp.issparse(self.X) else self.cone.times(self.X, M)
         for first in until_deadline(range(0, len(self), BLOCK)):

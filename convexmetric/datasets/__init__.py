@@ -6,6 +6,7 @@ downloaded but three UCI tables from OpenML, when the folder does not have them.
 """
 
 from convexmetric.datasets.dataset import Dataset, sha256
+from convexmetric.datasets.judgements import read_triplets
 from convexmetric.datasets.preprocessing import preprocess
 from convexmetric.datasets.reading import data_folder
 from convexmetric.datasets.registry import list_datasets, load
@@ -21,5 +22,6 @@ __all__ = [
     "preprocess",
     "read_csv",
     "read_table",
+    "read_triplets",
     "sha256",
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from convexmetric.datasets.frames import is_parquet, is_workbook, read_parquet, read_workbook
 from convexmetric.errors import InputError
-from convexmetric.files import read_unpacked
+from convexmetric.files import only_member, read_unpacked
 
 #: First bytes of files that are refused: old workbooks, and archives by zip, gzip, bzip2, xz or Zstandard.
 PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
@@ -64,8 +64,10 @@ def ways_to_write(delimiter: str) -> list[Marks]:
     return [marks for marks in _WAYS if marks.decimal != delimiter]
 
 
-def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], str, bool | None]:
-    """Read the rows of a file that are not empty, as text.
+def read_rows(
+    path: Path, encoding: str, archives: bool = False
+) -> tuple[list[tuple[int, list[str]]], str, bool | None]:
+    """Read the rows of a file that are not empty, as text; with ``archives`` also the only file of a zip archive.
 
     Returns
     -------
@@ -82,6 +84,8 @@ def read_rows(path: Path, encoding: str) -> tuple[list[tuple[int, list[str]]], s
         If the file is missing, too large, empty, or no table.
     """
     raw = read_unpacked(path)
+    if archives and raw.startswith(PACKED[1]) and not is_workbook(path, raw):
+        raw = only_member(raw, path)
     if is_parquet(raw):
         return read_parquet(path, raw), "", True
     if is_workbook(path, raw):

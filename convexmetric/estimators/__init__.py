@@ -15,6 +15,7 @@ A 2-D array is points in rows without a ``preprocessor``, and tuples of indices 
 weight of an estimator.
 """
 
+from convexmetric.estimators.choices import ChoiceMetric
 from convexmetric.estimators.cross_modal import CrossModalMetric
 from convexmetric.estimators.large_margin import LMNN, LargeMargin
 from convexmetric.estimators.neighbors import NeighborMetric
@@ -27,6 +28,7 @@ from convexmetric.estimators.weight_search import WeightSearch
 __all__ = [
     "LMNN",
     "MLR",
+    "ChoiceMetric",
     "CrossModalMetric",
     "LargeMargin",
     "NeighborMetric",

@@ -19,7 +19,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
-from convexmetric.estimators.tuples import NAMES, dimensions, look_up, points_and_rows
+from convexmetric.estimators.tuples import dimensions, look_up, name_of, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.imports import room
@@ -320,7 +320,7 @@ class MetricEstimator(CertifiedEstimator):
         points = check_array(points, accept_sparse="csr", dtype=np.float64)
         if points.shape[1] != self.n_features_in_:
             raise InputError(
-                f"{NAMES[size]} have points of {points.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{name_of(size)} have points of {points.shape[1]} features, but {type(self).__name__} was fitted with "
                 f"{self.n_features_in_}"
             )
         return points, rows

@@ -11,8 +11,10 @@ from sklearn.utils import check_array
 from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 
-#: Names of tuples by their size.
-NAMES = {2: "pairs", 3: "triplets"}
+
+def name_of(size: int) -> str:
+    """Name of tuples by their size."""
+    return {2: "pairs", 3: "triplets"}.get(size, "trials")
 
 
 def dimensions(X: Any) -> int:
@@ -36,7 +38,7 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
     ----------
     tuples : (n, size, d) array, or (n, size) array of indices
     size : int
-        2 for pairs, 3 for triplets.
+        2 for pairs, 3 for triplets, more for trials with an anchor.
     preprocessor : array, sparse matrix, callable or None
         Points that indices refer to.
 
@@ -50,7 +52,7 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
     InputError
         If the tuples are malformed, or indices come without a preprocessor.
     """
-    name = NAMES[size]
+    name = name_of(size)
     wanted = f"{name} must have shape (n, {size}, features), or (n, {size}) with a preprocessor"
     if sp.issparse(tuples):
         raise InputError(f"{wanted}; got a sparse matrix: give sparse points as preprocessor, and indices into it")

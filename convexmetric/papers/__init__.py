@@ -1,5 +1,7 @@
 """The papers: one file each, with its problem, letters and statement, and nothing else."""
 
+from convexmetric.papers.choices import ChoiceProblem
+from convexmetric.papers.collapsing_classes import CollapsingClassesProblem
 from convexmetric.papers.cross_modal import CrossModalProblem, Factors, factor_analysis
 from convexmetric.papers.information_theoretic import InformationTheoreticProblem
 from convexmetric.papers.large_margin import LargeMarginProblem
@@ -10,6 +12,8 @@ from convexmetric.papers.triplets import VARIANTS, TripletProblem, Variant
 
 __all__ = [
     "VARIANTS",
+    "ChoiceProblem",
+    "CollapsingClassesProblem",
     "CrossModalProblem",
     "Factors",
     "InformationTheoreticProblem",

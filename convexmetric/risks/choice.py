@@ -19,6 +19,8 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled
+from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
     Cuts,
@@ -128,13 +130,10 @@ class ChoiceRisk(SmoothRisk):
 
     def _probabilities(self, M: Array) -> tuple[Array, Array, Array]:
         """Probabilities ``(T, k)`` at M, the losses of all trials, and the entropies of their probabilities."""
-        x = self.comparisons.forward(M).reshape(-1, self.candidates) / self.temperature
-        x = x - x.min(axis=1, keepdims=True)
-        p = np.exp(-x)
-        total = p.sum(axis=1)
-        p /= total[:, None]
-        logarithm = np.log(total)
-        return p, logarithm + x[:, : self.chosen].mean(axis=1), logarithm + np.einsum("tc,tc->t", p, x)
+        p = self.comparisons.forward(M).reshape(-1, self.candidates)
+        sums = np.empty((len(p), 2))
+        over_rows(_softmax, len(p), p.size, p, self.temperature, self.chosen, sums)
+        return p, sums[:, 0], sums[:, 1]
 
     def _weights(self, p: Array) -> Array:
         """Minus the derivatives by the distances, from the probabilities, which are overwritten."""
@@ -170,8 +169,8 @@ class ChoiceRisk(SmoothRisk):
 
         def applied(change: Array) -> Array:
             along = self.comparisons.forward(change).reshape(p.shape)
-            along -= np.einsum("tc,tc->t", p, along)[:, None]
-            return self.comparisons.adjoint((self.C / self.temperature**2 * p * along).ravel())
+            over_rows(_bend, len(p), p.size, p, along, self.C / self.temperature**2)
+            return self.comparisons.adjoint(along.ravel())
 
         return applied
 
@@ -212,3 +211,33 @@ class ChoiceRisk(SmoothRisk):
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
         return RiskStatement(self.C * loss, [], lambda: tangent_dual(self, self.cone.project(M.value)))
+
+
+@compiled
+def _softmax(begin, end, d, tau, chosen, sums):
+    """Overwrite the distances of every trial by probabilities; write its loss and the entropy of these."""
+    k = d.shape[1]
+    for t in range(begin, end):
+        least, mean, total, tilted = d[t].min(), 0.0, 0.0, 0.0
+        for c in range(k):
+            x = (d[t, c] - least) / tau
+            if c < chosen:
+                mean += x / chosen
+            d[t, c] = np.exp(-x)
+            total += d[t, c]
+            tilted += d[t, c] * x
+        for c in range(k):
+            d[t, c] /= total
+        sums[t, 0] = np.log(total) + mean
+        sums[t, 1] = np.log(total) + tilted / total
+
+
+@compiled
+def _bend(begin, end, p, along, scale):
+    """Overwrite changes of distances by weights whose adjoint is the second derivative."""
+    for t in range(begin, end):
+        mean = 0.0
+        for c in range(p.shape[1]):
+            mean += p[t, c] * along[t, c]
+        for c in range(p.shape[1]):
+            along[t, c] = scale * p[t, c] * (along[t, c] - mean)

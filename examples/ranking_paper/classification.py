@@ -5,8 +5,10 @@ k and the number of neighbours are chosen on three folds of them, which is a tas
 principal components of parts 1 to 4; 80% of these train, 20% choose, part 5 tests.
 
 A method is a list of *settings*, and a function from points and labels to a metric for each. LMNN is solved exactly
-(``LargeMarginProblem``); its settings are the numbers of target neighbours. "Logistic" is multi-class logistic
-regression: its coefficients B, a row a class, make the metric B^T B, in which points are compared by their logits.
+(``LargeMarginProblem``); its settings are the numbers of target neighbours. So is MLCC, metric learning by collapsing
+classes (``CollapsingClassesProblem``); its settings are the weights of a squared norm for each training point, the
+smallest of which stands for none, as in its paper. "Logistic" is multi-class logistic regression: its coefficients B, a
+row a class, make the metric B^T B, in which points are compared by their logits.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ VARIANTS = {
     "MLR-MRR": ("mrr", False),
     "MLR-NDCG": ("ndcg", True),
 }
-METHODS = (*VARIANTS, "LMNN", "Logistic", "NCA", "Euclidean")
+METHODS = (*VARIANTS, "LMNN", "Logistic", "NCA", "MLCC", "Euclidean")
+#: Methods that are solved to a certified gap.
+CERTIFIED = (*VARIANTS, "LMNN", "MLCC")
 NEIGHBOURS = [1, 3, 5, 7, 9, 15, 21, 31]
 FOLDS = 3
 COMPONENTS = 170
@@ -57,9 +61,9 @@ def run(
     """One method on one split.
 
     A solve ends at the gap ``tol``, or after so many ``seconds``. ``rows`` are the settings that were tried: pairs of C
-    (of LMNN: target neighbours) and k, for measures of the first k places. Each has its test ``errors`` by number of
-    neighbours, ``dimensions``, certified ``gaps`` and the ``seconds`` it took. On IsoLet ``chosen`` is the row, and the
-    place of the number of neighbours, that validation prefers.
+    (of LMNN: target neighbours; of MLCC: weights) and k, for measures of the first k places. Each has its test
+    ``errors`` by number of neighbours, ``dimensions``, certified ``gaps`` and the ``seconds`` it took. On IsoLet
+    ``chosen`` is the row, and the place of the number of neighbours, that validation prefers.
     """
     X, y, T, t, V, v = isolet_split(split) if data == "isolet" else small_split(data, split)
     rows = [(value, places) for places in k or [None] for value in C or [None]]
@@ -114,6 +118,11 @@ def learn(
         solutions = [
             cm.solve(cm.LargeMarginProblem(X, y, n_neighbors=int(targets)), tol=tol, max_seconds=seconds)
             for targets in C
+        ]
+    elif method == "MLCC":
+        solutions = [
+            cm.solve(cm.papers.CollapsingClassesProblem(X, y, reg=reg * len(y)), tol=tol, max_seconds=seconds)
+            for reg in C
         ]
     else:
         measure, _ = VARIANTS[method]

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from . import printed
-from .classification import METHODS, VARIANTS
+from .classification import CERTIFIED, METHODS
 
 
 @dataclass
@@ -122,7 +122,7 @@ def dimension_medians(results: dict[tuple[str, str], list[dict[str, Any]]]) -> d
 def effort(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[str]) -> Sheet:
     """What the exact solves took: seconds a solve and the largest certified gap."""
     sheet = Sheet("Exact solves: median seconds / largest certified gap", ["", *data])
-    for method in VARIANTS:
+    for method in CERTIFIED:
         cells = []
         for name in data:
             found = results.get((name, method), [])

@@ -380,7 +380,8 @@ def penalised(problem, M, cost):
     return objective if problem.G is None else objective + cp.sum(cp.multiply(problem.G, M))
 
 
-OTHER_LOSSES = ("hard", "similarity", "logistic", "measure", "combination", "information-theoretic", "user blocks")
+OTHER_LOSSES = ("hard", "similarity", "logistic", "choices", "measure", "combination", "information-theoretic")
+OTHER_LOSSES += ("user blocks",)
 
 
 @pytest.mark.parametrize("name", cases(without=(*OTHER_LOSSES, "user terms")))

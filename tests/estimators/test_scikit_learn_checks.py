@@ -5,7 +5,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import convexmetric as cm
 
-OF_TUPLES = (cm.RelativeComparisonMetric, cm.RandomProjectionMetric, cm.OperatorMarginMetric)
+OF_TUPLES = (cm.ChoiceMetric, cm.RelativeComparisonMetric, cm.RandomProjectionMetric, cm.OperatorMarginMetric)
 
 PREDICT = "predict and decision_function take pairs or triplets of points, (n, t, d); the check calls them with points"
 CALLS_PREDICT = (
@@ -37,8 +37,10 @@ WITH_WEIGHTS = (
 
 
 def failing_with_weights(estimator):
-    # It takes no weights; and at C = 1 the optimum is zero for the check's points, however often they are there.
-    if isinstance(estimator, cm.CrossModalMetric) or (isinstance(estimator, cm.MLR) and estimator.C == 1.0):
+    # They take no weights; and at C = 1 the optimum is zero for the check's points, however often they are there.
+    if isinstance(estimator, cm.CrossModalMetric | cm.ChoiceMetric) or (
+        isinstance(estimator, cm.MLR) and estimator.C == 1.0
+    ):
         return {}
     if isinstance(estimator, cm.OperatorMarginMetric):
         return dict.fromkeys(WITH_WEIGHTS, PAIRS)
@@ -69,6 +71,7 @@ def test_checks_of_scikit_learn(estimator, check):
         cm.MLR(),
         cm.RelativeComparisonMetric(),
         cm.RandomProjectionMetric(),
+        cm.ChoiceMetric(),
     ],
     expected_failed_checks=expected_failed_checks,
 )
@@ -89,6 +92,10 @@ class RandomProjectionOfPoints(cm.RandomProjectionMetric):
     predict = decision_function = Absent()
 
 
+class ChoiceOfPoints(cm.ChoiceMetric):
+    predict = decision_function = Absent()
+
+
 class OperatorMarginOfPoints(cm.OperatorMarginMetric):
     predict = decision_function = Absent()
 
@@ -100,6 +107,8 @@ class OperatorMarginOfPoints(cm.OperatorMarginMetric):
         RelativeComparisonOfPoints(kernel="rbf"),
         RandomProjectionOfPoints(),
         RandomProjectionOfPoints(n_components=2),
+        ChoiceOfPoints(),
+        ChoiceOfPoints(kind="odd-one-out", diagonal=True),
         OperatorMarginOfPoints(),
         OperatorMarginOfPoints(n_pairs=60, kernel="rbf"),
     ],

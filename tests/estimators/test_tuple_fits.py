@@ -25,6 +25,7 @@ OF_TUPLES = {
     "relative": (cm.RelativeComparisonMetric(), TRIPLETS, None),
     "relative-rbf": (cm.RelativeComparisonMetric(kernel="rbf", C=10.0), TRIPLETS, None),
     "projection": (cm.RandomProjectionMetric(n_components=8, random_state=0), TRIPLETS, None),
+    "choices": (cm.ChoiceMetric(kind="odd-one-out"), TRIPLETS, None),
     "operator": (cm.OperatorMarginMetric(), PAIRS, SIGNS),
     "operator-rbf": (cm.OperatorMarginMetric(kernel="rbf"), PAIRS, SIGNS),
 }

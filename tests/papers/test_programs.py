@@ -20,6 +20,7 @@ LETTERS = {
     "dpsi": (r"\delta\psi",),
     "lambda": (r"\lambda",),
     "mu": (r"\mu",),
+    "tau": (r"\tau",),
     "alpha": (r"\alpha",),
     "beta": (r"\beta",),
     "Q": (r"Q_",),

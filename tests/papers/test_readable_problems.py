@@ -49,6 +49,13 @@ def test_text_states_sizes_formula_and_source(name):
         assert "Weinberger & Saul 2009" in text
         assert f"{problem.count} triplets" in text
         assert ("M0 " in text) == (problem.reg is not None)
+    elif isinstance(problem, cm.ChoiceProblem):
+        assert "14 of 11 objects: " in text
+        assert ("nearest of 4" in text) == (problem.kind == "anchor")
+        assert ("M0 " in text) == (problem.regularizer.base.prior is not None)
+    elif isinstance(problem, cm.papers.CollapsingClassesProblem):
+        assert "Globerson & Roweis 2005" in text
+        assert "12 points" in text
     else:
         assert "Schultz & Joachims 2003" in text
         assert f"{problem.cone.d} weights" in text

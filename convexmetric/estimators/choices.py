@@ -1,0 +1,207 @@
+"""Choices of people as an estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import comb, softmax
+
+from convexmetric.arrays import Array
+from convexmetric.comparisons import triplets_from_labels
+from convexmetric.errors import InputError
+from convexmetric.estimators.relative_comparisons import MOST_TRIPLETS, TRIPLETS_A_POINT
+from convexmetric.estimators.triplets import TripletEstimator, refuse_y
+from convexmetric.estimators.tuples import dimensions
+from convexmetric.evaluation import listed_squared_distances
+from convexmetric.papers import ChoiceProblem
+from convexmetric.papers.choices import candidate_pairs, checked_trials
+from convexmetric.problem import MetricProblem
+
+
+class ChoiceMetric(TripletEstimator):
+    """A metric under which what people chose is probable: odd ones out, the k nearest of n, triplets.
+
+    ``fit(X, trials)`` takes objects and rows of their numbers, ``fit(trials)`` rows with a ``preprocessor``, or of
+    objects themselves; :class:`~convexmetric.ChoiceProblem` says what stands in a row. ``fit(X, y)`` draws triplets
+    from labels: of (i, j, k) the third has another label than the first two, and is the odd one.
+
+    Parameters
+    ----------
+    kind : str
+        ``"triplets"``, ``"odd-one-out"`` or ``"anchor"``.
+    chosen : int
+        How many objects of a row with an anchor were chosen.
+    reg : float or "auto"
+        lambda; ``"auto"`` is a hundredth of :attr:`ChoiceProblem.reg_max`.
+    temperature : float
+        tau, in units of squared distances.
+    penalty : str
+        ``"trace"``, or ``"squared-frobenius"``.
+    prior : "identity" or array, optional
+        A metric known before, to which the regularizer draws.
+    diagonal : bool
+        Learn weights of features.
+    n_trials : int, optional
+        Triplets drawn from labels: by default 20 a point, at most 200,000.
+    solver, tol, max_iter, max_seconds, progress, preprocessor, backend
+        As for :class:`MLR`.
+    random_state : int, RandomState, Generator or None
+        Seed or generator for draws and stochastic solvers. A fixed seed by default, so fits repeat; None draws anew.
+    n_components : int, "rank" or None
+        Rows of ``components_``, as for :class:`MLR`.
+
+    Attributes
+    ----------
+    reg_ : float
+        lambda.
+
+    Examples
+    --------
+    >>> import convexmetric as cm
+    >>> iris = cm.datasets.load("iris")
+    >>> metric = cm.ChoiceMetric(kind="odd-one-out").fit(iris.X, [[0, 1, 50], [2, 3, 100], [50, 51, 2], [60, 70, 120]])
+    >>> metric.probabilities([[4, 5, 90]], iris.X).shape
+    (1, 3)
+    """
+
+    _stronger = "lower reg"
+    weight = "reg"
+
+    def __init__(
+        self,
+        *,
+        kind: str = "triplets",
+        chosen: int = 1,
+        reg: float | str = "auto",
+        temperature: float = 1.0,
+        penalty: str = "trace",
+        prior: Any = None,
+        diagonal: bool = False,
+        n_trials: int | None = None,
+        solver: Any = "exact",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        progress: bool | int = False,
+        random_state: Any = 0,
+        preprocessor: Any = None,
+        backend: Any = None,
+        n_components: int | str | None = None,
+    ) -> None:
+        self.kind = kind
+        self.chosen = chosen
+        self.reg = reg
+        self.temperature = temperature
+        self.penalty = penalty
+        self.prior = prior
+        self.diagonal = diagonal
+        self.n_trials = n_trials
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.progress = progress
+        self.random_state = random_state
+        self.preprocessor = preprocessor
+        self.backend = backend
+        self.n_components = n_components
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from trials, or from points and labels.
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix
+            Objects. Or trials themselves: (T, k, d) objects, or (T, k) indices with a ``preprocessor``.
+        y : (T, k) int array or (n,) array, optional
+            Trials of the objects; or their labels, of which triplets are drawn.
+
+        Raises
+        ------
+        InputError
+            If an argument or a parameter is malformed, or the labels make no triplet.
+        """
+        rng = self._begin()
+        problem = self._stated(X, y, rng)
+        self.reg_ = problem.reg
+        self._learn(problem, rng)
+        return self._finished()
+
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> ChoiceProblem:
+        if self._are_tuples(X):
+            refuse_y(y)
+            points, rows = self._tuples(X, self._width(X), reset=True)
+        else:
+            points = self._points(X, reset=True)
+            rows = y
+            if not _are_trials(y):
+                labels = self._labels(points, y)
+                if self.chosen != 1:
+                    raise InputError("labels make trials of which one object is chosen: pass trials, or chosen=1")
+                count = self.n_trials
+                count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if count is None else count
+                rows = triplets_from_labels(labels, count, random_state=rng)
+        options = self._options("kind", "chosen", "temperature", "penalty", "prior", "diagonal")
+        options["reg"] = 1.0 if (automatic := isinstance(self.reg, str) and self.reg == "auto") else self.reg
+        problem = ChoiceProblem(points, rows, **options)
+        return problem.with_reg(0.01 * problem.reg_max or 1.0) if automatic else problem
+
+    def weights(self, problem: MetricProblem) -> tuple[float, ...]:
+        """Values of reg to try: shares of :attr:`ChoiceProblem.reg_max`."""
+        assert isinstance(problem, ChoiceProblem)
+        return tuple(share * (problem.reg_max or 1.0) for share in (0.5, 0.1, 0.03, 0.01, 1e-3, 1e-4))
+
+    def probabilities(self, trials: Any, X: Any = None) -> Array:
+        """``(T, k)`` probabilities of the candidates of every trial, the chosen ones first.
+
+        Parameters
+        ----------
+        trials : (T, k) int array, or (T, k, d) array
+            Rows as for ``fit``.
+        X : (n, d) array, optional
+            Objects, for trials of numbers; the ``preprocessor`` by default.
+        """
+        return np.asarray(softmax(-self._distances(trials, X) / self.temperature, axis=1))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of trials whose chosen candidates are the nearest ones; ties count as if they were broken by chance.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Objects. Or trials themselves, as for ``fit``.
+        y : (T, k) int array or (n,) array, optional
+            Trials of the objects; or their labels, of which all triplets count, without being listed.
+        """
+        if self._are_tuples(X):
+            refuse_y(y)
+            distances = self._distances(X, None)
+        elif _are_trials(y):
+            distances = self._distances(y, X)
+        else:
+            return super().score(X, y)
+        chosen, others = distances[:, : self.chosen], distances[:, self.chosen :]
+        last = chosen.max(axis=1, keepdims=True)
+        held, tied = (chosen == last).sum(axis=1), (others == last).sum(axis=1)
+        return float(np.mean((others >= last).all(axis=1) / comb(held + tied, held)))
+
+    def _distances(self, trials: Any, X: Any) -> Array:
+        """Squared distances of the candidates of some trials, ``(T, k)``."""
+        if X is None:
+            points, rows = self._tuples(trials, self._width(trials))
+            images = self._images(points)
+        else:
+            images, rows = self._transformed(X), trials
+        listed = checked_trials(rows, images.shape[0], self.kind, self.chosen)
+        pairs = candidate_pairs(listed, self.kind)
+        return listed_squared_distances(images, pairs.reshape(-1, 2)).reshape(pairs.shape[:2])
+
+    def _width(self, trials: Any) -> int:
+        """Objects of a trial: as many as it has with an anchor, else three."""
+        return int(np.shape(trials)[1]) if self.kind == "anchor" and np.ndim(trials) > 1 else 3
+
+
+def _are_trials(y: Any) -> bool:
+    """Whether y has rows of object numbers, and not labels: a column vector is labels."""
+    return y is not None and dimensions(y) == 2 and np.shape(y)[1] > 1

@@ -1,0 +1,261 @@
+r"""Judgements of people as choices: the odd one out of three, the k nearest of n, the nearer of two.
+
+.. math::
+   \min_{M \succeq 0} \quad \Omega(M) + \frac{1}{T} \sum_{t=1}^{T} \bigg( \ln \sum_{c=1}^{k} e^{-d_{tc} / \tau}
+   + \frac{1}{m} \sum_{c=1}^{m} \frac{d_{tc}}{\tau} \bigg)
+
+=====================  ======================================================================================
+M                      the metric; d_M(x, x') = (x - x')^T M (x - x')
+t                      a trial: somebody was shown k candidates, which are pairs of objects, and chose m of them
+d_tc                   d_M of candidate c of trial t, the chosen ones first
+odd one out            objects i, j, k of which k was named: of (i, j), (i, k), (j, k) the first pair was chosen
+anchor                 an object a and n others, m of which were named: candidates are the pairs (a, c)
+triplets               i is closer to j than to k: an anchor and two others
+tau                    temperature: candidates are chosen with probabilities proportional to exp(-d / tau)
+Omega                  lambda tr M, or lambda / 2 ||M||_F^2; with a prior M_0 that of M - M_0
+=====================  ======================================================================================
+
+The term of a trial is its surprise, minus the logarithm of the probability of what was chosen (of several the mean), in
+nats: ln k under the metric zero, for which all candidates are alike. For one chosen candidate the whole is a
+multinomial logit model (McFadden 1974) fitted by maximum likelihood; of odd ones out it is the model of Hebart, Zheng,
+Pereira and Baker (Nature Human Behaviour, 2020) with distances between features in place of products of learned
+embeddings, and of two candidates a logistic loss of triplets (:class:`~convexmetric.losses.Logistic`).
+
+The temperature only sets a unit: M at tau is tau times the metric at 1, with the trace for lambda tau in place of
+lambda and with the squared norm for lambda tau^2. People who guess are told by a metric that is small.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from convexmetric.arguments import check_count, check_flag, check_positive_number, checked_weight, not_one_of
+from convexmetric.arrays import Array, norm_of
+from convexmetric.comparisons import PairDistances
+from convexmetric.comparisons.points import Checked, as_points, as_rows, rows_of
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.errors import InputError
+from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.problem import MetricProblem
+from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
+from convexmetric.risks import ChoiceRisk
+
+if TYPE_CHECKING:
+    from convexmetric.programs.program import Program
+
+#: What may stand in a row of trials, in words.
+KINDS = {"odd-one-out": "odd one out of three", "anchor": "{m} nearest of {k}", "triplets": "nearer one of two"}
+PENALTIES: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
+
+
+class ChoiceProblem(MetricProblem):
+    """Learn a metric under which what people chose is probable.
+
+    Parameters
+    ----------
+    X : (n, d) array, or sparse matrix with ``diagonal``
+        Objects in rows.
+    trials : (T, k) int array
+        A judgement a row, as row numbers of X. ``"odd-one-out"``: (i, j, k), the last of which is the odd one.
+        ``"anchor"``: the anchor, the objects that were chosen as most like it, and those that were not.
+        ``"triplets"``: (i, j, k), i is closer to j than to k.
+    chosen : int
+        m of ``"anchor"``: how many others were chosen, all alike.
+    kind : str
+        What the rows are: ``"triplets"``, ``"odd-one-out"`` or ``"anchor"``.
+    reg : float
+        lambda, the weight of the regularizer.
+    temperature : float
+        tau, in units of squared distances.
+    penalty : str
+        ``"trace"``, or ``"squared-frobenius"`` for half the squared norm.
+    prior : "identity" or array, optional
+        M_0, a metric known before: with the trace the sizes of the eigenvalues of M - M_0 are summed.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix.
+
+    Raises
+    ------
+    InputError
+        If an argument is malformed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import convexmetric as cm
+    >>> rng = np.random.default_rng(0)
+    >>> X, rows = rng.standard_normal((30, 4)), np.array([rng.permutation(30)[:3] for _ in range(500)])
+    >>> first = np.abs(X[:, 0][rows[:, [0, 0, 1]]] - X[:, 0][rows[:, [1, 2, 2]]]).argmin(axis=1)  # pairs 01, 02, 12
+    >>> odd = np.take_along_axis(rows, np.array([[0, 1, 2], [0, 2, 1], [1, 2, 0]])[first], axis=1)
+    >>> problem = cm.ChoiceProblem(X, odd, kind="odd-one-out")
+    >>> solution = cm.solve(problem)
+    >>> print(f"{problem.risk.value(solution.M):.2f} nats a trial, 1.10 for guesses; gap at most 1e-6: "
+    ...       f"{solution.gap <= 1e-6}")
+    0.12 nats a trial, 1.10 for guesses; gap at most 1e-6: True
+    """
+
+    risk: ChoiceRisk
+
+    def __init__(
+        self,
+        X: Any,
+        trials: ArrayLike,
+        *,
+        chosen: int = 1,
+        kind: str = "triplets",
+        reg: float = 0.01,
+        temperature: float = 1.0,
+        penalty: str = "trace",
+        prior: ArrayLike | str | None = None,
+        diagonal: bool = False,
+    ) -> None:
+        cone, points = cone_of(X, diagonal)
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise InputError(not_one_of("kind", KINDS, kind))
+        check_count(chosen, "chosen")
+        if kind != "anchor" and chosen != 1:
+            raise InputError(f"chosen must be 1 where kind is {kind!r}; with an anchor pass kind='anchor'")
+        check_positive_number(temperature, "temperature")
+        #: The trials, and how they are read.
+        self.trials, self.kind = checked_trials(trials, points.shape[0], kind, int(chosen)), kind
+        pairs = candidate_pairs(self.trials, kind)
+        compared = PairDistances(Checked(points), pairs.reshape(-1, 2), np.broadcast_to(1.0, pairs[..., 0].size), cone)
+        risk = ChoiceRisk(compared, pairs.shape[1], int(chosen), 1.0 / len(pairs), temperature)
+        self.reg, self.penalty_name = checked_weight(reg, "reg"), penalty
+        super().__init__(risk, penalised(penalty, self.reg, prior, cone))
+
+    def with_reg(self, reg: float) -> ChoiceProblem:
+        """Copy the problem with another lambda, sharing all data."""
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        omega = penalised(self.penalty_name, other.reg, self.regularizer.base.prior, self.cone)
+        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega))
+        return other
+
+    @property
+    def reg_max(self) -> float:
+        """With a trace a lambda from which on the metric is the prior, or zero: the largest eigenvalue of the slope.
+
+        With the squared norm the lambda at which the slope there, and nothing else, would win one nat a trial.
+        """
+        prior = self.regularizer.base.prior
+        S = self.risk.tangent(self.cone.zeros() if prior is None else prior)[1].S
+        if self.penalty_name == "squared-frobenius":
+            return norm_of(self.cone.project(S) if prior is None else S) ** 2
+        return max(self.cone.largest(S), 0.0 if prior is None else -self.cone.smallest(S))
+
+    def to_cvxpy(self) -> Program:
+        """The program above in CVXPY, a logarithm for every trial.
+
+        Raises
+        ------
+        InputError
+            If there are too many candidates to write them out.
+        """
+        risk = self.risk
+        T, k, m = len(self.trials), risk.candidates, risk.chosen
+        check_size(T * k, "candidates")
+        M, in_cone = self.cone.variable("w" if self.cone.diagonal else "M")
+        lam, tau = given("lambda", self.reg, nonneg=True), given("tau", risk.temperature, pos=True)
+        s, x, constraints = cp.Variable((T, k), name="s"), as_rows(risk.points[0]), []
+        objective = lam * penalty_term(self.penalty_name, self.regularizer.base.prior, self.cone, M)
+        for t, row in enumerate(self.trials.tolist()):
+            ends = [(row[0], other) for other in row[1:]]
+            if self.kind == "odd-one-out":
+                ends.append((row[1], row[2]))
+                ends.sort(key=lambda ends: row[2] in ends)
+            for c, (i, j) in enumerate(ends):
+                D = given(f"D[{i}, {j}]", self.cone.outer(x[i] - x[j]))
+                constraints.append((tau * s[t, c] == inner(D, M)).set_label(f"trial {t}: {i}, {j}"))
+            objective += (cp.log_sum_exp(-s[t]) + cp.sum(s[t, :m]) / m) / T
+        return self._program(objective, constraints + in_cone, M)
+
+    def __str__(self) -> str:
+        n, tau, letter = self.risk.points[0].shape[0], self.risk.temperature, "w" if self.cone.diagonal else "M"
+        words = KINDS[self.kind].format(m=self.risk.chosen, k=self.risk.candidates)
+        return (
+            f"Choices of people as a softmax\n"
+            f"\n"
+            f"  minimise    {self.regularizer.text(letter)} + mean -ln p(chosen),  p ~ exp(-d_{letter} / {tau:g})\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
+            f"\n"
+            f"  {letter}         {self.cone.d} features\n"
+            f"  trials    {len(self.trials)} of {n} objects: {words}\n"
+            f"  lambda    {self.reg:g}{self._prior_line(letter)}"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        M, sign = ("w", r"\ge 0") if self.cone.diagonal else ("M", r"\succeq 0")
+        k, m = self.risk.candidates, self.risk.chosen
+        return (
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {self.regularizer.latex(M)} "
+            rf"+ \frac{{1}}{{T}} \sum_{{t=1}}^{{T}} \left( \ln \sum_{{c=1}}^{{{k}}} e^{{-s_{{tc}}}} "
+            rf"+ \frac{{1}}{{{m}}} \sum_{{c=1}}^{{{m}}} s_{{tc}} \right) \\"
+            rf"\text{{s.t.}}\quad & \tau s_{{tc}} = d_{M}(x_i, x_j) = \langle D^{{ij}}, {M} \rangle"
+            r"\end{aligned}$$"
+            rf"$$T = {len(self.trials)},\quad d = {self.cone.d},\quad \lambda = {self.reg:g},\quad "
+            rf"\tau = {self.risk.temperature:g}$$"
+        )
+
+
+def cone_of(X: Any, diagonal: bool) -> tuple[Cone, Any]:
+    """The cone of metrics on the points, and the points, which may be sparse only under weights of features."""
+    check_flag(diagonal, "diagonal")
+    if sp.issparse(X) and not diagonal:
+        raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
+    points = as_points(X, sparse=True)
+    return NonnegativeDiagonal(points.shape[1]) if diagonal else PSDCone(points.shape[1]), points
+
+
+def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Cone) -> Regularizer:
+    """A trace or half a squared norm, times ``reg``; of the distance to a prior where there is one."""
+    if not isinstance(penalty, str) or penalty not in PENALTIES:
+        raise InputError(not_one_of("penalty", PENALTIES, penalty))
+    return PENALTIES[penalty](reg) if prior is None else towards(PENALTIES[penalty](reg), prior, cone)
+
+
+def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) -> cp.Expression:
+    """The regularizer of :func:`penalised` at lambda = 1, in CVXPY."""
+    away = M if prior is None else M - given("M0", prior)
+    if penalty == "squared-frobenius":
+        return cp.sum_squares(away) / 2
+    return cone.trace_expression(M) if prior is None else (cp.norm1 if cone.diagonal else cp.normNuc)(away)
+
+
+def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarray:
+    """Rows of different objects, wide enough that something was not chosen.
+
+    Raises
+    ------
+    InputError
+        If they are not.
+    """
+    try:
+        rows = np.asarray(trials)
+    except ValueError as error:
+        raise InputError("trials must have rows of one length, got different ones") from error
+    if rows.ndim != 2 or not len(rows):
+        raise InputError(f"trials must have shape (T, k), a judgement a row, got {rows.shape}")
+    wanted, width = f"{chosen + 2} or more" if kind == "anchor" else "3", rows.shape[1]
+    if width < chosen + 2 or (width > 3 and kind != "anchor"):
+        raise InputError(f"trials must have {wanted} objects a row for kind={kind!r}, {chosen} chosen, got {width}")
+    rows = rows_of(rows, n, "trials")
+    in_order = np.sort(rows, axis=1)
+    wrong = np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1))
+    if wrong.size:
+        raise InputError(f"trials must name different objects, but trials[{wrong[0]}] repeats one ({wrong.size} such)")
+    return rows
+
+
+def candidate_pairs(trials: np.ndarray, kind: str) -> np.ndarray:
+    """The candidates of all trials, ``(T, k, 2)``, the chosen ones first."""
+    if kind == "odd-one-out":
+        return trials[:, [[0, 1], [0, 2], [1, 2]]]
+    return np.stack([np.broadcast_to(trials[:, :1], trials[:, 1:].shape), trials[:, 1:]], axis=2)

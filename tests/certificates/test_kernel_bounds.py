@@ -200,6 +200,7 @@ RISKS = {
     "choices of weights": lambda rng: choices(rng, own=True, weighted=True, itself=True),
     "one choice": lambda rng: choices(rng, queries=1),
     "odd ones out": trials,
+    "few trials": lambda rng: trials(rng, 3, 2, 2),
     "three chosen of five": lambda rng: trials(rng, 5, 3, 4),
     "sum of choices": lambda rng: summed(rng, choices(rng), trials(rng, 2, 1, 2)),
     "sum": lambda rng: summed(rng, listed(rng, ["hinge"]), rankings(rng, "map"), logistic(rng)),

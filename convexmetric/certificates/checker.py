@@ -187,13 +187,13 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     held(count, d)
     held(n + queries, rank or d)
     pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
+    softmax = "temperature" in table
     if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
         raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
-    softmax = "temperature" in table
     each = LOGISTIC if logistic else RANKING if ranked else 0.0
     # A table of discounts for the value and one for the dual point.
     table_of_discounts = 2e3 * kernel.natural(table["k"], "k", 1) if "short" in table else 0.0
-    query = LOGARITHM if logistic or "ndcg" in table.get("measure", "") else QUERY
+    query = LOGARITHM if logistic or "ndcg" in table.get("measure", "") else 2.0 * LOGARITHM if softmax else QUERY
     steps = len(own("steps", None, None, integers=2**40)) if ranked and "steps" in own else 0
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)

@@ -100,6 +100,10 @@ def probabilities(rng, sizes):
     made = [rng.multinomial(ONE, rng.dirichlet(np.ones(size))) for size in sizes]
     made[0][0] += made[0][-1]
     made[0][-1] = 0
+    if sizes[0] > 2:
+        # The least that is not zero.
+        made[0][0] += made[0][1] - 1
+        made[0][1] = 1
     made[-1][:] = ONE * (np.arange(len(made[-1])) == 0)
     return {"probabilities": np.concatenate(made)}
 

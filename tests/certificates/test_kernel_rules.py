@@ -816,9 +816,10 @@ def test_what_a_trial_lacks_another_does_not_make_good():
 def test_the_most_bits_of_probabilities():
     """2^40 times the chosen and one more is at most 2^53; of listed choices the chosen."""
     for most in (2**13 - 1, 2**13):
-        rows = np.zeros(most, np.int64)
-        arrays = {"near": rows, "near_stops": np.array([most]), "far": rows[:1], "far_stops": np.array([1])}
-        arrays |= {"anchors": rows[:1], "probabilities": 2**40 * (np.arange(most + 1) == 0)}
+        # Of a query with one and one with many.
+        rows = np.zeros(most + 1, np.int64)
+        arrays = {"near": rows, "near_stops": np.array([1, most + 1]), "far": rows[:2], "far_stops": np.array([1, 2])}
+        arrays |= {"anchors": rows[:2], "probabilities": 2**40 * np.isin(np.arange(most + 3), (0, 2))}
         table = {"kind": "choices", "weight": "1", "temperature": "1"}
         said(table, arrays, most == 2**13 - 1)
     for most in (2**13, 2**13 + 1):
@@ -849,6 +850,9 @@ def test_numbers_of_candidates_and_of_chosen():
                                      (1, 1, False), (2, 1, False)):  # fmt: skip
         risk |= {"candidates": candidates, "chosen": chosen}
         accepts((document, arrays), fits)
+    # Twelve of fifteen pairs are three trials of four, and three more are none.
+    risk |= {"candidates": 4, "chosen": 1}
+    accepts((document, arrays | {"probabilities": arrays["probabilities"][:12]}), False)
     risk |= {"candidates": 3, "chosen": 1}
     accepts((document, arrays | {"pairs": np.zeros((0, 2), np.int64), "probabilities": np.zeros(0, np.int64)}), False)
     accepts((document, arrays | {"pairs": arrays["pairs"][:-1], "probabilities": arrays["probabilities"][:-1]}), False)

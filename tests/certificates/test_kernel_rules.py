@@ -916,6 +916,16 @@ def test_features_of_items_are_those_of_matrices():
     accepts((square[0], anchored | {"anchors": np.zeros(len(square[1]["queries"]), np.int64)}), True)
 
 
+def test_queries_and_items_have_a_feature():
+    document, arrays = in_a_space("matrices", kind="squared frobenius", prior=False, linear=False)
+    accepts((document, arrays), True)
+    for change, none in (
+        ({"features_of_items": 0}, {"points": arrays["points"][:, :0], "matrix": arrays["matrix"][:, :0]}),
+        ({"features": 0}, {"queries": arrays["queries"][:, :0], "matrix": arrays["matrix"][:0]}),
+    ):
+        accepts((document | {"problem": document["problem"] | change}, arrays | none), False)
+
+
 def test_matrices_are_symmetric_where_the_space_says_so():
     for space in ("matrices", "symmetric"):
         document, arrays = in_a_space(space, shape=(3, 3))

@@ -12,17 +12,18 @@ triplets, pairs,
 similarity, ...
 listed               one margin a comparison, whatever the loss
 hard                 margins that have to be kept
-logistic             a smooth loss
-choices              a softmax over candidates
+logistic             a smooth loss of comparisons
+choices              a softmax loss of what was chosen among candidates
+matrices             similarities under matrices without a cone
 kernel               on kernel values
 diagonal             weights of features
 weighted             parts of unequal weight, some of them zero
 measure              rankings scored by a measure that is no mean over pairs, and AUC beside them
 barrier              infinite at some metrics, but for hard margins
+floats               bounded in floats alone, as certificate files do not know its comparisons
 combination          a loss and a regularizer that no method has together
 sum                  a sum of risks
 worst                the worst parts of a risk
-unproven             blocks that certificates do not know
 user terms           constraints and convex terms in CVXPY
 user blocks          classes of a user's own
 ===================  ================================================================================================
@@ -44,8 +45,8 @@ from samples import as_matrix, consistent, random_lists, random_metric, random_t
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.comparisons import PairDistances, Quadruplets, Rankings, Relevance, Triplets
-from convexmetric.cones import BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.comparisons import PairDistances, Quadruplets, Rankings, Relevance, SimilarityTriplets, Triplets
+from convexmetric.cones import AllMatrices, BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone, Symmetric
 from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
 from convexmetric.measures import AUC, AveragePrecision
 from convexmetric.problem import MetricProblem
@@ -53,6 +54,7 @@ from convexmetric.regularizers import (
     Budget,
     Distance,
     EntrywiseL1,
+    Frobenius,
     LogDet,
     Regularizer,
     SquaredDistance,
@@ -62,6 +64,7 @@ from convexmetric.regularizers import (
     Zero,
 )
 from convexmetric.risks import (
+    ChoiceRisk,
     LogisticRankingRisk,
     RankingRisk,
     Risk,
@@ -439,6 +442,50 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
         }
         return MetricProblem(Worst(risks[of](), share) if share < 1.0 else risks[of](), penalty)
 
+
+def _queries(rng: np.random.Generator, cone: Cone) -> Rankings:
+    """Six queries with lists of uneven lengths among ten items, of as many features as the cone asks for."""
+    features = cone.shape[-1]
+    relevance = Relevance.from_lists(*random_lists(rng, 6, 10), 6, 10)
+    return Rankings(rng.standard_normal((10, features)), rng.standard_normal((6, cone.d)), relevance, cone)
+
+
+def _softmax(cone: Cone, regularizer: Regularizer, weights: Any = None) -> Make:
+    """Choices of items by queries."""
+    return lambda rng: MetricProblem(SoftmaxRisk(_queries(rng, cone), 0.3, 0.7, weights=weights), regularizer)
+
+
+def _trials(cone: Cone, regularizer: Regularizer, candidates: int, chosen: int) -> Make:
+    """Odd ones out: which pair of three objects was chosen; or two pairs of four, of which some stand there twice."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        X = rng.standard_normal((9, cone.d))
+        pairs = np.array([rng.choice(9, 2, replace=False) for _ in range(15 * candidates)])
+        if candidates == 3:
+            objects = random_triplets(rng, 9, 15)
+            pairs = objects[:, [0, 1, 0, 2, 1, 2]].reshape(-1, 2)
+        distances = PairDistances(X, pairs, np.ones(len(pairs)), cone)
+        return MetricProblem(ChoiceRisk(distances, candidates, chosen, 0.2, 0.7), regularizer)
+
+    return make
+
+
+def _similarities(risk: str, cone: Cone, regularizer: Regularizer) -> Make:
+    """Rankings and relative comparisons by similarities."""
+
+    def make(rng: np.random.Generator) -> MetricProblem:
+        rankings, (d, k) = _queries(rng, cone), cone.shape
+        items = random_triplets(rng, 10, 20)
+        triplets = SimilarityTriplets(rng.standard_normal((10, d)), rng.standard_normal((10, k)), items, cone)
+        risks: dict[str, Callable[[], Risk]] = {
+            "auc": lambda: RankingRisk(rankings, AUC(), 3.0),
+            "map": lambda: RankingRisk(rankings, AveragePrecision(), 3.0),
+            "logistic rankings": lambda: LogisticRankingRisk(rankings, 0.1),
+            "hinges": lambda: SeparableRisk(triplets, Hinge(0.1)),
+            "logistic": lambda: SmoothSeparableRisk(triplets, Logistic(0.1)),
+        }
+        return MetricProblem(risks[risk](), regularizer)
+
     return make
 
 
@@ -639,7 +686,55 @@ enter(
         "worst choices, square": _worst("choices", 0.5, SquaredFrobenius(0.4), "diagonal"),
     },
 )
-enter("combination, triplets, unproven", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
+enter("combination, triplets, floats", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
+enter(
+    "choices",
+    {
+        "softmax, trace, full": _softmax(PSDCone(3), Trace(0.2)),
+        "softmax, square, full": _softmax(PSDCone(3), SquaredFrobenius(0.1)),
+        "softmax, square, diagonal": _softmax(NonnegativeDiagonal(3), SquaredFrobenius(0.1)),
+        "odd one out, square, full": _trials(PSDCone(3), SquaredFrobenius(0.1), 3, 1),
+        "odd one out, trace, diagonal": _trials(NonnegativeDiagonal(3), Trace(0.1), 3, 1),
+        "two chosen of four, trace, full": _trials(PSDCone(3), Trace(0.1), 4, 2),
+    },
+)
+enter(
+    "choices, weighted",
+    {"softmax, weighted queries": _softmax(PSDCone(3), Trace(0.2), np.array([1.0, 0.0, 2.0, 0.5, 1.0, 3.0]))},
+)
+enter(
+    "choices, matrices",
+    {
+        "softmax, near the identity, all matrices": _softmax(AllMatrices(3), SquaredDistance(0.1, np.eye(3))),
+        "softmax, trace norm, rectangular": _softmax(AllMatrices(2, 4), Trace(0.2)),
+        "softmax, norm, symmetric": _softmax(Symmetric(3), Frobenius(0.2)),
+    },
+)
+enter(
+    "ranking, measure, matrices",
+    {
+        "auc, square, all matrices": _similarities("auc", AllMatrices(3), SquaredFrobenius(0.3)),
+        "auc, trace norm, symmetric": _similarities("auc", Symmetric(3), Trace(0.2)),
+        "map, trace norm, rectangular": _similarities("map", AllMatrices(2, 4), Trace(0.2)),
+        "map, near the identity, symmetric": _similarities("map", Symmetric(3), SquaredDistance(0.3, np.eye(3))),
+    },
+)
+enter(
+    "ranking, logistic, matrices",
+    {
+        "logistic rankings, square, rectangular": _similarities(
+            "logistic rankings", AllMatrices(2, 4), SquaredFrobenius(0.1)
+        )
+    },
+)
+enter(
+    "no method, listed, triplets, matrices, floats",
+    {"hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2))},
+)
+enter(
+    "no method, listed, logistic, triplets, matrices, floats",
+    {"logistic similarities, trace norm, symmetric": _similarities("logistic", Symmetric(3), Trace(0.1))},
+)
 enter(
     "user terms",
     {
@@ -705,6 +800,12 @@ REPRESENTATIVES = (
     "worst of map, square",
     "worst choices, square",
     "quadruplets, square",
+    "softmax, trace, full",
+    "softmax, weighted queries",
+    "softmax, norm, symmetric",
+    "odd one out, square, full",
+    "map, trace norm, rectangular",
+    "hinges of similarities, square",
     "psd triplets under terms",
     "own, squared hinge",
     "own, expected reciprocal rank",

@@ -48,6 +48,8 @@ def random_metric(rng: np.random.Generator, cone: Cone, scale: float = 1.0) -> n
     """An element of the cone, of full rank or of low rank."""
     if isinstance(cone, NonnegativeDiagonal):
         return scale * rng.random(cone.d) * (rng.random(cone.d) < 0.8)
+    if cone.free:
+        return scale * random_element(rng, cone)
     factor = rng.standard_normal((cone.d, int(rng.integers(1, cone.d + 1))))
     return cone.outer_sum(factor.T, np.full(factor.shape[1], scale / cone.d))
 

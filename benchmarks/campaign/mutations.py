@@ -106,6 +106,15 @@ def dual_points(rng: Generator, problem: Problem) -> bytes:
         arrays["slopes"] = rng.standard_normal(arrays["slopes"].shape) * size
     elif "slopes" in arrays:
         arrays["slopes"] = rng.integers(0, 2 ** dual["bits"] + 1, arrays["slopes"].shape)
+    elif "probabilities" in arrays and kind != 5:
+        # Of any sum, or of the right one in one place less than in another.
+        moved = rng.choice(arrays["probabilities"].size, 2, replace=False)
+        arrays["probabilities"] = arrays["probabilities"].copy()
+        arrays["probabilities"][moved] += np.array([1, -1]) * int(rng.integers(1, 2**20))
+        if kind == 4:
+            arrays["probabilities"] = rng.integers(0, 2 ** dual["bits"] + 1, arrays["probabilities"].shape)
+    elif "matrix" in arrays:
+        arrays["matrix"] = rng.standard_normal(arrays["matrix"].shape) * size
     elif kind == 5 and "summands" in dual:
         _of_summand(rng, dual["summands"], arrays, size)
     elif "steps" in arrays and kind == 4:

@@ -73,6 +73,8 @@ def family(document: dict[str, Any]) -> str:
         return f"rankings by {risk['measure']}"
     if risk["kind"] == "sum":
         return "sum"
+    if "temperature" in risk:
+        return str(risk["kind"])
     losses = [risk["loss"]] if "loss" in risk else sorted({term["loss"] for term in risk["terms"]})
     return f"{risk['kind']}, {' and '.join(losses)}"
 
@@ -124,7 +126,7 @@ def _sum(cone: type[Cone], regularizer: Regularizer, shared: bool) -> Any:
 def builders() -> dict[str, Callable[[], Any]]:
     """Problems by name, made when they are called."""
     made: dict[str, Callable[[], Any]] = {
-        name: lambda name=name: instance(name) for name in names(without=("user terms", "user blocks"))
+        name: lambda name=name: instance(name) for name in names(without=("floats", "user terms", "user blocks"))
     }
     for measure in MEASURES:
         for diagonal in (False, True):

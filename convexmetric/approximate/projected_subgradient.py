@@ -32,7 +32,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Monitor, Run, check_counts
-from convexmetric.solvers.runtime.requirements import need, quadratic_part
+from convexmetric.solvers.runtime.requirements import need, need_cone, quadratic_part
 
 #: First distance of the level from the objective, as a share of the objective's size.
 FIRST_LEVEL = 0.5
@@ -73,9 +73,10 @@ class ProjectedSubgradient(ApproximateSolver):
         check_counts(self, "master_steps")
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs a finite risk and a linear or quadratic regularizer."""
+        """Needs a finite risk, a linear or quadratic regularizer, and a cone."""
         quadratic = quadratic_part(problem)
         need(not problem.risk.hard, "its margins are hard constraints")
+        need_cone(problem)
         return partial(self._steps, problem, quadratic)
 
     def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:

@@ -40,7 +40,7 @@ from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers.runtime import Monitor, Run, check_flags
-from convexmetric.solvers.runtime.requirements import norm_weights, squared_norm
+from convexmetric.solvers.runtime.requirements import need_cone, norm_weights, squared_norm
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class StochasticBatch(BatchSolver):
         check_flags(self, "project", "average")
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs a pairwise risk and a squared Frobenius norm."""
+        """Needs a pairwise risk, a squared Frobenius norm and a cone."""
+        need_cone(problem)
         risk, reg = problem.risk.form(PairwiseRisk), squared_norm(problem)
         norm_weights(problem, lambda weights: not weights.trace, "is not a squared Frobenius norm alone")
         return partial(self._step, problem, risk, reg)

@@ -121,7 +121,7 @@ class Audit:
     scale : Scale
         The best multiple of the (projected) metric.
     subspace : Subspace or None
-        Range of the metric compared with that of the reference; None without a reference metric.
+        Range of the metric compared with that of the reference; None without a reference metric or a cone.
     worst : tuple of WorstPart
         The parts of the risk that cost most beyond the reference, worst first.
     M : array
@@ -414,7 +414,7 @@ def _best(problem: MetricProblem, iterates: Iterable[ArrayLike]) -> ArrayLike:
 
 
 def _subspace(problem: MetricProblem, M: Array, scale: Scale, against: Reference) -> Subspace | None:
-    if against.M is None:
+    if against.M is None or problem.cone.free:
         return None
     return compare_ranges(problem, scale.best * M if np.isfinite(scale.best) and scale.best > 0.0 else M, against.M)
 

@@ -113,17 +113,19 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kind = kernel.entry(kernel.REGULARIZERS, omega, "regularizer")
     kernel.keys(dual, "dual", f"{risk.dual_keys} share regularizer", "rows")
     d, diagonal = kernel.natural(problem["features"], "features", 1), problem["cone"] == "diagonal"
-    form = kind is kernel.QuadraticForm
+    form, free = kind is kernel.QuadraticForm, problem["cone"] in ("matrices", "symmetric")
+    items = kernel.natural(problem.get("features_of_items", d), "features_of_items", 1)
     if form or not diagonal:
-        held(d, d)
-    items = problem.get("features_of_items", d)
-    free = problem["cone"] in ("matrices", "symmetric")
-    if free:
-        held(kernel.natural(items, "features_of_items", 1), d)
-    rank = items if free else 1 if diagonal else max(len(of("factor", None, d)), 1)
+        held(d, items)
+    rank = min(d, items) if free else 1 if diagonal else max(len(of("factor", None, d)), 1)
     held(rank, d if diagonal else max(d, rank))
     # Laplacians, Cholesky factors, and products of factors.
     tall = max(rank, len(of("gram_of", None, d)) if form and omega["of"] == "gram of A" else 0)
+    if free:
+        # Squares are those of the shorter side; queries are multiplied by the matrix, and items by queries.
+        wide = of("left", d, None).shape[1] if omega["kind"] == "trace norm" else 0
+        queries = sum(array.size for name, array in arrays.items() if name.endswith("queries"))
+        d, tall = rank, max(d, items) * (1 + wide // rank) + 6 * queries * items // rank**2
     terms = len(omega["summands"]) if kind is kernel.SumRegularizer else 1
     total = 2e7 + 10.0 * sum(array.nbytes for array in arrays.values())
     total += 0.0 if diagonal and not form else MULTIPLY * d * (tall * (10.0 * d + 500.0) + 60.0 * d * d * (1.0 + terms))
@@ -190,13 +192,13 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     held(count, d)
     held(n + queries, rank or d)
     pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
+    softmax = "temperature" in table
     if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
         raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
-    softmax = "temperature" in table
     each = LOGISTIC if logistic else RANKING if ranked else 0.0
     # A table of discounts for the value and one for the dual point.
     table_of_discounts = 2e3 * kernel.natural(table["k"], "k", 1) if "short" in table else 0.0
-    query = LOGARITHM if logistic or "ndcg" in table.get("measure", "") else QUERY
+    query = LOGARITHM if logistic or "ndcg" in table.get("measure", "") else 2.0 * LOGARITHM if softmax else QUERY
     steps = len(own("steps", None, None, integers=2**40)) if ranked and "steps" in own else 0
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
@@ -247,6 +249,7 @@ def _trials(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
 def _of_trials(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
     """Operations for ``rows`` of the trials, with ``candidates`` comparisons each."""
     k = kernel.natural(table["candidates"], "candidates", 1)
+    held(k, rank or d)
     return _of_comparisons(table, own, d, rank, k * count, slice(k * rows.start, k * rows.stop))
 
 

@@ -240,8 +240,7 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
     metrics = [zero]
     for size in (1.0, 0.01, 100.0):
         for rank in (2 * cone.d, 1, max(1, cone.d // 2)):
-            V = rng.standard_normal((rank, cone.d))
-            M = cone.outer_sum(V, rng.random(rank) + 0.1)
+            M = _random(cone, rank, rng)
             metrics.append(moderate(size * unit / float(np.linalg.norm(M)) * M))
     # Errors of CVXPY are ignored here: a later check finds them with the block that causes them.
     with suppress(ValueError, cp.error.DCPError):
@@ -251,6 +250,14 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
             metrics += [moderate(size * M) for size in (1.0, 3.0)]
     # Made exactly symmetric: CVXPY accepts asymmetries up to 1e-10 only, whatever the scale.
     return [cone.element(M) for M in metrics + descent + _allowed(problem, metrics[1])]
+
+
+def _random(cone: Cone, rank: int, rng: np.random.Generator) -> Array:
+    """Random metric of this rank; any matrix where matrices have no cone."""
+    if cone.free:
+        return cone.from_coordinates(rng.standard_normal(cone.size))
+    V = rng.standard_normal((rank, cone.d))
+    return cone.outer_sum(V, rng.random(rank) + 0.1)
 
 
 def _allowed(problem: MetricProblem, M: Array) -> list[Array]:
@@ -508,7 +515,7 @@ def _check_regularizer(
     _check_forms(block, omega, cone, met)
     unit = _size(omega.gradient(met[-1][0], cone)) or 1.0
     points = list(cuts)
-    some = cone.outer_sum(rng.standard_normal((2, cone.d)), np.ones(2))
+    some = _random(cone, 2, rng)
     for width in (0.1, 1.0, 30.0):
         for S in (cone.from_coordinates(rng.standard_normal(cone.size)), some):
             value = float(rng.standard_normal()) * _size([v for v, _ in cuts])

@@ -34,6 +34,13 @@ class Trace(WeightedRegularizer):
         """``reg * tr M``."""
         return self.reg * cone.trace(M)
 
+    def gradient(self, M: Array, cone: Cone) -> Array:
+        """``reg * I``; of a trace norm ``reg * U V^T`` of the singular vectors whose values are not zero."""
+        if not cone.free:
+            return super().gradient(M, cone)
+        left, values, right = np.linalg.svd(M, full_matrices=False)
+        return np.asarray(self.reg * (left * (values > 1e-14 * values[0])) @ right)
+
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """``theta v`` at the best theta with ``lambda_max(theta S - G) <= reg``; in closed form for ``G = 0``."""
         if G is None:

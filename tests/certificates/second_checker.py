@@ -318,13 +318,30 @@ def distance(M: Matrix, a: list[Fraction], b: list[Fraction]) -> Fraction:
     return sum((v[i] * M[i][j] * v[j] for i in range(len(v)) for j in range(len(v)) if M[i][j]), ZERO)
 
 
+def softmax(d: list[Fraction], chosen: int, tau: Fraction) -> Interval:
+    """``ln sum e^(-d / tau)`` plus the mean of the first ones' ``d / tau``."""
+    low = min(d)
+    powers = [exponential((low - t) / tau) for t in d]
+    total = Interval(sum((power.low for power in powers), ZERO), sum((power.high for power in powers), ZERO))
+    logs = Interval(logarithm(total.low).low, logarithm(total.high).high)
+    return logs + exactly(sum(((t - low) / tau for t in d[:chosen]), ZERO) / chosen)
+
+
+def of_probabilities(a: list[int], one: int) -> Interval:
+    """Their entropy; they add up to one, or nothing is shown."""
+    shown(sum(a) == one, "these are no probabilities")
+    parts = [(Fraction(entry, one), logarithm(Fraction(entry, one))) for entry in a if entry]
+    return Interval(-sum((p * ln.high for p, ln in parts), ZERO), -sum((p * ln.low for p, ln in parts), ZERO))
+
+
 class Lists:
     """Section 2.1."""
 
     negative = False
 
-    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
-        self.X = file.array("points", (None, d))
+    def __init__(self, risk: dict[str, Any], file: File, space: Space) -> None:
+        d, self.space = space.d, space
+        self.X = file.array("points", (None, space.k))
         N = len(self.X)
         self.near = self._lists("near", file, N)
         count = len(self.near)
@@ -340,11 +357,17 @@ class Lists:
         if "queries" in file.arrays:
             self.Q = file.array("queries", (count, d))
         else:
+            need(d == space.k, "points that are queries")
             self.Q = [self.X[row] for row in file.array("anchors", (count,), N)]
         self.loss, self.measure, self.mu = "hinge", "auc", Fraction(1, 2)
         own = file.array("query_weights", (count,)) if "query_weights" in file.arrays else [ONE] * count
         need(min(own) >= 0, "negative weights")
-        if risk["kind"] == "rankings":
+        self.kind = risk["kind"]
+        if self.kind == "choices":
+            table(risk, "kind weight temperature")
+            weight, self.tau = positive(risk["weight"]), positive(risk["temperature"])
+            self.units = [weight * c for c in own]
+        elif self.kind == "rankings":
             table(risk, "kind measure C", "k short queries")
             self.measure = risk["measure"]
             need(self.measure in ("auc", "map", "mrr", "err", "precision", "knn", "ndcg", "ndcg-log2"), "measure")
@@ -403,7 +426,10 @@ class Lists:
         """What every query is worth."""
         found = []
         for q, (near, far) in enumerate(zip(self.near, self.far, strict=True)):
-            x, z = ([distance(M, self.Q[q], self.X[i]) for i in items] for items in (near, far))
+            x, z = ([self.space.distance(M, self.Q[q], self.X[i]) for i in items] for items in (near, far))
+            if self.kind == "choices":
+                found.append(softmax(x + z, len(x), self.tau).times(exactly(self.units[q])))
+                continue
             if self.ranked:
                 found.append(self._worst(q, sorted(x), sorted(z)).times(exactly(self.shares[q])))
                 continue
@@ -431,8 +457,10 @@ class Lists:
             ends.append(1 - V[f])
         return Interval(*ends)
 
-    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
-        """v, and S as weights of differences."""
+    def dual(self, dual: dict[str, Any], file: File) -> Says:
+        """v, and S as weights of pairs of points."""
+        if self.kind == "choices":
+            return self._choices(dual, file)
         kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
         need(dual["kind"] == kind, "kind of dual point")
         one = 2 ** integer(dual.get("bits"), 0, 40)
@@ -472,9 +500,24 @@ class Lists:
                 )
             at, to = at + p, to + f
             for entry, item in zip(c, self.far[q], strict=True):
-                S.append((self.units[q] * Fraction(entry, one), _minus(self.Q[q], self.X[item])))
+                S.append((self.units[q] * Fraction(entry, one), self.Q[q], self.X[item]))
             for entry, item in zip(r, self.near[q], strict=True):
-                S.append((-self.units[q] * Fraction(entry, one), _minus(self.Q[q], self.X[item])))
+                S.append((-self.units[q] * Fraction(entry, one), self.Q[q], self.X[item]))
+        return v, S
+
+    def _choices(self, dual: dict[str, Any], file: File) -> Says:
+        need(dual["kind"] == "probabilities", "kind of dual point")
+        one = 2 ** integer(dual.get("bits"), 0, 40)
+        need(all(one * (len(near) + 1) <= 2**53 for near in self.near), "too many bits")
+        sizes = [len(near) + len(far) for near, far in zip(self.near, self.far, strict=True)]
+        given, at, v, S = file.array("probabilities", (sum(sizes),), one + 1), 0, NOTHING, []
+        for q, size in enumerate(sizes):
+            a, p, unit = given[at : at + size], len(self.near[q]), self.units[q]
+            at += size
+            v += of_probabilities(a, one).times(exactly(unit))
+            for number, item in enumerate(self.near[q] + self.far[q]):
+                weight = Fraction(a[number], one) - (Fraction(1, p) if number < p else 0)
+                S.append((unit / self.tau * weight, self.Q[q], self.X[item]))
         return v, S
 
     def _rankings(self, q: int, r: list[int], c: list[int], steps: Any, weights: list[int], one: int) -> Interval:
@@ -495,10 +538,6 @@ class Lists:
             for k in range(1, len(part)):
                 shown(sum(sorted(part)[-k:]) <= sum(sorted(whole)[-k:]), "sums are not those of the rankings")
         return v
-
-
-def _minus(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
-    return [s - t for s, t in zip(a, b, strict=True)]
 
 
 LOSSES = (
@@ -545,7 +584,9 @@ def _worth(loss: str, a: Fraction, mu: Fraction) -> Interval:
 class Listed:
     """Section 2.2."""
 
-    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+    def __init__(self, risk: dict[str, Any], file: File, space: Space) -> None:
+        need(not space.free, "listed comparisons without a cone")
+        d, self.space = space.d, space
         table(risk, "kind terms")
         need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
         for term in risk["terms"]:
@@ -600,12 +641,12 @@ class Listed:
         for (i, j, *k), loss, sign, mu, weight in zip(
             self.rows, self.losses, self.signs, self.mu, self.weights, strict=True
         ):
-            d = distance(M, self.X[i], self.X[j])
-            s = sign * (distance(M, self.X[i], self.X[k[0]]) - d if k else d)
+            d = self.space.distance(M, self.X[i], self.X[j])
+            s = sign * (self.space.distance(M, self.X[i], self.X[k[0]]) - d if k else d)
             found.append(loss_of(loss, s, mu).times(exactly(weight)))
         return found
 
-    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+    def dual(self, dual: dict[str, Any], file: File) -> Says:
         need(dual["kind"] == "slopes" and "bits" not in dual, "kind of dual point")
         v, S = NOTHING, []
         for a, (i, j, *k), loss, sign, mu, weight in zip(
@@ -614,9 +655,56 @@ class Listed:
         ):  # fmt: skip
             v += _worth(loss, a, mu).times(exactly(weight))
             u = weight * a * sign
-            S.append((-u if k else u, _minus(self.X[i], self.X[j])))
+            S.append((-u if k else u, self.X[i], self.X[j]))
             if k:
-                S.append((u, _minus(self.X[i], self.X[k[0]])))
+                S.append((u, self.X[i], self.X[k[0]]))
+        return v, S
+
+
+class Trials:
+    """Choices of section 2.2."""
+
+    negative = False
+
+    def __init__(self, risk: dict[str, Any], file: File, space: Space) -> None:
+        need(not space.free, "listed comparisons without a cone")
+        self.space = space
+        table(risk, "kind weight temperature candidates chosen")
+        self.weight, self.tau = positive(risk["weight"]), positive(risk["temperature"])
+        self.m = integer(risk["chosen"], 1, 2**40 - 1)
+        k = integer(risk["candidates"], self.m + 1, 2**40 - 1)
+        self.X = file.array("points", (None, space.d))
+        rows = file.array("pairs", (None, 2), len(self.X))
+        need(rows and len(rows) % k == 0, "no whole trials")
+        self.trials = [rows[at : at + k] for at in range(0, len(rows), k)]
+
+    def count(self) -> int:
+        return len(self.trials)
+
+    def keep(self, first: int, end: int) -> None:
+        """Only these trials."""
+        self.trials = self.trials[first:end]
+
+    def value(self, M: Matrix) -> Interval:
+        total = NOTHING
+        for trial in self.trials:
+            d = [self.space.distance(M, self.X[i], self.X[j]) for i, j in trial]
+            total += softmax(d, self.m, self.tau).times(exactly(self.weight))
+        return total
+
+    def dual(self, dual: dict[str, Any], file: File) -> Says:
+        need(dual["kind"] == "probabilities", "kind of dual point")
+        one = 2 ** integer(dual.get("bits"), 0, 40)
+        need(one * self.m <= 2**53, "too many bits")
+        given = file.array("probabilities", (sum(map(len, self.trials)),), one + 1)
+        v, S, at = NOTHING, [], 0
+        for trial in self.trials:
+            a = given[at : at + len(trial)]
+            at += len(trial)
+            v += of_probabilities(a, one).times(exactly(self.weight))
+            for number, (i, j) in enumerate(trial):
+                share = Fraction(a[number], one) - (Fraction(1, self.m) if number < self.m else 0)
+                S.append((self.weight / self.tau * share, self.X[i], self.X[j]))
         return v, S
 
 
@@ -667,14 +755,14 @@ class Sum:
 
     X = None
 
-    def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
+    def __init__(self, risk: dict[str, Any], file: File, space: Space) -> None:
         table(risk, "kind summands")
         need(isinstance(risk["summands"], list) and 1 <= len(risk["summands"]) <= 16, "summands")
         self.risks = []
         for number, one in enumerate(risk["summands"]):
             need(isinstance(one, dict) and isinstance(one.get("kind"), str), "summand")
             need(one["kind"] in KINDS and one["kind"] != "sum", "kind of a summand")
-            self.risks.append(KINDS[one["kind"]](one, file.of(f"summand{number}_"), d))
+            self.risks.append(KINDS[one["kind"]](one, file.of(f"summand{number}_"), space))
 
     @property
     def negative(self) -> bool:
@@ -695,7 +783,7 @@ class Sum:
     def value(self, M: Matrix) -> Interval:
         return sum((risk.value(M) for risk in self.risks if risk.count()), NOTHING)
 
-    def dual(self, dual: dict[str, Any], file: File) -> tuple[Interval, list[tuple[Fraction, list[Fraction]]]]:
+    def dual(self, dual: dict[str, Any], file: File) -> Says:
         need(dual["kind"] == "sum" and isinstance(dual["summands"], list), "kind of dual point")
         need(len(dual["summands"]) == len(self.risks), "summands of the dual point")
         v, S, why = NOTHING, [], ""
@@ -712,11 +800,11 @@ class Sum:
 
 
 KINDS: dict[str, Any] = {
-    "pairs of lists": Lists, "rankings": Lists, "listed comparisons": Listed, "all pairs": Listed, "worst": Worst,
-    "sum": Sum,
+    "pairs of lists": Lists, "rankings": Lists, "choices": Lists, "listed comparisons": Listed, "all pairs": Listed,
+    "listed choices": Trials, "worst": Worst, "sum": Sum,
 }  # fmt: skip
 #: Keys of their dual points.
-KEYS = {Lists: " bits", Listed: "", Worst: " bits of", Sum: " summands"}
+KEYS = {Lists: " bits", Listed: "", Trials: " bits", Worst: " bits of", Sum: " summands"}
 
 
 # Obligations
@@ -752,19 +840,44 @@ def rounded(value: Fraction, up: bool) -> Fraction:
 
 @dataclass(frozen=True)
 class Space:
-    """The cone: whether metrics are diagonal, d, and of block-diagonal ones the block of every feature."""
+    """The cone: whether metrics are diagonal, d, of block-diagonal ones the block of every feature.
+
+    And whether there is none, the features of items, and whether matrices are symmetric.
+    """
 
     diagonal: bool
     d: int
     blocks: list[int]
+    free: bool
+    k: int
+    symmetric: bool
 
     def matrix(self, file: File, name: str) -> Matrix:
-        """A symmetric array, or a diagonal one."""
+        """An array that is symmetric unless matrices need not be, or a diagonal one."""
         if self.diagonal:
             return self.filled(file.array(name, (self.d,)))
-        found: Matrix = file.array(name, (self.d, self.d))
-        need([list(row) for row in zip(*found, strict=True)] == found, f"{name} is not symmetric")
+        found: Matrix = file.array(name, (self.d, self.k))
+        need(not self.symmetric or [list(row) for row in zip(*found, strict=True)] == found, f"{name} is not symmetric")
         return found
+
+    def zeros(self) -> Matrix:
+        return [[ZERO] * self.k for _ in range(self.d)]
+
+    def distance(self, M: Matrix, a: list[Fraction], b: list[Fraction]) -> Fraction:
+        """Of a query a and a point b: minus their similarity where there is no cone."""
+        if self.free:
+            return -sum((s * M[i][j] * t for i, s in enumerate(a) for j, t in enumerate(b)), ZERO)
+        return distance(M, a, b)
+
+    def outer(self, a: list[Fraction], b: list[Fraction]) -> Matrix:
+        """``e_ab`` of section 4."""
+        if self.free:
+            e = [[-s * t for t in b] for s in a]
+            return [[(x + y) / 2 for x, y in zip(*rows, strict=True)] for rows in zip(e, zip(*e, strict=True),
+                    strict=True)] if self.symmetric else e  # fmt: skip
+        v = [s - t for s, t in zip(a, b, strict=True)]
+        n = range(self.d)
+        return [[v[i] * v[j] if i == j or not self.diagonal else ZERO for j in n] for i in n]
 
     def filled(self, entries: list[Fraction]) -> Matrix:
         """A diagonal matrix."""
@@ -842,7 +955,8 @@ class Regularizer:
             over = exactly(Fraction(isqrt(m))) if isqrt(m) ** 2 == m else root(Fraction(m))
             weight = positive(said["weight"])
             self.weight = Interval(weight / over.high, weight / over.low)
-        self.prior = space.filled([ZERO] * space.d)
+        need(not space.free or self.kind in ("frobenius", "squared frobenius", "trace norm"), "regularizer of matrices")
+        self.prior = space.zeros()
         if "prior" in said:
             need(said["prior"] is True, "prior")
             self.prior = space.matrix(file, "prior")
@@ -856,6 +970,13 @@ class Regularizer:
     def read(self, table_of: Any, file: File) -> None:
         """What bounds are shown by."""
         table(table_of, self.parameters)
+        if self.space.free:
+            if self.kind == "trace norm":
+                self.left = file.array("left", (self.space.d, None))
+                self.right = file.array("right", (self.space.k, None))
+                width = {len(row) for row in (*self.left, *self.right)}
+                need(len(width) == 1, "left and right")
+            return
         if self.kind in ("frobenius", "squared frobenius", "trace norm", "entrywise"):
             self.P = self.space.matrix(file, "slope")
         if self.kind == "trace norm" and not self.space.diagonal:
@@ -880,6 +1001,12 @@ class Regularizer:
             linear = exactly(inner(self.space.square(self.T0), M) - self.space.d)
             return (linear - self.space.log_det(B) - self.space.log_det(self.T0)).times(self.weight)
         X = plus(M, self.prior, -ONE)
+        if kind == "trace norm" and self.space.free:
+            A, B = self.left, self.right
+            product = [[sum((s * t for s, t in zip(a, b, strict=True)), ZERO) for b in B] for a in A]
+            rest = plus(X, product, -ONE)
+            size = (inner(A, A) + inner(B, B)) / 2
+            return (exactly(size) + root(min(self.space.d, self.space.k) * inner(rest, rest))).times(self.weight)
         if kind == "trace norm" and not self.space.diagonal:
             shown(semidefinite(self.N) and semidefinite(plus(self.N, X, -ONE)), "the matrix above")
             return exactly(sum((2 * self.N[i][i] - X[i][i] for i in n), ZERO)).times(self.weight)
@@ -894,7 +1021,7 @@ class Regularizer:
     def slope(self) -> Slope:
         """O3."""
         d, kind = self.space.d, self.kind
-        n, nothing = range(d), self.space.filled([ZERO] * d)
+        nothing = self.space.filled([ZERO] * d)
         if kind == "zero":
             return Slope(nothing, NOTHING)
         if kind == "trace":
@@ -908,11 +1035,22 @@ class Regularizer:
             e = (self.space.log_det(self.T0) - self.space.log_det(self.T)).times(self.weight)
             off = (self.weight.high - self.weight.low) * root(inner(D, D)).high
             return Slope([[self.weight.low * entry for entry in row] for row in D], e, off)
+        return self.slope_of(self.P)
+
+    def slope_of(self, P: Matrix) -> Slope:
+        """O3 of one of the norms at P."""
+        self.P, d, kind = P, self.space.d, self.kind
+        n = range(d)
         paid, square = exactly(inner(self.P, self.prior)), inner(self.P, self.P)
         if kind == "squared frobenius":
             return Slope(self.P, paid + Interval(square / (2 * self.weight.high), square / (2 * self.weight.low)))
         if kind == "frobenius":
             fits = square <= self.weight.low**2
+        elif kind == "trace norm" and self.space.free:
+            lifted = [
+                [self.weight.low**2 if i == j else ZERO for j in range(self.space.k)] for i in range(self.space.k)
+            ]
+            fits = semidefinite(plus(lifted, _gram(P, self.space.k), -ONE))
         elif kind == "trace norm" and not self.space.diagonal:
             I = self.space.filled([self.weight.low] * d)  # noqa: E741
             fits = semidefinite(plus(I, self.P)) and semidefinite(plus(I, self.P, -ONE))
@@ -974,6 +1112,7 @@ class Several:
 
     def __init__(self, said: Any, file: File, space: Space) -> None:
         table(said, "kind summands")
+        need(not space.free, "a sum over matrices")
         need(isinstance(said["summands"], list) and 2 <= len(said["summands"]) <= 8, "summands")
         self.parts = [Regularizer(one, file.of(f"term{k}_"), space) for k, one in enumerate(said["summands"])]
         self.definite = any(part.definite for part in self.parts)
@@ -995,6 +1134,10 @@ class Several:
         found = [part.slope() for part in self.parts]
         P = functools.reduce(plus, (one.P for one in found))
         return Slope(P, sum((one.e for one in found), NOTHING), sum((one.off for one in found), ZERO))
+
+
+#: v, and S as weights of pairs of points.
+Says = tuple[Interval, list[tuple[Fraction, list[Fraction], list[Fraction]]]]
 
 
 @dataclass(frozen=True)
@@ -1024,16 +1167,22 @@ class Statement:
 
     def __init__(self, problem: dict[str, Any], file: File) -> None:
         self.file = file
-        table(problem, "cone features risk regularizer linear", "constant")
-        need(problem["cone"] in ("psd", "diagonal", "block-diagonal") and isinstance(problem["linear"], bool), "cone")
+        wanted = "cone features risk regularizer linear"
+        table(problem, wanted, "constant features_of_items")
+        cones = ("psd", "diagonal", "block-diagonal", "matrices", "symmetric")
+        need(problem["cone"] in cones and isinstance(problem["linear"], bool), "cone")
+        need((problem["cone"] == "matrices") == ("features_of_items" in problem), "features of items")
         self.diagonal, self.d = problem["cone"] == "diagonal", integer(problem["features"], 1, 2**40 - 1)
         blocked = problem["cone"] == "block-diagonal"
         need(self.d <= MOST, "more features than this checker takes")
         blocks = file.array("blocks", (self.d,), self.d) if blocked else [0] * self.d
-        self.space = Space(self.diagonal, self.d, blocks)
+        self.k = integer(problem.get("features_of_items", self.d), 1, 2**40 - 1)
+        need(self.k <= MOST, "more features than this checker takes")
+        free = problem["cone"] in ("matrices", "symmetric")
+        self.space = Space(self.diagonal, self.d, blocks, free, self.k, problem["cone"] != "matrices")
         self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
         need(isinstance(kind, str) and kind in KINDS, "kind of risk")
-        self.risk = KINDS[kind](problem["risk"], file, self.d)
+        self.risk = KINDS[kind](problem["risk"], file, self.space)
         said = problem["regularizer"]
         need(isinstance(said, dict), "regularizer")
         self.omega: Any
@@ -1066,7 +1215,9 @@ class Part(Statement):
         # What proves.
         self.share = rational(self.dual["share"])
         name = "weights_of_metric" if self.diagonal else "factor"
-        if self.omega.definite:
+        if self.space.free:
+            self.B = self.space.matrix(self.file, "matrix")
+        elif self.omega.definite:
             self.B = self.space.triangle(self.file, name)
         elif self.diagonal:
             weights = self.file.array(name, (self.d,))
@@ -1074,14 +1225,14 @@ class Part(Statement):
             self.B = self.space.filled(weights)
         else:
             self.B = self.file.array(name, (None, self.d))
-        for row in self.B:
+        for row in [] if self.space.free else self.B:
             need(len({self.space.blocks[i] for i in range(self.d) if row[i]}) <= 1, "a row in several blocks")
-        self.M = self.space.square(self.B)
+        self.M = self.B if self.space.free else self.space.square(self.B)
         self.omega.read(self.dual["regularizer"], self.file)
 
     def common(self) -> Any:
         """What parts have in common."""
-        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "parts_weights")
+        own = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities", "parts_weights")
         hashes = {
             name: of for name, of in self.document["sha256"].items() if re.sub(r"\Asummand[0-9]+_", "", name) not in own
         }
@@ -1093,11 +1244,10 @@ class Part(Statement):
         said = None
         with suppress(Unproven):
             v, S = self.risk.dual(self.dual, self.file)
-            said = Minorant(v, [[ZERO] * self.d for _ in range(self.d)])
-            for weight, e in S:
-                for i in range(self.d):
-                    for j in [i] if self.diagonal else range(self.d):
-                        said.S[i][j] += weight * e[i] * e[j]
+            total = self.space.zeros()
+            for weight, a, b in S:
+                total = plus(total, self.space.outer(a, b), weight)
+            said = Minorant(v, total)
         need(set(self.file.arrays) == self.file.asked, "an array that nothing speaks of")
         return said
 
@@ -1115,6 +1265,9 @@ class Part(Statement):
     def lower(self, says: Minorant, upper: Fraction | None) -> Fraction:
         """O3: a lower bound, without the constant."""
         shown(0 <= self.share <= 1 and (self.share == 1 or not self.risk.negative), "share")
+        if self.space.free:
+            A = plus(self.space.zeros(), says.S, self.share)
+            return self.share * says.v.low - self.omega.slope_of(A if self.G is None else plus(A, self.G, -ONE)).e.high
         if isinstance(self.omega, Form):
             found = self.omega.slope_below(None if self.risk.negative or self.G is not None else upper)
         else:

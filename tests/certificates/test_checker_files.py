@@ -276,6 +276,91 @@ def test_a_table_of_discounts_is_made_once(certificates, tmp_path):
         cm.verify(tmp_path / "c.npz", max_work=0.5 * work)
 
 
+def of_choices(d, k, n, queries, listed, kind="trace norm", wide=1):
+    """A certificate of choices under the zero matrix: its queries have lists of ``listed`` items each."""
+    rng, count = np.random.default_rng(0), queries * listed
+    risk = {"kind": "choices", "weight": "1", "temperature": "1"}
+    problem = {"cone": "matrices", "features": d, "features_of_items": k, "risk": risk, "linear": False}
+    problem |= {"regularizer": {"kind": kind, "weight": "1"}}
+    dual = {"kind": "probabilities", "bits": 20, "share": "0", "regularizer": {}}
+    arrays = {"points": rng.standard_normal((n, k)), "queries": rng.standard_normal((queries, d))}
+    arrays |= {"near": rng.integers(0, n, queries), "near_stops": np.arange(queries) + 1, "matrix": np.zeros((d, k))}
+    arrays |= {"far": rng.integers(0, n, count), "far_stops": listed * (np.arange(queries) + 1)}
+    arrays["probabilities"] = np.tile(2**20 * (np.arange(listed + 1) == 0), queries)
+    if kind == "trace norm":
+        arrays |= {"left": np.zeros((d, wide)), "right": np.zeros((k, wide))}
+    return document_of(problem, dual), arrays
+
+
+def of_trials(candidates, trials, d, n):
+    """A certificate of choices among listed pairs, at the zero metric."""
+    risk = {"kind": "listed choices", "weight": "1", "temperature": "1", "candidates": candidates, "chosen": 1}
+    problem = {"cone": "psd", "features": d, "risk": risk, "linear": False, "regularizer": {"kind": "zero"}}
+    dual = {"kind": "probabilities", "bits": 20, "share": "0", "regularizer": {}}
+    rng = np.random.default_rng(0)
+    arrays = {"points": rng.standard_normal((n, d)), "pairs": rng.integers(0, n, (trials * candidates, 2))}
+    arrays["factor"] = np.zeros((1, d))
+    arrays["probabilities"] = np.tile(2**20 * (np.arange(candidates) == 0), trials)
+    return document_of(problem, dual), arrays
+
+
+def document_of(problem, dual):
+    claims = {"lower": "-1", "upper": "1000000000"}
+    return {
+        "format": "convexmetric-certificate", "version": 2, "title": "zero", "problem": problem, "dual": dual,
+        "claimed": claims,
+    }  # fmt: skip
+
+
+WORK = {
+    "a wide matrix": lambda: of_choices(3, 20_000, 50, 40, 3),
+    "a tall matrix": lambda: of_choices(20_000, 3, 50, 40, 3),
+    "a square matrix": lambda: of_choices(400, 400, 50, 40, 3, "frobenius"),
+    "wide factors": lambda: of_choices(200, 200, 20, 10, 3, wide=5_000),
+    "tall queries": lambda: of_choices(2_000, 400, 50, 200, 1, "squared frobenius"),
+    "many candidates": lambda: of_choices(3, 3, 500, 100, 2_000),
+    "many queries": lambda: of_choices(3, 3, 50, 300, 1),
+    "trials of many": lambda: of_trials(100_000, 3, 4, 50),
+    "many trials": lambda: of_trials(3, 50_000, 4, 50),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_no_proof_takes_longer_than_is_estimated(name, tmp_path):
+    contents = WORK[name]()
+    work = checker.operations(*contents)
+    cm.verify(written(tmp_path / "warm.npz", of_choices(3, 3, 5, 2, 1)))
+    path = written(tmp_path / "c.npz", contents)
+    start = time.process_time()
+    verdict = cm.verify(path, max_work=work)
+    # With room for a slow machine, as above.
+    assert time.process_time() - start < 4e-9 * work
+    assert verdict.accepted, verdict.reason
+    with pytest.raises(CertificateError, match="operations"):
+        cm.verify(path, max_work=0.99 * work)
+
+
+def test_estimates_of_matrices_and_trials_are_not_far_too_large():
+    """What is in use has to be within the limit: 20,000 queries among as many items, with 1,000 features each."""
+    document, arrays = of_choices(3, 3, 5, 2, 1)
+    large = {"points": (20_000, 1_000), "queries": (20_000, 1_000), "matrix": (1_000, 1_000)}
+    arrays |= {name: np.broadcast_to(0.0, shape) for name, shape in large.items()}
+    arrays |= {name: np.broadcast_to(0.0, (1_000, 1_000)) for name in ("left", "right")}
+    arrays |= {"near": np.arange(20_000), "near_stops": np.arange(20_000) + 1, "far": np.arange(20_000)}
+    arrays |= {"far_stops": np.arange(20_000) + 1, "probabilities": np.zeros(40_000, dtype=np.int64)}
+    document["problem"] |= {"features": 1_000, "features_of_items": 1_000}
+    with pytest.raises(CertificateError, match="matrix of 20000 rows"):
+        checker.operations(document, arrays)
+    some = ("points", "queries", "near", "near_stops", "far", "far_stops")
+    arrays |= {name: arrays[name][:2_000] % 2_000 if name in ("near", "far") else arrays[name][:2_000] for name in some}
+    assert checker.operations(document, arrays) < 0.2 * checker.MAX_WORK
+    # A trial is held at once.
+    contents = of_trials(3, 2, 4, 50)
+    contents[0]["problem"]["risk"]["candidates"] = 2**40 - 1
+    with pytest.raises(CertificateError, match="more than 67108864 numbers"):
+        checker.operations(*contents)
+
+
 def test_far_items_are_counted_where_near_ones_are_there_twice(certificates):
     """Rest lists of near lists with one item 300 times have as many pairs as the same lists written out."""
     path, _ = certificates["ranking from labels"]

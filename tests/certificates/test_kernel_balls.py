@@ -458,6 +458,37 @@ def test_logistic_losses_contain_the_ends():
         assert made.rad[0] <= r * float(LOOSE) + 1e-14 * max(1.0, abs(s))
 
 
+def test_cross_entropies_contain_the_ends():
+    rng = np.random.default_rng(7)
+    for scale, r in ((1.0, 0.0), (1.0, 1e-3), (1e4, 1e-2), (0.0, 0.1)):
+        for chosen, size, off in ((1, 2, 0.0), (2, 5, 1e3), (1, 1, -7.0), (3, 4, -1e4)):
+            d, tau = off + scale * rng.random((2, size)), Fraction(7, 5)
+            made = kernel.balls.cross_entropies(Ball(d, r), chosen, Ball.of(tau))
+            for row in range(2):
+                for signs in itertools.islice(itertools.product((-1, 1), repeat=size), 1 + 7 * (r > 0.0)):
+                    moved = [Fraction(t) + s * Fraction(r) for t, s in zip(d[row].tolist(), signs, strict=True)]
+                    true = exact.softmax(moved, chosen, tau)
+                    assert inside(made, true.low, row)
+                    assert inside(made, true.high, row)
+                assert made.rad[row] <= 4.0 * size * r + 1e-12 * max(1.0, scale, abs(off))
+
+
+def test_cross_entropies_of_one_that_is_far_off_are_its_distance():
+    """Beyond 690 of the nearest an exponential is nothing, and the chosen one still counts with its distance."""
+    for far in (689.0, 691.0, 1e5, 1e12):
+        made = kernel.balls.cross_entropies(Ball([[far, 0.0]]), 1, Ball(1.0))
+        true = exact.softmax([Fraction(far), Fraction(0)], 1, Fraction(1))
+        assert inside(made, true.low, 0)
+        assert made.rad[0] <= 1e-14 * far
+    # A temperature that is known up to a radius counts at both ends.
+    made = kernel.balls.cross_entropies(Ball([[3.0, 1.0, 0.5]]), 1, Ball(1.0, 0.1))
+    for tau in (Fraction(9, 10), Fraction(11, 10)):
+        assert inside(made, exact.softmax([Fraction(3), Fraction(1), Fraction(1, 2)], 1, tau).low, 0)
+    # What is not known to half of the temperature proves nothing.
+    with pytest.raises(NotProven):
+        kernel.balls.cross_entropies(Ball([[1.0, 2.0]], 0.6), 1, Ball(1.0))
+
+
 def test_entropies_contain_the_true_ones_or_are_zero():
     ps = [0.5, 0.25, 1.0 - E, 1e-10, 1e-299, 0.0, 1.0, 5e-324, 1e-301]
     made = kernel.balls.entropy(np.array(ps))

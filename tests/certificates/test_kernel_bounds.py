@@ -17,6 +17,8 @@ from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import Arrays, Problem
 
 N, D = 7, 3
+#: Features of items where queries have D.
+K = 4
 ONE = 2**20
 
 
@@ -91,6 +93,35 @@ def logistic(rng, **how):
     slopes[0][:2] = 0, ONE
     table = {"kind": "pairs of lists", "loss": "logistic", "weight": "2/3"}
     return table, arrays, {"kind": "slopes", "bits": 20}, {"slopes": np.concatenate(slopes)}
+
+
+def probabilities(rng, sizes):
+    """Integers that add up to one, some of them zero."""
+    made = [rng.multinomial(ONE, rng.dirichlet(np.ones(size))) for size in sizes]
+    made[0][0] += made[0][-1]
+    made[0][-1] = 0
+    if sizes[0] > 2:
+        # The least that is not zero.
+        made[0][0] += made[0][1] - 1
+        made[0][1] = 1
+    made[-1][:] = ONE * (np.arange(len(made[-1])) == 0)
+    return {"probabilities": np.concatenate(made)}
+
+
+def choices(rng, **how):
+    arrays, p, f = lists(rng, **how)
+    table = {"kind": "choices", "weight": "2/3", "temperature": "5/7"}
+    return table, arrays, {"kind": "probabilities", "bits": 20}, probabilities(rng, np.add(p, f))
+
+
+def trials(rng, candidates=3, chosen=1, T=5):
+    """Trials of pairs, one of them with a pair twice, and one with a point beside itself."""
+    pairs = rng.integers(0, N, (T * candidates, 2))
+    pairs[1], pairs[-1] = pairs[0], 2
+    table = {"kind": "listed choices", "weight": "2/3", "temperature": "5/7"}
+    table |= {"candidates": candidates, "chosen": chosen}
+    dual = {"kind": "probabilities", "bits": 20}
+    return table, {"pairs": pairs}, dual, probabilities(rng, [candidates] * T)
 
 
 def rankings(rng, measure, k=None, short=False, more=None, moved=True, **how):
@@ -179,6 +210,13 @@ RISKS = {
     "ndcg, printed": lambda rng: rankings(rng, "ndcg", 4, True),
     "ndcg-log2": lambda rng: rankings(rng, "ndcg-log2", 10**12),
     "ndcg-log2, printed": lambda rng: rankings(rng, "ndcg-log2", 3, True),
+    "choices": choices,
+    "choices of weights": lambda rng: choices(rng, own=True, weighted=True, itself=True),
+    "one choice": lambda rng: choices(rng, queries=1),
+    "odd ones out": trials,
+    "few trials": lambda rng: trials(rng, 3, 2, 2),
+    "three chosen of five": lambda rng: trials(rng, 5, 3, 4),
+    "sum of choices": lambda rng: summed(rng, choices(rng), trials(rng, 2, 1, 2)),
     "sum": lambda rng: summed(rng, listed(rng, ["hinge"]), rankings(rng, "map"), logistic(rng)),
     "two": lambda rng: summed(rng, listed(rng, ["hinge"], T=2), hinges(rng, queries=1)),
     "logistic list": lambda rng: logistic(rng, queries=1),
@@ -192,6 +230,9 @@ RISKS = {
     "worst in a sum": lambda rng: summed(rng, worst(rng, hinges(rng), "1/2"), listed(rng, ["hinge"], T=2)),
     "sum that may be negative": lambda rng: summed(rng, listed(rng, ["negative log"], pairs=True), hinges(rng)),
 }  # fmt: skip
+
+
+CHOICES = ("choices of weights", "odd ones out", "sum of choices")
 
 
 def symmetric(rng, diagonal, size=1.0):
@@ -486,6 +527,133 @@ def test_quadratic_forms_of_squared_points():
         compared((document, arrays))
 
 
+#: Risks over lists whose queries have points of their own.
+OF_LISTS = {
+    "choices": lambda rng: choices(rng, own=True, weighted=True),
+    "choices of the rest": lambda rng: choices(rng, own=True, itself=True),
+    "hinges": lambda rng: hinges(rng, own=True),
+    "logistic": lambda rng: logistic(rng, own=True, weighted=True),
+    "auc": lambda rng: rankings(rng, "auc", own=True),
+    "map": lambda rng: rankings(rng, "map", own=True, itself=True),
+    "sum": lambda rng: summed(rng, choices(rng, own=True), rankings(rng, "map", own=True)),
+}
+
+
+def matrices(rng, risk, space, kind, shape=None, prior=True, linear=True, rank=None, **more):
+    """A certificate over matrices without a cone, with a weight that its slope is a little less than."""
+    shape = shape or ((D, K) if space == "matrices" else (D, D))
+
+    def element():
+        A = rng.standard_normal(shape)
+        return A if space == "matrices" else (A + A.T) / 2
+
+    table, arrays, dual, hints = OF_LISTS[risk](rng)
+    for name in [name for name in arrays if name.endswith("points")]:
+        arrays[name] = rng.standard_normal((N, shape[1]))
+    for name in [name for name in arrays if name.endswith("queries")]:
+        arrays[name] = rng.standard_normal((len(arrays[name]), shape[0]))
+    W, omega = element(), {"kind": kind, "weight": "1", **more} | ({"prior": True} if prior else {})
+    arrays |= {"points": rng.standard_normal((N, shape[1])), "matrix": W}
+    arrays |= ({"prior": element()} if prior else {}) | ({"linear": element()} if linear else {})
+    if kind == "trace norm":
+        left, values, right = np.linalg.svd(W - arrays.get("prior", 0.0), full_matrices=False)
+        hints |= {"left": (left * np.sqrt(values))[:, :rank], "right": (right.T * np.sqrt(values))[:, :rank]}
+    problem = {"cone": space, "features": shape[0], "risk": table, "regularizer": omega, "linear": linear}
+    problem |= {"features_of_items": shape[1]} if space == "matrices" else {}
+    document = {
+        "format": "convexmetric-certificate", "version": 2, "title": "random", "problem": problem,
+        "dual": dual | {"share": "5/7", "regularizer": {}}, "claimed": {"lower": "0", "upper": "1"}, "sha256": {},
+    }  # fmt: skip
+    contents = document, {name: np.ascontiguousarray(array) for name, array in (arrays | hints).items()}
+    omega["weight"] = weight_of(size_of(contents, kind), 1e-9, **more)
+    return contents
+
+
+def weight_of(size, hair, over_root_of=1):
+    return str(Fraction(float(size * (1 + hair) * np.sqrt(over_root_of))))
+
+
+def slope_of(contents):
+    """The share of the dual matrix, less the linear term, in fractions."""
+    second = exact.Part(whole(contents))
+    A = exact.plus(second.space.zeros(), second.says().S, second.share)
+    return second, A if second.G is None else exact.plus(A, second.G, -exact.ONE)
+
+
+def size_of(contents, kind):
+    A = np.array([[float(x) for x in row] for row in slope_of(contents)[1]])
+    return np.linalg.norm(A, 2) if kind == "trace norm" else np.linalg.norm(A)
+
+
+def compared_matrices(contents):
+    """What both compute: the risk, its minorant, the regularizer, and its conjugate at the slope."""
+    document, arrays = contents
+    (second, A), of = slope_of(contents), Arrays(arrays)
+    problem = Problem(document, of)
+    factor, share, given = problem.read(document["dual"], of)
+    assert problem.cone.shape == (second.d, second.k)
+    value = second.costs()
+    close(problem.risk.value(factor), value.low, value.high, 10.0)
+    says, true = problem.risk.dual(document["dual"], of), second.says()
+    close(says.value, true.v.low, true.v.high)
+    assert says.S.mid.shape == problem.cone.shape
+    for at, number in enumerate(x for row in true.S for x in row):
+        close(flat(says.S)[at], number, number, 10.0)
+    value = second.omega.value(second.M, second.B)
+    close(problem.omega.value(factor, problem.cone.metric(factor), given), value.low, value.high, 10.0)
+    P = says.S * kernel.Ball.of(share)
+    e, slope = problem.omega.offset(P if problem.G is None else P - problem.G), second.omega.slope_of(A)
+    close(e, slope.e.low, slope.e.high, 10.0)
+    assert of.used == set(arrays)
+
+
+NORMS = ("frobenius", "squared frobenius", "trace norm")
+
+
+@pytest.mark.parametrize("space", ["matrices", "symmetric"])
+@pytest.mark.parametrize("kind", NORMS)
+@pytest.mark.parametrize("risk", OF_LISTS)
+def test_matrices_without_a_cone(risk, kind, space):
+    rng = np.random.default_rng(len(risk) + len(kind))
+    many = risk in ("choices", "hinges")
+    for prior, linear, more in ((True, True, {}), (False, False, {"over_root_of": 3}), (True, False, {}))[
+        : 1 + 2 * many
+    ]:
+        contents = matrices(rng, risk, space, kind, prior=prior, linear=linear, **more)
+        compared_matrices(contents)
+        found = proven(contents)
+        assert found.upper is not None
+        assert found.lower is not None
+        if kind == "squared frobenius":
+            continue
+        # The norm that is dual decides, up to a hair.
+        tight = copy.deepcopy(contents)
+        tight[0]["problem"]["regularizer"]["weight"] = weight_of(size_of(contents, kind), -1e-9, **more)
+        found = proven(tight)
+        assert found.lower is None
+        assert found.upper is not None
+        assert ("feasible" if kind == "frobenius" else "the square of the weight") in found.reason
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (5, 2), (1, 3), (3, 1)])
+def test_matrices_of_any_shape(shape):
+    for kind in NORMS:
+        for rank in (None, 1, 0) if kind == "trace norm" else (None,):
+            contents = matrices(np.random.default_rng(3), "choices", "matrices", kind, shape, rank=rank)
+            compared_matrices(contents)
+            assert proven(contents).lower is not None
+
+
+def test_factors_of_a_trace_norm_need_not_be_those_of_the_matrix():
+    """Any two bound it from above, the better the nearer their product is."""
+    contents = matrices(np.random.default_rng(4), "choices", "matrices", "trace norm")
+    best = proven(contents).upper
+    for left, right in ((2.0, 2.0), (0.0, 0.0), (2.0, 0.5), (-1.0, 1.0)):
+        arrays = contents[1] | {"left": left * contents[1]["left"], "right": right * contents[1]["right"]}
+        compared_matrices((contents[0], arrays))
+        assert proven((contents[0], arrays)).upper > best
+
+
 @pytest.mark.parametrize(
     "risk",
     [
@@ -498,6 +666,7 @@ def test_quadratic_forms_of_squared_points():
         "sum",
         "sum of worst",
         "worst in a sum",
+        *CHOICES,
     ],
 )
 def test_parts(risk):
@@ -544,10 +713,20 @@ def cut(arrays, risk, rows, start):
         return
     if isinstance(risk, kernel.Worst):
         return
+    if isinstance(risk, kernel.ListedChoices):
+        some = slice(rows.start * risk.k, rows.stop * risk.k)
+        arrays[f"{start}probabilities"] = arrays[f"{start}probabilities"][some]
+        return
     if not hasattr(risk, "p"):
         arrays[f"{start}slopes"] = arrays[f"{start}slopes"][rows]
         return
-    sizes = {"near_sums": risk.p, "far_sums": risk.n, "steps": risk.p, "slopes": risk.p * risk.n}
+    sizes = {
+        "near_sums": risk.p,
+        "far_sums": risk.n,
+        "steps": risk.p,
+        "slopes": risk.p * risk.n,
+        "probabilities": risk.p + risk.n,
+    }
     for name, size in sizes.items():
         ends = np.concatenate([[0], np.cumsum(size)])
         own = slice(int(ends[rows.start]), int(ends[rows.stop]))

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import hashlib
 import io
+import itertools
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import second_checker as exact
 from corpus.make import ATTACKS, of_lists, of_rankings
 from forgery import archive, packed
-from test_kernel_bounds import REGULARIZERS, certificate, part, proved
+from test_kernel_bounds import REGULARIZERS, RISKS, certificate, matrices, part, proved
 
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, NotProven, Problem, files, lists
@@ -122,8 +123,23 @@ def changed_arrays(arrays):
             yield f"{name} {at}", arrays | {name: np.ascontiguousarray(other)}
 
 
-SMALL = ["hinges", "all pairs", "lists", "lists of weights", "logistic list", "map", "precision, printed", "two"]
-SMALL += ["worst lists", "worst of map", "worst comparisons", "sum of worst"]
+SMALL = [
+    "one choice",
+    "choices of weights",
+    "few trials",
+    "hinges",
+    "all pairs",
+    "lists",
+    "lists of weights",
+    "logistic list",
+    "map",
+    "precision, printed",
+    "two",
+    "worst lists",
+    "worst of map",
+    "worst comparisons",
+    "sum of worst",
+]
 
 
 @pytest.mark.parametrize("risk", SMALL)
@@ -311,7 +327,7 @@ def test_weights_of_pairs_of_points_contain_the_exact_ones(width, T, seed, cance
 
 def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
     monkeypatch.setattr(kernel.lists, "laplacian", lambda cone, Q, X, W: W)
-    for name in ("lists of weights", "map", "auc", "logistic lists"):
+    for name in ("lists of weights", "map", "auc", "logistic lists", "choices", "choices of weights"):
         document, arrays = certificate(np.random.default_rng(9), name, "psd", "zero")
         risk = document["problem"]["risk"]
         risk["C" if "C" in risk else "weight"] = f"{2**53 + 3}/{2**52}"
@@ -322,7 +338,7 @@ def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
         _, S = second.risk.dual(document["dual"], second.file)
         true, at = np.full(W.mid.shape, Fraction(0)), 0
         for q, (near, far) in enumerate(zip(second.risk.near, second.risk.far, strict=True)):
-            for item in [*far, *near]:
+            for item in [*near, *far] if "choices" in name else [*far, *near]:
                 true[q, item] += S[at][0]
                 at += 1
         rads = np.broadcast_to(W.rad, W.mid.shape)
@@ -332,7 +348,7 @@ def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
         assert (rads.max(axis=1) <= 8 * 2.0**-53 * np.abs(W.mid).max(axis=1) + 1e-200).all()
 
 
-@pytest.mark.parametrize("risk", ["hinges", "map", "lists", "all pairs"])
+@pytest.mark.parametrize("risk", ["hinges", "map", "lists", "all pairs", "choices", "three chosen of five"])
 def test_blocks_of_rows_change_nothing(risk, monkeypatch):
     contents = certificate(np.random.default_rng(10), risk, "psd", "trace")
     whole = proved(contents)
@@ -471,6 +487,8 @@ def test_risks_of_points_far_from_the_origin_contain_the_exact_ones(risk):
         ("map", "weights", 2**20),
         ("map", "steps", 3),
         ("map", "near_sums", 2**53 - 1),
+        ("one choice", "probabilities", 2**20),
+        ("odd ones out", "probabilities", 2**20),
     ],
 )
 def test_the_largest_integers_of_dual_points(risk, name, most):
@@ -806,3 +824,277 @@ def test_refusals_are_printed_as_one_short_line():
         for false in (False, np.False_, None):
             with pytest.raises(error, match="it"):
                 check(false, "it")
+
+
+CHOICES = ["one choice", "choices of weights", "odd ones out", "three chosen of five"]
+
+
+@pytest.mark.parametrize("risk", CHOICES)
+def test_what_are_no_probabilities_proves_nothing(risk):
+    document, arrays = certificate(np.random.default_rng(20), risk, "psd", "trace", linear=False)
+    document["problem"]["regularizer"]["weight"], true = "1000", arrays["probabilities"]
+    assert proved((document, arrays)).lower is not None
+    for change in (
+        lambda a: a + (np.arange(len(a)) == a.argmin()), lambda a: a - (np.arange(len(a)) == a.argmax()),
+        lambda a: 0 * a, lambda a: np.full_like(a, 2**20), lambda a: np.roll(a, 1) if risk != "one choice" else a // 2,
+    ):  # fmt: skip
+        found = proved((document, arrays | {"probabilities": change(true)}))
+        assert "do not add up to one" in found.reason
+        assert found.lower is None
+        assert found.upper is not None
+    for wrong in (-true, true.astype(float), true[:-1], np.append(true, 0)):
+        accepts((document, arrays | {"probabilities": wrong}), False)
+    for kind in ("slopes", "sums", "rankings"):
+        changed = copy.deepcopy(document)
+        changed["dual"]["kind"] = kind
+        accepts((changed, arrays), False)
+    # With other bits they are other numbers.
+    changed = copy.deepcopy(document)
+    changed["dual"]["bits"] = 21
+    assert "do not add up to one" in proved((changed, arrays)).reason
+    doubled = proved((changed, arrays | {"probabilities": 2 * true}))
+    assert abs(float(doubled.lower - proved((document, arrays)).lower)) <= 1e-12
+
+
+@pytest.mark.parametrize("risk", ["choices", "odd ones out"])
+def test_choices_among_points_far_from_the_origin_contain_the_exact_ones(risk):
+    for seed, far in ((0, 1e3), (1, 1e5), (2, 1e6)):
+        document, arrays = certificate(np.random.default_rng(seed), risk, "psd", "zero")
+        arrays["points"][:: 1 + seed % 2] += far
+        value = Problem(document, Arrays(arrays)).risk.value(arrays["factor"])
+        true = exact.Part(archive(packed((document, arrays)))).costs()
+        assert value.lower() <= true.low
+        assert true.high <= value.upper()
+    # Where nothing is left of a distance, nothing is proven.
+    arrays["points"] *= 1e9
+    with pytest.raises(NotProven, match="out of range"):
+        Problem(document, Arrays(arrays)).risk.value(arrays["factor"])
+
+
+def test_what_a_trial_lacks_another_does_not_make_good():
+    document, arrays = certificate(np.random.default_rng(21), "odd ones out", "psd", "trace")
+    moved = arrays["probabilities"].copy()
+    at = moved[:3].argmax()
+    moved[at], moved[3 + moved[3:6].argmin()] = moved[at] - 5, moved[3 + moved[3:6].argmin()] + 5
+    assert "a trial do not add up" in proved((document, arrays | {"probabilities": moved})).reason
+
+
+def test_the_most_bits_of_probabilities():
+    """2^40 times the chosen and one more is at most 2^53; of listed choices the chosen."""
+    for most in (2**13 - 1, 2**13):
+        # Of a query with one and one with many.
+        rows = np.zeros(most + 1, np.int64)
+        arrays = {"near": rows, "near_stops": np.array([1, most + 1]), "far": rows[:2], "far_stops": np.array([1, 2])}
+        arrays |= {"anchors": rows[:2], "probabilities": 2**40 * np.isin(np.arange(most + 3), (0, 2))}
+        table = {"kind": "choices", "weight": "1", "temperature": "1"}
+        said(table, arrays, most == 2**13 - 1)
+    for most in (2**13, 2**13 + 1):
+        arrays = {
+            "pairs": np.zeros((most + 1, 2), np.int64), "probabilities": 2**40 * (np.arange(most + 1) == 0)
+        }  # fmt: skip
+        table = {"kind": "listed choices", "weight": "1", "temperature": "1", "candidates": most + 1, "chosen": most}
+        said(table, arrays, most == 2**13)
+
+
+def said(table, arrays, fits, bits=40):
+    """Whether the dual point of a risk at one point is read, and then says nothing."""
+    of = Arrays(arrays | {"points": np.ones((1, 1))})
+    risk = kernel.RISKS[table["kind"]](table, of, kernel.Cone({"cone": "psd", "features": 1}, of))
+    if not fits:
+        with pytest.raises(CertificateError, match="exceed 2"):
+            risk.dual({"kind": "probabilities", "bits": bits}, of)
+        return
+    says = risk.dual({"kind": "probabilities", "bits": bits}, of)
+    assert abs(float(says.value.mid)) <= float(says.value.rad) + 1e-300
+    assert float(np.abs(says.S.mid).max()) == 0.0
+
+
+def test_numbers_of_candidates_and_of_chosen():
+    document, arrays = certificate(np.random.default_rng(22), "odd ones out", "psd", "trace")
+    risk = document["problem"]["risk"]
+    for candidates, chosen, fits in ((3, 1, True), (3, 2, True), (4, 1, False), (3, 3, False), (3, 0, False),
+                                     (1, 1, False), (2, 1, False)):  # fmt: skip
+        risk |= {"candidates": candidates, "chosen": chosen}
+        accepts((document, arrays), fits)
+    # Twelve of fifteen pairs are three trials of four, and three more are none.
+    risk |= {"candidates": 4, "chosen": 1}
+    accepts((document, arrays | {"probabilities": arrays["probabilities"][:12]}), False)
+    risk |= {"candidates": 3, "chosen": 1}
+    accepts((document, arrays | {"pairs": np.zeros((0, 2), np.int64), "probabilities": np.zeros(0, np.int64)}), False)
+    accepts((document, arrays | {"pairs": arrays["pairs"][:-1], "probabilities": arrays["probabilities"][:-1]}), False)
+
+
+def test_the_dual_of_listed_choices_contains_the_exact_one():
+    """Weights over temperatures that are no floats, of a pair that is there often."""
+    rows = np.tile([[0, 1], [1, 2], [0, 1]], (2000, 1))
+    probabilities = np.tile([3, 1, 2**20 - 4], 2000)
+    table = {"kind": "listed choices", "weight": "1/3", "temperature": "7/11", "candidates": 3, "chosen": 2}
+    points = np.array([[0.1], [0.7], [0.25]])
+    of = Arrays({"pairs": rows, "probabilities": probabilities, "points": points})
+    risk = kernel.ListedChoices(table, of, kernel.Cone({"cone": "psd", "features": 1}, of))
+    says = risk.dual({"kind": "probabilities", "bits": 20}, of)
+    a = [Fraction(3, 2**20) - Fraction(1, 2), Fraction(1, 2**20) - Fraction(1, 2), Fraction(2**20 - 4, 2**20)]
+    x = [Fraction(float(t)) for t in points[:, 0]]
+    squares = [(x[0] - x[1]) ** 2, (x[1] - x[2]) ** 2, (x[0] - x[1]) ** 2]
+    S = 2000 * Fraction(11, 21) * sum(w * e for w, e in zip(a, squares, strict=True))
+    value = exact.of_probabilities([3, 1, 2**20 - 4], 2**20)
+    assert abs(Fraction(float(says.S.mid[0, 0])) - S) <= Fraction(float(says.S.rad[0, 0])) <= abs(S) / 10**9
+    for end in (value.low, value.high):
+        assert abs(Fraction(float(says.value.mid)) - end * 2000 / 3) <= Fraction(float(says.value.rad))
+    assert float(says.value.rad) <= 1e-9
+
+
+def in_a_space(space, risk="choices", kind="frobenius", **how):
+    return matrices(np.random.default_rng(23), risk, space, kind, **how)
+
+
+@pytest.mark.parametrize("space", ["matrices", "symmetric"])
+@pytest.mark.parametrize("kind", ["frobenius", "squared frobenius", "trace norm"])
+def test_descriptions_of_matrices_are_refused_as_the_format_says(space, kind):
+    document, arrays = in_a_space(space, kind=kind)
+    for what, changed in variants(document, ("problem", "dual")):
+        if not any(f"features{of} = {n}" in what for of in ("", "_of_items") for n in (10**6 + 1, 2**40)):
+            agreed((changed, arrays), what)
+    for what, changed in changed_arrays(arrays):
+        agreed((document, changed), what)
+
+
+def test_features_of_items_are_those_of_matrices():
+    document, arrays = in_a_space("matrices")
+    accepts((document, arrays), True)
+    for change in ({}, {"features_of_items": 3}, {"features_of_items": 5}, {"features_of_items": 0},
+                   {"features_of_items": "4"}, {"features_of_items": 4, "cone": "symmetric"},
+                   {"features_of_items": 4, "features": 4}, {"features_of_items": 3, "features": 4},
+                   {"features_of_items": 4, "cone": "psd"}):  # fmt: skip
+        table = {name: of for name, of in document["problem"].items() if name != "features_of_items"}
+        accepts((document | {"problem": table | change}, arrays), False)
+    for space in ("symmetric", "psd", "diagonal"):
+        table = document["problem"] | {"cone": space, "features_of_items": 3}
+        with pytest.raises(CertificateError, match="features_of_items are of matrices"):
+            proved((document | {"problem": table}, arrays))
+    # Points are queries only if they have their features.
+    anchored = {name: array for name, array in arrays.items() if name != "queries"}
+    anchored |= {"anchors": np.zeros(len(arrays["queries"]), np.int64)}
+    with pytest.raises(CertificateError, match="other features"):
+        proved((document, anchored))
+    square = in_a_space("matrices", shape=(3, 3))
+    anchored = {name: array for name, array in square[1].items() if name != "queries"}
+    accepts((square[0], anchored | {"anchors": np.zeros(len(square[1]["queries"]), np.int64)}), True)
+
+
+def test_queries_and_items_have_a_feature():
+    document, arrays = in_a_space("matrices", kind="squared frobenius", prior=False, linear=False)
+    accepts((document, arrays), True)
+    for change, none in (
+        ({"features_of_items": 0}, {"points": arrays["points"][:, :0], "matrix": arrays["matrix"][:, :0]}),
+        ({"features": 0}, {"queries": arrays["queries"][:, :0], "matrix": arrays["matrix"][:0]}),
+    ):
+        accepts((document | {"problem": document["problem"] | change}, arrays | none), False)
+
+
+def test_matrices_are_symmetric_where_the_space_says_so():
+    for space in ("matrices", "symmetric"):
+        document, arrays = in_a_space(space, shape=(3, 3))
+        for name in ("matrix", "prior", "linear"):
+            turned = arrays[name] + np.triu(np.ones((3, 3)), 1)
+            accepts((document, arrays | {name: turned}), space == "matrices")
+        # A factor is none, and a slope is not asked for.
+        accepts((document, arrays | {"factor": np.eye(3)}), False)
+        accepts((document, arrays | {"slope": np.eye(3)}), False)
+        accepts(
+            (document, {name: of for name, of in arrays.items() if name != "matrix"} | {"factor": np.eye(3)}), False
+        )
+
+
+def test_factors_of_a_trace_norm_fit():
+    document, arrays = in_a_space("matrices", kind="trace norm")
+    for left, right, fits in (((3, 2), (4, 2), True), ((3, 1), (4, 1), True), ((3, 2), (4, 1), False),
+                              ((3, 1), (4, 2), False), ((4, 2), (3, 2), False), ((2, 2), (4, 2), False)):  # fmt: skip
+        accepts((document, arrays | {"left": np.ones(left), "right": np.ones(right)}), fits)
+    for name in ("left", "right"):
+        accepts((document, {key: of for key, of in arrays.items() if key != name}), False)
+
+
+@pytest.mark.parametrize("regularizer", ["zero", "trace", "log det", "budget", "other entries", "gram", "sum"])
+def test_regularizers_of_metrics_are_none_of_matrices(regularizer):
+    document, arrays = in_a_space("symmetric", prior=False)
+    omega, of_omega, parameters, slope = REGULARIZERS[regularizer](np.random.default_rng(0), "psd", np.eye(3))
+    document["problem"]["regularizer"], document["dual"]["regularizer"] = omega, parameters
+    with pytest.raises(CertificateError, match="these are all matrices"):
+        proved((document, arrays | of_omega | slope))
+
+
+def test_a_sum_of_norms_is_no_regularizer_of_matrices():
+    document, arrays = in_a_space("matrices", prior=False)
+    norm = {"kind": "frobenius", "weight": "100"}
+    document["problem"]["regularizer"] = {"kind": "sum", "summands": [norm, norm]}
+    document["dual"]["regularizer"] = {"summands": [{}, {}]}
+    with pytest.raises(CertificateError, match="these are all matrices"):
+        proved((document, arrays))
+
+
+@pytest.mark.parametrize("risk", ["hinges", "hinges of pairs", "all pairs", "odd ones out"])
+@pytest.mark.parametrize("rows", [None, 0])
+def test_listed_comparisons_are_of_distances(risk, rows):
+    """Refused where there are none of them, too, and as a summand."""
+    document, arrays = in_a_space("symmetric", prior=False)
+    listed, own, dual, hints = RISKS[risk](np.random.default_rng(0))
+    if rows == 0 and risk.startswith("hinges"):
+        own, hints = ({name: array[:0] for name, array in of.items()} for of in (own, hints))
+    old = ("near", "near_stops", "far", "far_stops", "queries", "query_weights", "probabilities")
+    alone = {name: array for name, array in arrays.items() if name not in old} | own | hints
+    both = {f"summand0_{name}" if name in old else name: array for name, array in arrays.items()}
+    both |= {f"summand1_{name}": array for name, array in (own | hints).items()}
+    table, of_choices = document["problem"]["risk"], {"kind": "probabilities", "bits": 20}
+    for kind, of_dual, given in (
+        (listed, dual, alone),
+        ({"kind": "sum", "summands": [table, listed]}, {"kind": "sum", "summands": [of_choices, dual]}, both),
+    ):
+        changed = copy.deepcopy(document)
+        changed["problem"]["risk"] = kind
+        changed["dual"] = of_dual | {"share": "1", "regularizer": {}}
+        with pytest.raises(CertificateError, match="listed comparisons are of distances"):
+            proved((changed, given))
+
+
+def test_shares_of_dual_points_of_matrices():
+    document, arrays = in_a_space("matrices", kind="squared frobenius")
+    for share, fits in (("0", True), ("1", True), ("-1/7", False), ("8/7", False)):
+        document["dual"]["share"] = share
+        assert (proved((document, arrays)).lower is not None) == fits
+
+
+def test_every_similarity_is_within_the_error_of_its_row():
+    rng = np.random.default_rng(24)
+    X, Q, W = rng.standard_normal((5, 2)), rng.standard_normal((4, 3)), rng.standard_normal((3, 2))
+    X[1] *= 1e7
+    Q[2] *= 1e9
+    of = kernel.Cone({"cone": "matrices", "features": 3, "features_of_items": 2}, Arrays({}))
+    for q, (row, error) in zip(Q, kernel.metrics.Images(of, W, X, Q).rows(), strict=True):
+        for x, found in zip(X, row, strict=True):
+            a, b = ([Fraction(t) for t in v.tolist()] for v in (q, x))
+            true = -sum(s * Fraction(float(W[i, j])) * t for i, s in enumerate(a) for j, t in enumerate(b))
+            assert abs(Fraction(float(found)) - true) <= Fraction(error)
+        assert error <= 1e-14 * np.abs(q).max() * np.abs(X).max() * 10
+
+
+@pytest.mark.parametrize("space", ["matrices", "symmetric"])
+def test_sums_of_outer_products_contain_the_exact_ones(space):
+    rng = np.random.default_rng(25)
+    X, Q, W = rng.standard_normal((5, 3)), rng.standard_normal((4, 3)) * 1e5, rng.standard_normal((4, 5))
+    table = {"cone": space, "features": 3} | ({"features_of_items": 3} if space == "matrices" else {})
+    for rad in (0.0, 1e-3):
+        S = kernel.metrics.laplacian(kernel.Cone(table, Arrays({})), Q, X, Ball(W, np.full((4, 1), rad)))
+        for side in (-1, 0, 1):
+            signs = side * np.sign(rng.standard_normal((4, 5)))
+            true = [[Fraction(0)] * 3 for _ in range(3)]
+            for q, x in itertools.product(range(4), range(5)):
+                weight = Fraction(W[q, x]) + Fraction(rad) * int(signs[q, x])
+                for i, j in itertools.product(range(3), range(3)):
+                    true[i][j] -= weight * Fraction(Q[q, i]) * Fraction(X[x, j])
+            for i, j in itertools.product(range(3), range(3)):
+                entry = true[i][j] if space == "matrices" else (true[i][j] + true[j][i]) / 2
+                assert abs(Fraction(float(S.mid[i, j])) - entry) <= Fraction(
+                    float(np.broadcast_to(S.rad, (3, 3))[i, j])
+                )
+        assert S.rad.max() <= 1e-8 + 1e7 * rad

@@ -22,7 +22,11 @@ BUILDERS = builders()
 OTHERS = [name for name in BUILDERS if name not in CATALOGUE and not name.startswith(("rankings", "sum", "triplets"))]
 
 
-@pytest.mark.parametrize("name", [*cases("method"), *OTHERS])
+#: Choices, with a cone and without, which only these two judge.
+NEW = ("softmax, trace norm, rectangular", "odd one out, square, full")
+
+
+@pytest.mark.parametrize("name", [*cases("method"), *cases("choices"), *cases("measure", "matrices"), *OTHERS])
 def test_both_accept_what_is_written(name, tmp_path):
     problem, path = BUILDERS[name](), tmp_path / "c.npz"
     cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-6))
@@ -31,7 +35,7 @@ def test_both_accept_what_is_written(name, tmp_path):
 
 @pytest.mark.parametrize("numbers", [range(6), pytest.param(range(6, 40), marks=pytest.mark.integration)])
 def test_they_agree_on_mutated_files(numbers, tmp_path):
-    campaign = Campaign(solved(FEW), 1, tmp_path, mutations=MUTATIONS)
+    campaign = Campaign(solved((*FEW, *NEW)), 1, tmp_path, mutations=MUTATIONS)
     found = [Agreement(campaign)(case) for case in numbers]
     assert [case for case in found if case.said not in AGREED] == []
     assert {"not proven", "refused"} <= {case.said for case in found}

@@ -47,6 +47,19 @@ def test_adjoint_is_the_adjoint(seed, cone):
 
 
 @pytest.mark.parametrize("cone", CONES)
+@pytest.mark.parametrize("T", [48, 49, 130])
+def test_many_pairs_of_few_points_are_made_by_one_product(cone, T):
+    """With as many pairs as there are of all 7 points, some of them repeated and turned round."""
+    rng, many = made(5, cone, T=T)
+    M, u = random_metric(rng, many.cone), rng.normal(size=T)
+    assert (many._entries is not None) == (T >= 49)
+    plain = PairDistances(many.X, many.pairs, many.signs, many.cone)
+    plain.__dict__["_entries"] = None
+    np.testing.assert_allclose(many.forward(M), plain.forward(M), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(many.adjoint(u), plain.adjoint(u), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("cone", CONES)
 def test_blocks_change_nothing(cone, monkeypatch):
     rng, pairs = made(3, cone)
     M, u = random_metric(rng, pairs.cone), rng.normal(size=len(pairs))

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 from catalogue import cases, instance
 from samples import random_metric
+from scipy.special import logsumexp
 
 from convexmetric.losses import Logistic
-from convexmetric.risks import LabelledPairRisk, LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk
+from convexmetric.risks import (
+    ChoiceRisk,
+    LabelledPairRisk,
+    LogisticRankingRisk,
+    PairwiseRisk,
+    RankingRisk,
+    SeparableRisk,
+    SoftmaxRisk,
+)
 
 
 @pytest.mark.parametrize("name", cases())
@@ -46,7 +55,7 @@ def _comparisons(risk, part, M):
     """Rows and losses of all comparisons of a part, one by one from the points."""
 
     def distance(a, b):
-        return float(risk.cone.quadratic_forms((a - b)[None], M)[0])
+        return float(-a @ M @ b if risk.cone.free else risk.cone.quadratic_forms((a - b)[None], M)[0])
 
     def point(points, row):
         return np.asarray(points[[row]].todense()).ravel() if hasattr(points, "todense") else points[row]
@@ -63,6 +72,11 @@ def _comparisons(risk, part, M):
                 rows.append((part, j))
                 losses.append(hinge.weight * (t if hinge.linear else max(0.0, t)))
         return rows, np.array(losses)
+    if isinstance(risk, ChoiceRisk):
+        pairs = risk.comparisons.pairs.reshape(risk.parts, risk.candidates, 2)[part]
+        X, tau = risk.comparisons.X, risk.temperature
+        s = -np.array([distance(X[i], X[j]) for i, j in pairs]) / tau
+        return [tuple(pairs[0].tolist())], risk.C * (logsumexp(s, keepdims=True) - s[: risk.chosen].mean())
     rankings = risk.rankings
     near, far = rankings.relevance.of(part)
     q = int(rankings.rows(np.array([part]))[0])
@@ -76,6 +90,9 @@ def _comparisons(risk, part, M):
             elif isinstance(risk, LogisticRankingRisk):
                 assert isinstance(risk.loss, Logistic)
                 loss = risk.loss.C * np.logaddexp(0.0, -s)
+            elif isinstance(risk, SoftmaxRisk):
+                weight = 1.0 if risk.weights is None else risk.weights[part]
+                loss = weight * risk.C * np.logaddexp(0.0, -s / risk.temperature)
             else:
                 assert isinstance(risk, RankingRisk)
                 weight = 1.0 if risk.weights is None else risk.weights[part]

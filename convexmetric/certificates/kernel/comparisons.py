@@ -66,6 +66,7 @@ class ListedRisk:
     wanted, optional, dual_keys = "kind terms", "", "kind"
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
+        require_valid(not cone.free, "listed comparisons are of distances")
         terms = table["terms"]
         require_valid(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
         for term in terms:
@@ -169,6 +170,7 @@ class ListedChoices(ListedRisk):
     wanted, dual_keys, nonnegative, triplets = "kind weight temperature candidates chosen", "kind bits", True, False
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
+        require_valid(not cone.free, "listed comparisons are of distances")
         self.cone, self.X = cone, arrays("points", None, cone.d)
         self.chosen = natural(table["chosen"], "chosen", 1)
         self.k = natural(table["candidates"], "candidates", self.chosen + 1)
@@ -188,7 +190,7 @@ class ListedChoices(ListedRisk):
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
         images, total = Images(self.cone, factor, self.X), Ball(0.0)
-        step = max(1, BLOCK // max(16, self.X.shape[1])) * self.k
+        step = max(1, BLOCK // (max(16, self.X.shape[1]) * self.k)) * self.k
         for some in (self.items[at : at + step] for at in range(0, len(self.items), step)):
             d = images.listed(*some.T)
             each = Ball(d.mid.reshape(-1, self.k), d.rad.reshape(-1, self.k))
@@ -201,7 +203,10 @@ class ListedChoices(ListedRisk):
         require_valid(table["kind"] == "probabilities", "dual: kind must be 'probabilities' for this risk")
         require_valid(one * self.chosen <= WHOLE, "dual: 2^bits times the chosen exceed 2^53")
         found = arrays("probabilities", len(self.items), integers=one + 1).reshape(-1, self.k)
-        require_proven((found.sum(axis=1) == one).all(), "the probabilities of a trial do not add up to one")
+        # In floats, which do not wrap, and are exact if the sums are right.
+        require_proven(
+            (found.sum(axis=1, dtype=np.float64) == one).all(), "the probabilities of a trial do not add up to one"
+        )
         share = Ball(found[found > 0] / one)
         lifted = found * self.chosen
         lifted[:, : self.chosen] -= one

@@ -332,7 +332,8 @@ class Choices(ListRisk):
         W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
         for q, own in enumerate(each):
             p = int(self.p[q])
-            require_proven(int(own.sum()) == one, f"the probabilities of query {q} do not add up to one")
+            # In floats, which do not wrap, and are exact if the sum is right.
+            require_proven(own.sum(dtype=np.float64) == one, f"the probabilities of query {q} do not add up to one")
             # Integers below 2^53, and so exact.
             W[q] = np.bincount(self.negatives[q], own[p:] * p, len(self.X))
             W[q] += np.bincount(self.positives[q], own[:p] * p - one, len(self.X))

@@ -97,7 +97,6 @@ class Images:
 
     def listed(self, i: Array, j: Array) -> Ball:
         """Squared distances of listed pairs of points."""
-        require_valid(not self.free, "listed comparisons are of distances")
         V = self.sets[0][i] - self.sets[0][j]
         return (V * V).sum(1)
 

@@ -130,7 +130,8 @@ class TraceNorm(Frobenius):
 
     def read(self, table: Table, arrays: Arrays) -> Any:
         if self.cone.free:
-            return arrays("left", self.cone.d, None), arrays("right", self.cone.shape[-1], None)
+            left = arrays("left", self.cone.d, None)
+            return left, arrays("right", self.cone.shape[-1], left.shape[1])
         above = None if self.cone.diagonal else self.cone.matrix(arrays, "above")
         return self.cone.matrix(arrays, "slope"), above
 

@@ -1,5 +1,6 @@
 """The master of metrics near a prior: its quadratic program, its bounds, and what it is good for."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +8,12 @@ from hypothesis import strategies as st
 from samples import some
 
 import convexmetric as cm
-from convexmetric.regularizers import SquaredFrobenius
+from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.cones import AllMatrices, Symmetric
+from convexmetric.errors import UnsupportedProblemError
+from convexmetric.measures import AUC, AveragePrecision
+from convexmetric.regularizers import SquaredDistance, SquaredFrobenius, Zero
+from convexmetric.risks import RankingRisk
 from convexmetric.solvers.cuts import CuttingPlanes, cutting_planes, dual_masters, master
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, near_a_prior, simplex_qp
@@ -124,3 +130,45 @@ def test_far_from_the_prior_another_master_takes_over(monkeypatch):
     assert solution.gap <= 1e-4
     monkeypatch.setattr(cutting_planes, "near_a_prior", lambda problem: False)
     assert solution.upper_bound >= cm.solve(problem, 1e-4, solver="cutting-planes").lower_bound * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("space", [AllMatrices(5), AllMatrices(3, 8), Symmetric(5)])
+@pytest.mark.parametrize("linear", [False, True])
+def test_without_a_cone_the_first_program_is_exact(space, linear):
+    rng = np.random.default_rng(0)
+    d, k = space.shape
+    rankings = Rankings(
+        rng.normal(size=(20, k)),
+        rng.normal(size=(6, d)),
+        Relevance.from_lists([[0, 1]] * 6, [[2, 3, 4]] * 6, 6, 20),
+        space,
+    )
+    problem = cm.MetricProblem(RankingRisk(rankings, AUC(), 3.0), SquaredFrobenius(0.7))
+    problem.G = -space.identity() if linear else None
+    cuts = [problem.risk.separate(space.from_coordinates(rng.normal(size=space.size)), np.arange(6)) for _ in range(3)]
+    normals = np.vstack([space.from_coordinates(cut.normals).reshape(6, -1) for cut in cuts])
+    offsets, group, C = np.concatenate([cut.offsets for cut in cuts]), np.tile(np.arange(6), 3), np.ones(6)
+    start = DualMaster(problem).start()
+    np.testing.assert_allclose(start, space.identity() / 0.7 if linear else space.zeros(), atol=1e-15)
+    ours = DualMaster(problem).solve(normals, offsets, group, C, 1e-9, lambda: False)
+    W, xi = space.variable("W")[0], cp.Variable(6, nonneg=True)
+    planes = [offsets[t] - cp.sum(cp.multiply(normals[t].reshape(d, k), W)) <= xi[group[t]] for t in range(18)]
+    cost = cp.sum(xi) + 0.35 * cp.sum_squares(W) - (cp.sum(cp.multiply(np.eye(d, k), W)) if linear else 0.0)
+    optimum = cp.Problem(cp.Minimize(cost), planes).solve(solver="CLARABEL")
+    assert ours.upper_bound == pytest.approx(optimum, rel=1e-6, abs=1e-8)
+    assert ours.lower_bound == pytest.approx(optimum, rel=1e-6, abs=1e-8)
+    np.testing.assert_allclose(ours.M, W.value, atol=1e-5)
+    assert ours.iterations <= 3
+
+
+@pytest.mark.parametrize("measure", [AUC(), AveragePrecision()])
+def test_rankings_by_similarities_near_a_matrix_are_solved(measure):
+    rng, space = np.random.default_rng(1), AllMatrices(4, 6)
+    lists = [rng.permutation(15)[:6] for _ in range(10)]
+    relevance = Relevance.from_lists([one[:2] for one in lists], [one[2:] for one in lists], 10, 15)
+    rankings = Rankings(rng.normal(size=(15, 6)), rng.normal(size=(10, 4)), relevance, space)
+    problem = cm.MetricProblem(RankingRisk(rankings, measure, 3.0), SquaredDistance(0.5, space.identity()))
+    solution = cm.solve(problem, tol=1e-6, solver="cutting-planes")
+    assert solution.status == "optimal"
+    with pytest.raises(UnsupportedProblemError, match="only a linear penalty holds them"):
+        cm.solve(cm.MetricProblem(problem.risk, Zero()), solver="cutting-planes")

@@ -2,18 +2,19 @@
 
 import warnings
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from catalogue import conic, instance, names
 from samples import some
 
 import convexmetric as cm
-from convexmetric.comparisons import Triplets
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.comparisons import Rankings, Relevance, Triplets
+from convexmetric.cones import AllMatrices, NonnegativeDiagonal, PSDCone, Symmetric
 from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.losses import Logistic, SmoothLoss
-from convexmetric.regularizers import SquaredFrobenius, Trace
-from convexmetric.risks import CutDual, SmoothSeparableRisk
+from convexmetric.regularizers import Frobenius, SquaredDistance, SquaredFrobenius, Trace
+from convexmetric.risks import CutDual, SmoothSeparableRisk, SoftmaxRisk
 from convexmetric.solvers.numerics.factors import FactorObjective
 from convexmetric.solvers.smooth import proximal_gradient
 
@@ -264,3 +265,34 @@ def test_steps_that_overflow_are_refused_without_a_warning(seed):
         warnings.simplefilter("error", RuntimeWarning)
         solution = cm.solve(problem, 1e-6, solver="low-rank-newton", max_iter=100)
     assert solution.status == "optimal"
+
+
+@pytest.mark.parametrize("space", [AllMatrices(3), AllMatrices(2, 5), Symmetric(3)])
+@pytest.mark.parametrize(
+    "regularizer", [Trace(0.15), Frobenius(0.2), SquaredFrobenius(0.1), "near the identity", "with a linear term"]
+)
+def test_proximal_steps_over_matrices_without_a_cone_agree_with_cvxpy(space, regularizer):
+    rng, d, k = np.random.default_rng(0), *space.shape
+    X, Q = rng.standard_normal((12, k)), rng.standard_normal((6, d))
+    order = np.array([rng.permutation(12)[:5] for _ in range(6)])
+    rankings = Rankings(X, Q, Relevance.from_lists(list(order[:, :2]), list(order[:, 2:]), 6, 12), space)
+    G = 0.05 * space.identity() if regularizer == "with a linear term" else None
+    known = {"near the identity": SquaredDistance(0.1, space.identity()), "with a linear term": Trace(0.15)}
+    omega = known.get(regularizer, regularizer) if isinstance(regularizer, str) else regularizer
+    problem = cm.MetricProblem(SoftmaxRisk(rankings, 0.3, 0.7), omega, G=G)
+    W, constraints = space.variable("W")
+    cost = 0.0 if G is None else cp.sum(cp.multiply(G, W))
+    for q, row in enumerate(order):
+        s = X[row] @ W.T @ Q[q] / 0.7
+        cost += 0.3 * (cp.log_sum_exp(s) - cp.sum(s[:2]) / 2)
+    norms = {
+        Trace: lambda: 0.15 * cp.normNuc(W), Frobenius: lambda: 0.2 * cp.norm(W, "fro"),
+        SquaredFrobenius: lambda: 0.05 * cp.sum_squares(W),
+        SquaredDistance: lambda: 0.05 * cp.sum_squares(W - np.eye(d, k)),
+    }  # fmt: skip
+    optimum = cp.Problem(cp.Minimize(cost + norms[type(omega)]()), constraints).solve(solver="CLARABEL")
+    solution = solve(problem, "proximal-gradient", tol=1e-7)
+    assert solution.status == "optimal"
+    assert solution.upper_bound == pytest.approx(optimum, rel=1e-6)
+    assert solution.lower_bound == pytest.approx(optimum, rel=1e-6)
+    np.testing.assert_allclose(solution.certificate.M, W.value, atol=0.02)

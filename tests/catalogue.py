@@ -442,6 +442,8 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
         }
         return MetricProblem(Worst(risks[of](), share) if share < 1.0 else risks[of](), penalty)
 
+    return make
+
 
 def _queries(rng: np.random.Generator, cone: Cone) -> Rankings:
     """Six queries with lists of uneven lengths among ten items, of as many features as the cone asks for."""

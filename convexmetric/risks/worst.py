@@ -94,7 +94,7 @@ class Worst(Risk):
 
     @property
     def unit(self) -> float:
-        """That of the risk."""
+        """The same as of the risk."""
         return self.risk.unit
 
     @property
@@ -118,13 +118,13 @@ class Worst(Risk):
         return self.risk.pass_memory
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """That of the risk, times the largest weight of a part: any of them may be among the worst."""
+        """The constant of the risk, times the largest weight of a part: any of them may be among the worst."""
         near = self.risk.lipschitz_near(M, error)
         return None if near is None else self.most * near
 
     @property
     def lipschitz(self) -> float:
-        """That of the risk, times the largest weight of a part."""
+        """The constant of the risk, times the largest weight of a part."""
         return self.most * self.risk.lipschitz
 
     @property

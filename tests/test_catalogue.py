@@ -12,7 +12,7 @@ FOLDERS = ("cones", "comparisons", "measures", "losses", "regularizers", "risks"
 ELSEWHERE = {
     "made of rankings while one is searched": "Block Ranking Violation",
     "what a risk hands to solvers and certificates": "CutDual Cuts JoinedDual Minorant Smoothed SmoothedPairs",
-    "another form of a risk, for solvers": "Blocks Form ImagePass ListedHinges ListedPairs",
+    "another form of a risk, for solvers": "Blocks Form ImagePass ListedHinges ListedImages ListedPairs",
     "comparisons of a sum of risks, while it is solved": "StackedComparisons",
     "a part of a compiled statement": "RiskStatement",
     "numbers that a regularizer says of itself": "NormWeights",

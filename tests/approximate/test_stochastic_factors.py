@@ -11,7 +11,7 @@ from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
 from convexmetric.features import kernel_matrix
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import ImageRisk, ListedPairs
+from convexmetric.risks import ImageRisk, ListedImages
 from convexmetric.solvers import Monitor
 
 
@@ -48,7 +48,7 @@ def run_of(instance, **settings):
     """A run at its start."""
     solver = cm.approximate.StochasticFactors(**{"vectors": 4, "random_state": 3} | settings)
     images, norms = instance.risk.form(ImageRisk), instance.regularizer.weights()
-    source = _Listed(images) if isinstance(images, ListedPairs) else _Labelled(images)
+    source = _Listed(images) if isinstance(images, ListedImages) else _Labelled(images)
     run = _Run(solver, instance, source, norms, Monitor(1e-6))
     run.begin()
     return run

@@ -8,7 +8,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.audits.scale_and_range import _along, best_scale, compare_ranges
 
-SOFT = cases(without=("hard", "barrier", "user terms", "user blocks", "unproven"))
+SOFT = cases(without=("hard", "barrier", "user terms", "user blocks"))
 
 
 @pytest.mark.parametrize("name", SOFT)
@@ -58,9 +58,10 @@ def test_a_ray_of_zero_metrics_has_one_value():
 
 def test_gradients_of_regularizers_are_derivatives():
     rng = np.random.default_rng(0)
-    for name in names(without=("hard", "barrier", "user terms", "user blocks", "unproven")):
+    for name in names(without=("hard", "barrier", "user terms", "user blocks")):
         problem = instance(name)
-        M = problem.cone.identity() + 0.1 * random_metric(rng, problem.cone)
+        # Not the identity itself, to which the norm of a distance has a kink.
+        M = 1.3 * problem.cone.identity() + 0.1 * random_metric(rng, problem.cone)
         direction = random_metric(rng, problem.cone)
         omega = problem.regularizer
         slope = problem.cone.inner(omega.gradient(M, problem.cone), direction)

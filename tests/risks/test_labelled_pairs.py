@@ -8,7 +8,7 @@ from samples import random_element, random_metric
 
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import DualError, InputError
-from convexmetric.risks import LabelledPairRisk, ListedPairs, PairHinge, labelled_pairs
+from convexmetric.risks import LabelledPairRisk, ListedImages, PairHinge, labelled_pairs
 
 seeds = st.integers(0, 10**6)
 
@@ -41,7 +41,7 @@ def test_value_and_dual_points_are_those_of_the_list(seed, cone):
 def test_a_pass_is_that_of_the_list(seed):
     rng = np.random.default_rng(seed)
     whole = risk(rng)
-    listed = ListedPairs(whole.listed().comparisons, whole.listed().loss)
+    listed = ListedImages(whole.listed().comparisons, whole.listed().loss)
     G, H = 0.6 * rng.normal(size=(11, 2)), rng.normal(size=(11, 2))
     for width in (0.0, 0.3, 2.0):
         ours, theirs = whole.at(G, width), listed.at(G, width)

@@ -124,10 +124,11 @@ def test_a_shard_that_kills_every_process_is_lost():
 def test_a_pass_ends_in_time_without_what_is_not_done():
     with ThreadPoolExecutor(2) as pool:
         start = time.monotonic()
-        found = Executors(pool, seconds=0.5).total(slow, UNITS, 3.0)
-        assert time.monotonic() - start < 2.0
+        # Long enough for the others on a busy machine.
+        found = Executors(pool, seconds=1.5).total(slow, UNITS, 5.0)
+        assert time.monotonic() - start < 4.0
     assert list(found.lost) == [3]
-    assert "0.5 s" in found.lost[3]
+    assert "1.5 s" in found.lost[3]
     assert found.terms[0] == (19,)
 
 

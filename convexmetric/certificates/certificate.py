@@ -241,13 +241,13 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
         return np.inf, 0.0
     lifted = lift(cone, M)
     error = _data_error(problem, M, value, lifted, risk.lipschitz if known is not None else None)
-    if not cone.free:
-        raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
-        error += problem.regularizer.change(M, raised, cone)
     sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
-        error += 0.0 if cone.free else float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
+    if not cone.free:
+        raised = M + (lifted if M.ndim == 1 else np.diag(lifted))
+        error += problem.regularizer.change(M, raised, cone)
+        error += 0.0 if G is None else float(np.abs(G if G.ndim == 1 else G.diagonal()) @ lifted)
     error += sum_error(M.size) * sizes
     return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 

@@ -75,7 +75,9 @@ def feasible(
 def _free(problem: kernel.Problem, says: kernel.Minorant, upper: Fraction) -> tuple[Table, Arrays]:
     """Scale a dual point where matrices are free of a cone, and slopes are what they must be; as :func:`feasible`."""
     best, whole = None, not problem.risk.nonnegative
-    share = 1.0 if whole else last_true(lambda share: _proves(problem, says, share), 0.0, 1.0)[0]
+    # Every look is a proof, with its matrix products: none is spent where all of the dual point counts.
+    whole_is_best = whole or _proves(problem, says, 1.0)
+    share = 1.0 if whole_is_best else last_true(lambda share: _proves(problem, says, share), 0.0, 1.0)[0]
     tries = [1.0] if whole else [1.0, *(share * (1.0 - backoff) for backoff in BACKOFFS)]
     for scaling in tries:
         with suppress(kernel.NotProven):

@@ -137,6 +137,13 @@ def row_width(points: tuple[Any, ...], cone: Cone) -> float:
     return 1.5 * min(coordinates, 3.0 * max(one.nnz / one.shape[0] for one in sparse))
 
 
+def check_features(Q: Any, X: Any, cone: Cone) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless queries and items fit matrices of similarities."""
+    if (Q.shape[1], X.shape[1]) != cone.shape:
+        sizes = f"queries have {Q.shape[1]} features and X {X.shape[1]}"
+        raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
+
+
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
     """Check ``indices`` and return them as integers in ``[0, n)``.
 

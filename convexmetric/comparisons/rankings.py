@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
+from convexmetric.comparisons.points import as_points, check_features, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import check_deadline
@@ -68,9 +68,7 @@ class Rankings:
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
         if cone.free:
             # Similarities are not those of shifted points.
-            if (self.Q.shape[1], self.X.shape[1]) != cone.shape:
-                sizes = f"queries have {self.Q.shape[1]} features and X {self.X.shape[1]}"
-                raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
+            check_features(self.Q, self.X, cone)
         elif self.Q.shape[1] != self.X.shape[1]:
             raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
         elif self.Q is self.X:
@@ -147,15 +145,7 @@ class Rankings:
 
     def norms(self, M: Array) -> Array:
         """``x^T M x`` of every item; zero where items are compared by similarities."""
-        return np.zeros(self.X.shape[0]) if self.cone.free else self.cone.quadratic_forms(self.X, M)
-
-    @property
-    def factor(self) -> float:
-        """Factor of the inner product of a query and an item in what is compared: -2 in distances, -1 if they are all.
-
-        A distance is ``x^T M x - 2 q^T M x`` up to a constant of the query, a similarity counts as ``-q^T M x``.
-        """
-        return -1.0 if self.cone.free else -2.0
+        return self.cone.norms(self.X, M)
 
     def cuts(self, order: np.ndarray) -> Iterator[np.ndarray]:
         """Cut the queries, in the given order, into pieces of bounded memory; checks the deadline before each."""
@@ -177,7 +167,7 @@ class Rankings:
         for queries in self.cuts(order):
             if images is None:
                 product = self.cone.gram(self.points(queries), M, self.X)
-                product *= self.factor
+                product *= self.cone.cross_weight
                 if not self.cone.free:
                     product += norms
                 yield Block(self, queries, product)
@@ -188,7 +178,7 @@ class Rankings:
         """Distances from some queries to their listed items only."""
         start = np.concatenate([[0], np.cumsum(self.sizes[queries])])
         items, values = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
-        arguments = self.Q, self.rows(queries), self.relevance.lists(queries), norms, images, self.factor
+        arguments = self.Q, self.rows(queries), self.relevance.lists(queries), norms, images, self.cone.cross_weight
         over_rows(_listed_distances, len(queries), items.size * self.Q.shape[1], *arguments, start, items, values)
         return Block(self, queries, values, items)
 
@@ -216,7 +206,7 @@ class Rankings:
             points = self.Q
         else:
             points = self.points(queries)
-        cross = self.factor * self.cone.cross(points, T, self.X)
+        cross = self.cone.cross_weight * self.cone.cross(points, T, self.X)
         if self.cone.free:
             return cross
         weights = np.asarray(T.sum(axis=0)).ravel()
@@ -334,7 +324,7 @@ class Block:
 
 
 @compiled
-def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, factor, start, items, values):
+def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, cross_weight, start, items, values):
     """``x^T M x - 2 q^T M x``, or ``- q^T M x``, for the listed items x of every query."""
     for row in range(begin, end):
         q = Q[rows_of_queries[row]]
@@ -346,5 +336,5 @@ def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, fact
                 for f in range(q.size):
                     dot += q[f] * images[item, f]
                 items[place] = item
-                values[place] = norms[item] + factor * dot
+                values[place] = norms[item] + cross_weight * dot
                 place += 1

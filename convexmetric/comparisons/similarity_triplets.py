@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
-from convexmetric.comparisons.points import as_points, rows_of
+from convexmetric.comparisons.points import as_points, check_features, rows_of
 from convexmetric.cones import AllMatrices
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
@@ -41,9 +41,7 @@ class SimilarityTriplets(Comparisons):
     def __init__(self, Q: Any, X: Any, triplets: Any, cone: AllMatrices) -> None:
         self.X = as_points(X)
         self.Q = self.X if Q is X else as_points(Q, "queries")
-        if (self.Q.shape[1], self.X.shape[1]) != cone.shape:
-            sizes = f"queries have {self.Q.shape[1]} features and X {self.X.shape[1]}"
-            raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
+        check_features(self.Q, self.X, cone)
         self.triplets, self.cone = np.asarray(triplets), cone
         if self.triplets.ndim != 2 or self.triplets.shape[1] != 3 or not len(self.triplets):
             raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {self.triplets.shape}")

@@ -36,6 +36,9 @@ class Cone(ABC):
 
     #: Whether every element of the space is allowed. Comparisons are of similarities ``<q, W x>`` then.
     free: ClassVar[bool] = False
+    #: Weight of the inner product of a query and an item in what is compared, beside :meth:`norms`: a distance is
+    #: ``x^T M x - 2 q^T M x`` up to a constant of the query, and a similarity counts as ``-q^T W x``.
+    cross_weight: ClassVar[float] = -2.0
 
     def __init__(self, d: int) -> None:
         if d < 1:
@@ -148,6 +151,10 @@ class Cone(ABC):
     def quadratic_forms(self, V: Any, M: Array) -> Array:
         """``<M, v v^T>`` for every row ``v`` of ``V`` (dense or sparse)."""
         raise UnsupportedProblemError(NO_CONE)
+
+    def norms(self, X: Any, M: Array) -> Array:
+        """Part of what is compared that depends on the item alone: ``x^T M x``."""
+        return self.quadratic_forms(X, M)
 
     def outer_sum(self, V: Any, u: Array) -> Array:
         """Adjoint of :meth:`quadratic_forms`: ``sum_t u_t v_t v_t^T``."""

@@ -47,6 +47,7 @@ class AllMatrices(Cone):
     """
 
     free: ClassVar[bool] = True
+    cross_weight: ClassVar[float] = -1.0
 
     def __init__(self, d: int, k: int | None = None) -> None:
         super().__init__(d)
@@ -123,6 +124,10 @@ class AllMatrices(Cone):
     def from_coordinates(self, v: Array) -> Array:
         """Matrices from their entries."""
         return v.reshape(*v.shape[:-1], *self.shape)
+
+    def norms(self, X: Any, M: Array) -> Array:
+        """Zero: similarities have no part of the item alone."""
+        return np.zeros(X.shape[0])
 
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of V."""

@@ -311,11 +311,11 @@ def nearest_points(
     without a cone they are similarities with a minus.
     """
     n, m = points.shape[0], corpus.shape[0]
-    norms, factor = (np.zeros(m), -1.0) if cone.free else (cone.quadratic_forms(corpus, metric), -2.0)
+    norms = cone.norms(corpus, metric)
     step = max(1, BLOCK_BYTES // (8 * m))
     with blas_threads_for(float(n) * m * cone.d):
         for first in range(0, n, step):
-            D = norms + factor * cone.gram(points[first : first + step], metric, corpus)
+            D = norms + cone.cross_weight * cone.gram(points[first : first + step], metric, corpus)
             nearest = nearest_columns(D, k)
             yield slice(first, first + step), nearest, np.take_along_axis(D, nearest, axis=1)
 

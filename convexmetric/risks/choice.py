@@ -32,7 +32,7 @@ from convexmetric.risks.base import (
     group_sums,
     tangent_dual,
 )
-from convexmetric.risks.softmax import CANDIDATES_LIMIT
+from convexmetric.risks.softmax import bend, check_candidates, exponentials
 
 
 class ChoiceRisk(SmoothRisk):
@@ -130,10 +130,9 @@ class ChoiceRisk(SmoothRisk):
 
     def _probabilities(self, M: Array) -> tuple[Array, Array, Array]:
         """Probabilities ``(T, k)`` at M, the losses of all trials, and the entropies of their probabilities."""
-        p = self.comparisons.forward(M).reshape(-1, self.candidates)
-        sums = np.empty((len(p), 2))
-        over_rows(_softmax, len(p), p.size, p, self.temperature, self.chosen, sums)
-        return p, sums[:, 0], sums[:, 1]
+        p, sums = self.comparisons.forward(M), np.empty((self.parts, 2))
+        over_rows(_softmax, self.parts, p.size, p, self.candidates, self.temperature, self.chosen, sums)
+        return p.reshape(-1, self.candidates), sums[:, 0], sums[:, 1]
 
     def _weights(self, p: Array) -> Array:
         """Minus the derivatives by the distances, from the probabilities, which are overwritten."""
@@ -165,12 +164,14 @@ class ChoiceRisk(SmoothRisk):
 
     def second_derivative(self, M: Array) -> Derivative:
         """``D^*(C / tau^2 (diag(p) - p p^T) D(.))``."""
-        p = self._probabilities(M)[0]
+        p = self._probabilities(M)[0].ravel()
+        first = np.arange(self.parts + 1) * self.candidates
+        shares = np.full(self.parts, self.C / self.temperature**2)
 
         def applied(change: Array) -> Array:
-            along = self.comparisons.forward(change).reshape(p.shape)
-            over_rows(_bend, len(p), p.size, p, along, self.C / self.temperature**2)
-            return self.comparisons.adjoint(along.ravel())
+            along = self.comparisons.forward(change)
+            over_rows(bend, self.parts, p.size, p, along, first, shares)
+            return self.comparisons.adjoint(along)
 
         return applied
 
@@ -203,41 +204,17 @@ class ChoiceRisk(SmoothRisk):
         InputError
             If there are too many candidates to write out.
         """
-        if self.distances > CANDIDATES_LIMIT:
-            raise InputError(
-                f"the statement cannot be written out at this size: {self.distances:.0f} candidates; keep it to "
-                f"{CANDIDATES_LIMIT}"
-            )
+        check_candidates(self.distances)
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
         return RiskStatement(self.C * loss, [], lambda: tangent_dual(self, self.cone.project(M.value)))
 
 
 @compiled
-def _softmax(begin, end, d, tau, chosen, sums):
+def _softmax(begin, end, d, k, tau, chosen, sums):
     """Overwrite the distances of every trial by probabilities; write its loss and the entropy of these."""
-    k = d.shape[1]
     for t in range(begin, end):
-        least, mean, total, tilted = d[t].min(), 0.0, 0.0, 0.0
-        for c in range(k):
-            x = (d[t, c] - least) / tau
-            if c < chosen:
-                mean += x / chosen
-            d[t, c] = np.exp(-x)
-            total += d[t, c]
-            tilted += d[t, c] * x
-        for c in range(k):
-            d[t, c] /= total
-        sums[t, 0] = np.log(total) + mean
-        sums[t, 1] = np.log(total) + tilted / total
-
-
-@compiled
-def _bend(begin, end, p, along, scale):
-    """Overwrite changes of distances by weights whose adjoint is the second derivative."""
-    for t in range(begin, end):
-        mean = 0.0
-        for c in range(p.shape[1]):
-            mean += p[t, c] * along[t, c]
-        for c in range(p.shape[1]):
-            along[t, c] = scale * p[t, c] * (along[t, c] - mean)
+        first, last = t * k, (t + 1) * k
+        total, sums[t, 0], sums[t, 1] = exponentials(d, first, last, chosen, tau)
+        for c in range(first, last):
+            d[c] /= total

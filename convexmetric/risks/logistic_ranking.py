@@ -28,9 +28,9 @@ from convexmetric.described import Described, description
 from convexmetric.losses import Logistic
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
-from convexmetric.risks.base import Derivative, Minorant, SmoothRisk
+from convexmetric.risks.base import Derivative, Minorant
 from convexmetric.risks.pairwise import listed_pairs
-from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.query import SmoothQueryRisk
 from convexmetric.risks.separable import SmoothSeparableRisk
 
 #: Spread of distances up to which exponentials of them neither overflow nor vanish.
@@ -39,7 +39,7 @@ SPREAD = 600.0
 LARGE_PRODUCT = 1e100
 
 
-class LogisticRankingRisk(QueryRisk, SmoothRisk):
+class LogisticRankingRisk(SmoothQueryRisk):
     """``C log(1 + exp(d_qi - d_qj))`` summed over all pairs of a positive i and a negative j of every query.
 
     Parameters
@@ -93,15 +93,6 @@ class LogisticRankingRisk(QueryRisk, SmoothRisk):
         other.rankings = copy(self.rankings)
         other.rankings.relevance = Relevance(*lists[3:], *lists[:3])
         return other
-
-    def tangent(self, M: Array) -> tuple[float, Minorant]:
-        """One pass over all queries and one adjoint product."""
-        totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
-        for block, values, offsets in self._planes(M, np.arange(self.parts)):
-            totals += np.column_stack([values, offsets]).sum(axis=0)
-            S = S + block.adjoint(0, len(block))
-            weight += float(np.abs(block.values).sum())
-        return float(totals[0]), Minorant(float(totals[1]), S, weight)
 
     def second_derivative(self, M: Array) -> Derivative:
         """The second derivative at ``M``; every application takes one pass over distances and their changes."""

@@ -15,7 +15,7 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.described import Described
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Risk, RiskStatement, Violation
+from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, SmoothRisk, Violation
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.separable import SeparableRisk
 
@@ -150,3 +150,16 @@ class QueryRisk(Risk):
             values += [-own.sum(axis=1), own.sum(axis=0)]
         entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
         return sp.csr_array(entries, shape=(self.parts, self.rankings.X.shape[0]))
+
+
+class SmoothQueryRisk(QueryRisk, SmoothRisk):
+    """A sum over queries of losses with two derivatives, whose supporting planes are tangent planes."""
+
+    def tangent(self, M: Array) -> tuple[float, Minorant]:
+        """One pass over all queries and one adjoint product."""
+        totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
+        for block, values, offsets in self._planes(M, np.arange(self.parts)):
+            totals += values.sum(), offsets.sum()
+            S = S + block.adjoint(0, len(block))
+            weight += float(np.abs(block.values).sum())
+        return float(totals[0]), Minorant(float(totals[1]), S, weight)

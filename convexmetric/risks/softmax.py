@@ -34,15 +34,15 @@ from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Derivative, Minorant, RiskStatement, SmoothRisk, tangent_dual
-from convexmetric.risks.query import QueryRisk
+from convexmetric.risks.base import Derivative, RiskStatement, tangent_dual
+from convexmetric.risks.query import SmoothQueryRisk
 from convexmetric.risks.separable import SeparableRisk
 
 #: Candidates of all queries up to which the statement is written out.
 CANDIDATES_LIMIT = 20_000
 
 
-class SoftmaxRisk(QueryRisk, SmoothRisk):
+class SoftmaxRisk(SmoothQueryRisk):
     """Cross-entropy of every query's chosen items under the softmax of its candidates, weighted and summed.
 
     Parameters
@@ -124,15 +124,6 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
         """Refuse: choices are no losses of pairs."""
         raise InputError("choices among candidates are no losses of pairs")
 
-    def tangent(self, M: Array) -> tuple[float, Minorant]:
-        """One pass over all queries and one adjoint product."""
-        totals, S, weight = np.zeros(2), self.cone.zeros(), 0.0
-        for block, own, entropies in self._planes(M, np.arange(self.parts)):
-            totals += own.sum(), entropies.sum()
-            S = S + block.adjoint(0, len(block))
-            weight += float(np.abs(block.values).sum())
-        return float(totals[0]), Minorant(float(totals[1]), S, weight)
-
     def second_derivative(self, M: Array) -> Derivative:
         """``D^*(c / tau^2 (diag(p) - p p^T) D(.))``; every application takes one pass over changes of distances."""
         every, shares = np.arange(self.parts), self._most / self.temperature**2
@@ -142,7 +133,7 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
         def applied(change: Array) -> Array:
             S = self.cone.zeros()
             for here, along in zip(kept or self._probabilities(M), self._blocks(change, every), strict=True):
-                over_rows(_bend, len(along), along.values.size, here, along.values, along.first, shares[along.queries])
+                over_rows(bend, len(along), along.values.size, here, along.values, along.first, shares[along.queries])
                 S = S + along.adjoint(0, len(along))
             return S
 
@@ -162,11 +153,7 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
         InputError
             If there are too many candidates to write out.
         """
-        if self.distances > CANDIDATES_LIMIT:
-            raise InputError(
-                f"the statement cannot be written out at this size: {self.distances:.0f} candidates; keep it to "
-                f"{CANDIDATES_LIMIT}"
-            )
+        check_candidates(self.distances)
         terms = []
         for q, share in enumerate(self._most):
             chosen, others = self.rankings.expressions(q, M)
@@ -190,6 +177,39 @@ class SoftmaxRisk(QueryRisk, SmoothRisk):
         return sums
 
 
+def check_candidates(count: float) -> None:
+    """Refuse to write out more than ``CANDIDATES_LIMIT`` candidates.
+
+    Raises
+    ------
+    InputError
+        If there are more.
+    """
+    if count > CANDIDATES_LIMIT:
+        raise InputError(
+            f"the statement cannot be written out at this size: {count:.0f} candidates; keep it to {CANDIDATES_LIMIT}"
+        )
+
+
+@compiled
+def exponentials(d, first, last, chosen, tau):
+    """Overwrite distances from first to last by ``exp(-(d - least) / tau)``; the first ones are of what was chosen.
+
+    Returns their sum, the cross-entropy of the chosen and the entropy of the probabilities.
+    """
+    least, mean, total, tilted = d[first], 0.0, 0.0, 0.0
+    for c in range(first, last):
+        least = min(least, d[c])
+    for c in range(first, last):
+        x = (d[c] - least) / tau
+        if c < first + chosen:
+            mean += x / chosen
+        d[c] = np.exp(-x)
+        total += d[c]
+        tilted += d[c] * x
+    return total, np.log(total) + mean, np.log(total) + tilted / total
+
+
 @compiled
 def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
     """Overwrite the distances of every query by weights; write its value and its dual value, an entropy."""
@@ -197,19 +217,10 @@ def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
         x_at, z_at = places_of(dense, first, lists, row)
         p, n = x_at.size, z_at.size
         d = np.concatenate((values[x_at], values[z_at]))
-        least, mean = d.min(), 0.0
-        for i in range(p):
-            mean += d[i] - least
-        mean /= p * tau
-        total, tilted = 0.0, 0.0
-        for t in range(p + n):
-            s = (d[t] - least) / tau
-            d[t] = np.exp(-s)
-            total += d[t]
-            tilted += d[t] * s
+        total, loss, entropy = exponentials(d, 0, p + n, p, tau)
         share = shares[row]
-        sums[row, 0] = share * (np.log(total) + mean)
-        sums[row, 1] = share * (np.log(total) + tilted / total)
+        sums[row, 0] = share * loss
+        sums[row, 1] = share * entropy
         # Added to, not set: an item may stand in a list several times.
         values[first[row] : first[row + 1]] = 0.0
         scale, each = share / (tau * total), share / (tau * p) if chosen else 0.0
@@ -220,7 +231,7 @@ def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
 
 
 @compiled
-def _bend(begin, end, probabilities, changes, first, shares):
+def bend(begin, end, probabilities, changes, first, shares):
     """Overwrite changes of distances by weights whose adjoint is the second derivative."""
     for row in range(begin, end):
         mean = 0.0

@@ -85,7 +85,7 @@ class StreamedRankings(SharedRankings):
             yield rows, self.X.rows(rows.start, rows.stop)
 
     def _norms(self, M: Array) -> Array:
-        return np.concatenate([self.cone.quadratic_forms(X, M) for _, X in self._blocks_of_rows()])
+        return np.concatenate([self.cone.norms(X, M) for _, X in self._blocks_of_rows()])
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of squared distances under ``M`` from the queries, in the given order, to the corpus."""
@@ -94,7 +94,7 @@ class StreamedRankings(SharedRankings):
             values, points = np.empty((len(queries), len(self.X))), self.points(queries)
             for rows, X in self._blocks_of_rows():
                 values[:, rows] = self.cone.gram(points, M, X)
-            values *= -2.0
+            values *= self.cone.cross_weight
             values += norms
             yield Block(self, queries, values)
 

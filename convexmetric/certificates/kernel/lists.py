@@ -236,11 +236,14 @@ class ListRisk:
             # Integers below 2^53, and so exact.
             W[q] = np.bincount(self.negatives[q], c, len(self.X)) - np.bincount(self.positives[q], r, len(self.X))
             mids[q], rads[q] = worth.mid, worth.rad
-        unit = self.units * (1.0 / one)
+        return self._minorant(Ball(mids, rads), W, self.units * (1.0 / one))
+
+    def _minorant(self, worth: Ball, W: Array, unit: Ball) -> Minorant:
+        """Minorant of what queries are worth, and of integers W that count units; W is overwritten."""
         rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
         S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
-        return Minorant((Ball(mids, rads) * self.shares).sum(), S)
+        return Minorant((worth * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """Yield for every query the sums of slopes of positives and of negatives, and their dual value (theorem 5)."""
@@ -340,8 +343,4 @@ class Choices(ListRisk):
             share = Ball(own[own > 0] / one)
             worth = -(share * log(share)).sum()
             mids[q], rads[q] = worth.mid, worth.rad
-        unit = self.units / self.temperature / Ball(self.p * float(one))
-        rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
-        W *= unit.mid[:, None]
-        S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
-        return Minorant((Ball(mids, rads) * self.shares).sum(), S)
+        return self._minorant(Ball(mids, rads), W, self.units / self.temperature / Ball(self.p * float(one)))

@@ -1,4 +1,4 @@
-"""Worst parts and sums of risks (theorems 8 and 10), and the table of all risks by name."""
+"""Worst parts and sums of risks (theorems 8 and 11), and the table of all risks by name."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import is_dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,9 +28,27 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
 
-__all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "has_class_mate"]
+__all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "has_class_mate", "parameters"]
+
+Kind = TypeVar("Kind")
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameters(cls: type[Kind]) -> type[Kind]:
+    """Write the constructor of an estimator: a keyword for each annotated attribute, its own before those of its bases.
+
+    Parameters are stored as they are, as scikit-learn wants it, and checked by ``fit``.
+    """
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    signature = inspect.signature(made)
+    ordered = sorted(signature.parameters.values(), key=lambda p: (p.kind, p.name not in inspect.get_annotations(cls)))
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    init: Any = made.__init__
+    init.__signature__ = signature.replace(parameters=[this, *ordered])
+    return made
+
+
+@parameters
 class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all estimators: solves a convex problem and keeps the certificate of its optimum.
 
@@ -62,13 +81,15 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     #: Whether points may be sparse whatever the parameters; where not, they may be under a diagonal metric.
     _takes_sparse: ClassVar[bool] = False
 
-    solver: Any
-    tol: float
-    max_iter: int | None
-    max_seconds: float | None
-    progress: bool | int
     #: Engine that evaluates the risk; a parameter of the estimators that support one.
-    backend: Any = None
+    backend = None
+
+    solver: Any = "exact"
+    tol: float = 1e-4
+    max_iter: int | None = None
+    max_seconds: float | None = None
+    progress: bool | int = False
+    random_state: Any = 0
     #: Rows of ``components_``: None, a number, or "rank".
     n_components: Any = None
 
@@ -200,6 +221,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return labels
 
 
+@parameters
 class MetricEstimator(CertifiedEstimator):
     """A metric between points of one kind.
 
@@ -216,9 +238,7 @@ class MetricEstimator(CertifiedEstimator):
     #: Name of the parameter that weighs the data against the regularizer; empty where there is none to choose.
     weight: ClassVar[str | None] = None
 
-    preprocessor: Any
-    random_state: Any
-    embedding_: Embedding | None
+    preprocessor: Any = None
 
     def problem(self, X: Any, y: Any = None) -> MetricProblem:
         """The problem that ``fit(X, y)`` solves, for :func:`~convexmetric.audit` or :func:`~convexmetric.explain`.
@@ -281,7 +301,7 @@ class MetricEstimator(CertifiedEstimator):
 
     def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         self._solve(problem, rng)
-        self.embedding_ = problem.embedding
+        self.embedding_: Embedding | None = problem.embedding
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Transform the points whose label another point has; returns images and labels."""

@@ -10,6 +10,7 @@ from scipy.special import comb, softmax
 from convexmetric.arrays import Array
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.errors import InputError
+from convexmetric.estimators.base import parameters
 from convexmetric.estimators.relative_comparisons import MOST_TRIPLETS, TRIPLETS_A_POINT
 from convexmetric.estimators.triplets import TripletEstimator, refuse_y
 from convexmetric.estimators.tuples import dimensions
@@ -19,6 +20,7 @@ from convexmetric.papers.choices import candidate_pairs, checked_trials
 from convexmetric.problem import MetricProblem
 
 
+@parameters
 class ChoiceMetric(TripletEstimator):
     """A metric under which what people chose is probable: odd ones out, the k nearest of n, triplets.
 
@@ -68,44 +70,15 @@ class ChoiceMetric(TripletEstimator):
     _stronger = "lower reg"
     weight = "reg"
 
-    def __init__(
-        self,
-        *,
-        kind: str = "triplets",
-        chosen: int = 1,
-        reg: float | str = "auto",
-        temperature: float = 1.0,
-        penalty: str = "trace",
-        prior: Any = None,
-        diagonal: bool = False,
-        n_trials: int | None = None,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        backend: Any = None,
-        n_components: int | str | None = None,
-    ) -> None:
-        self.kind = kind
-        self.chosen = chosen
-        self.reg = reg
-        self.temperature = temperature
-        self.penalty = penalty
-        self.prior = prior
-        self.diagonal = diagonal
-        self.n_trials = n_trials
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.backend = backend
-        self.n_components = n_components
+    kind: str = "triplets"
+    chosen: int = 1
+    reg: float | str = "auto"
+    temperature: float = 1.0
+    penalty: str = "trace"
+    prior: Any = None
+    diagonal: bool = False
+    n_trials: int | None = None
+    backend: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from trials, or from points and labels.

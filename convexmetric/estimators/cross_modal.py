@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from convexmetric.arrays import Array
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import CertifiedEstimator
+from convexmetric.estimators.base import CertifiedEstimator, parameters
 from convexmetric.estimators.tuples import dimensions
 from convexmetric.evaluation import retrieval_curve, squared_distances
 from convexmetric.papers import CrossModalProblem
 
 
+@parameters
 class CrossModalMetric(CertifiedEstimator):
     """Maps of two modalities to one space in which objects of x find those of y that share a label.
 
@@ -59,34 +61,11 @@ class CrossModalMetric(CertifiedEstimator):
 
     _stronger = "lower alpha"
 
-    def __init__(
-        self,
-        n_features_x: int | None = None,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.001,
-        n_clusters: int | None = 5,
-        n_neighbors: int = 50,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        n_components: int | str | None = None,
-    ) -> None:
-        self.n_features_x = n_features_x
-        self.alpha = alpha
-        self.beta = beta
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.n_components = n_components
+    n_features_x: int | None = field(default=None, kw_only=False)
+    alpha: float = 1.0
+    beta: float = 0.001
+    n_clusters: int | None = 5
+    n_neighbors: int = 50
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from objects with both modalities, side by side.

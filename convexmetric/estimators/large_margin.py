@@ -9,7 +9,7 @@ from scipy.stats import mode
 from sklearn.neighbors import NearestNeighbors
 
 from convexmetric.comparisons.pairs import label_codes
-from convexmetric.estimators.base import MetricEstimator
+from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.papers import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
@@ -37,6 +37,7 @@ class NeighborEstimator(MetricEstimator):
         return float(np.mean(mode(votes, axis=1).mode == codes))
 
 
+@parameters
 class LargeMargin(NeighborEstimator):
     """Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
 
@@ -91,40 +92,13 @@ class LargeMargin(NeighborEstimator):
 
     _stronger = "raise push"
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 3,
-        push: float = 0.5,
-        diagonal: bool = False,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        backend: Any = None,
-        n_components: int | str | None = None,
-        ridge: float = 0.0,
-        prior: Any = None,
-        reg: float | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.push = push
-        self.diagonal = diagonal
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.backend = backend
-        self.n_components = n_components
-        self.ridge = ridge
-        self.prior = prior
-        self.reg = reg
+    n_neighbors: int = 3
+    push: float = 0.5
+    diagonal: bool = False
+    backend: Any = None
+    ridge: float = 0.0
+    prior: Any = None
+    reg: float | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels.

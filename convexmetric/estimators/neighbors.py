@@ -30,7 +30,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import OutOfTime
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import has_class_mate
+from convexmetric.estimators.base import has_class_mate, parameters
 from convexmetric.estimators.large_margin import NeighborEstimator
 from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
@@ -56,6 +56,7 @@ SAMPLED_PAIRS = 10_000
 SCORINGS = ("accuracy", "map")
 
 
+@parameters
 class NeighborMetric(NeighborEstimator):
     """A metric for nearest neighbours that is kept only where it does better than Euclidean distance.
 
@@ -115,38 +116,12 @@ class NeighborMetric(NeighborEstimator):
     #: Where the prior satisfies all margins of 1 the optimum is zero, for which a relative gap is not defined.
     _atol = ZERO
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 3,
-        scoring: str = "accuracy",
-        scale: float | Sequence[float] = SCALES,
-        strength: float | Sequence[float] = STRENGTHS,
-        cv: int = 4,
-        max_rows: int = 1000,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        n_components: int | str | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.scoring = scoring
-        self.scale = scale
-        self.strength = strength
-        self.cv = cv
-        self.max_rows = max_rows
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.n_components = n_components
+    n_neighbors: int = 3
+    scoring: str = "accuracy"
+    scale: float | Sequence[float] = SCALES
+    strength: float | Sequence[float] = STRENGTHS
+    cv: int = 4
+    max_rows: int = 1000
 
     @property
     def chooses(self) -> bool:

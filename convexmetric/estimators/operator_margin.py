@@ -13,7 +13,7 @@ from convexmetric.arguments import is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import pair_signs
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import MetricEstimator
+from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.evaluation import roc_area
 from convexmetric.papers import PairMarginProblem
 from convexmetric.problem import MetricProblem
@@ -22,6 +22,7 @@ from convexmetric.problem import MetricProblem
 ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 
 
+@parameters
 class OperatorMarginMetric(MetricEstimator):
     """An operator under which similar points are nearer than 1, and others farther, by a margin.
 
@@ -66,40 +67,13 @@ class OperatorMarginMetric(MetricEstimator):
     _takes_sparse = True
     weight = "reg"
 
-    def __init__(
-        self,
-        *,
-        n_pairs: int | None = None,
-        balanced: bool = True,
-        reg: float = 0.005,
-        margin: Any = 1.0,
-        penalty: str = "frobenius",
-        kernel: Any = None,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        n_components: int | str | None = None,
-        prior: Any = None,
-    ) -> None:
-        self.n_pairs = n_pairs
-        self.balanced = balanced
-        self.reg = reg
-        self.margin = margin
-        self.penalty = penalty
-        self.kernel = kernel
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.n_components = n_components
-        self.prior = prior
+    n_pairs: int | None = None
+    balanced: bool = True
+    reg: float = 0.005
+    margin: Any = 1.0
+    penalty: str = "frobenius"
+    kernel: Any = None
+    prior: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from pairs, or from points and labels.

@@ -8,13 +8,14 @@ import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense
+from convexmetric.estimators.base import dense, parameters
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.problem import MetricProblem
 
 
+@parameters
 class RandomProjectionMetric(TripletEstimator):
     """A metric on randomly projected points under which triplets keep a margin.
 
@@ -58,46 +59,17 @@ class RandomProjectionMetric(TripletEstimator):
     _takes_sparse = True
     weight = "reg"
 
-    def __init__(
-        self,
-        *,
-        projection: str | None = "gaussian",
-        n_components: int = 300,
-        n_same: int | None = 10,
-        n_other: int | None = 10,
-        reg: float | str = "auto",
-        margin: float = 1.0,
-        intra: float = 0.0,
-        inter: float = 0.0,
-        diagonal: bool = False,
-        penalty: str = "squared-frobenius",
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        backend: Any = None,
-    ) -> None:
-        self.projection = projection
-        self.n_components = n_components
-        self.n_same = n_same
-        self.n_other = n_other
-        self.reg = reg
-        self.margin = margin
-        self.intra = intra
-        self.inter = inter
-        self.diagonal = diagonal
-        self.penalty = penalty
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.backend = backend
+    projection: str | None = "gaussian"
+    n_components: int = 300
+    n_same: int | None = 10
+    n_other: int | None = 10
+    reg: float | str = "auto"
+    margin: float = 1.0
+    intra: float = 0.0
+    inter: float = 0.0
+    diagonal: bool = False
+    penalty: str = "squared-frobenius"
+    backend: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.estimators.base import MetricEstimator
+from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.evaluation import mean_scores
 from convexmetric.measures import measure_named
 from convexmetric.papers import RankingProblem
@@ -20,6 +20,7 @@ from convexmetric.problem import MetricProblem
 OPTIONS = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior")
 
 
+@parameters
 class MLR(MetricEstimator):
     """Metric learning to rank: a metric that ranks points of the query's label first.
 
@@ -78,44 +79,15 @@ class MLR(MetricEstimator):
 
     weight = "C"
 
-    def __init__(
-        self,
-        *,
-        measure: str = "map",
-        k: int | None = None,
-        C: float = 100.0,
-        penalty: str = "trace",
-        diagonal: bool = False,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        kernel: Any = None,
-        short: str = "cut",
-        backend: Any = None,
-        n_components: int | str | None = None,
-        prior: Any = None,
-    ) -> None:
-        self.measure = measure
-        self.k = k
-        self.C = C
-        self.penalty = penalty
-        self.diagonal = diagonal
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.kernel = kernel
-        self.short = short
-        self.backend = backend
-        self.n_components = n_components
-        self.prior = prior
+    measure: str = "map"
+    k: int | None = None
+    C: float = 100.0
+    penalty: str = "trace"
+    diagonal: bool = False
+    kernel: Any = None
+    short: str = "cut"
+    backend: Any = None
+    prior: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from points and labels; relevant to a point are the others of its label.

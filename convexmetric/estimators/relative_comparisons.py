@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from convexmetric.comparisons import triplets_from_labels
+from convexmetric.estimators.base import parameters
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
@@ -15,6 +16,7 @@ from convexmetric.problem import MetricProblem
 TRIPLETS_A_POINT, MOST_TRIPLETS = 20, 200_000
 
 
+@parameters
 class RelativeComparisonMetric(TripletEstimator):
     """Weights of features, of columns of A or of points of a kernel, under which triplets keep a margin.
 
@@ -43,36 +45,11 @@ class RelativeComparisonMetric(TripletEstimator):
     weight = "C"
     _takes_sparse = True
 
-    def __init__(
-        self,
-        *,
-        n_triplets: int | None = None,
-        C: float = 1.0,
-        A: Any = None,
-        kernel: Any = None,
-        solver: Any = "exact",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        progress: bool | int = False,
-        random_state: Any = 0,
-        preprocessor: Any = None,
-        backend: Any = None,
-        n_components: int | str | None = None,
-    ) -> None:
-        self.n_triplets = n_triplets
-        self.C = C
-        self.A = A
-        self.kernel = kernel
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
-        self.preprocessor = preprocessor
-        self.backend = backend
-        self.n_components = n_components
+    n_triplets: int | None = None
+    C: float = 1.0
+    A: Any = None
+    kernel: Any = None
+    backend: Any = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from triplets, or from points and labels.

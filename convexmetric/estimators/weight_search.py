@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from convexmetric.arguments import check_count, check_seconds
 from convexmetric.arrays import Array
 from convexmetric.deadline import Clock, OutOfTime, until_deadline
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import MetricEstimator
+from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.selection import Validation, solve_path
 from convexmetric.selection.folds import Rows, Trial, dealt, first_best, stratified_sample, validated
@@ -29,6 +30,7 @@ from convexmetric.selection.rows import factor_of, row_scores
 CHOICE = 0.3
 
 
+@parameters
 class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """An estimator with its weight chosen by cross-validation, on points with labels.
 
@@ -75,28 +77,15 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        values: Sequence[float] | None = None,
-        cv: int = 3,
-        n_neighbors: int = 3,
-        max_rows: int | None = None,
-        tol: float = 1e-2,
-        max_seconds: float | None = None,
-        progress: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.values = values
-        self.cv = cv
-        self.n_neighbors = n_neighbors
-        self.max_rows = max_rows
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    values: Sequence[float] | None = None
+    cv: int = 3
+    n_neighbors: int = 3
+    max_rows: int | None = None
+    tol: float = 1e-2
+    max_seconds: float | None = None
+    progress: bool = False
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the weight, then learn from all rows.

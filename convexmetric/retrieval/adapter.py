@@ -49,7 +49,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import Any, Self
@@ -65,6 +65,7 @@ from convexmetric.comparisons.points import Checked, as_points
 from convexmetric.cones import AllMatrices, PSDCone
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
+from convexmetric.estimators.base import parameters
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
@@ -100,6 +101,7 @@ WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p"
 Candidate = tuple[str, str, float]
 
 
+@parameters
 class RetrievalAdapter(BaseEstimator):
     """A linear map of documents' and queries' vectors that ranks better, or the identity where it would not.
 
@@ -177,36 +179,19 @@ class RetrievalAdapter(BaseEstimator):
     (True, True)
     """
 
-    def __init__(
-        self,
-        measure: str = "nDCG@10",
-        *,
-        loss: str | Sequence[str] | None = None,
-        side: str | Sequence[str] = "both",
-        C: float | Sequence[float] | None = None,
-        cv: int = 5,
-        level: float = 0.05,
-        unjudged: str = "irrelevant",
-        relevant_from: int = 1,
-        mined: int = 100,
-        tol: float = 1e-2,
-        max_seconds: float | None = None,
-        progress: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.measure = measure
-        self.loss = loss
-        self.side = side
-        self.C = C
-        self.cv = cv
-        self.level = level
-        self.unjudged = unjudged
-        self.relevant_from = relevant_from
-        self.mined = mined
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.progress = progress
-        self.random_state = random_state
+    measure: str = field(default="nDCG@10", kw_only=False)
+    loss: str | Sequence[str] | None = None
+    side: str | Sequence[str] = "both"
+    C: float | Sequence[float] | None = None
+    cv: int = 5
+    level: float = 0.05
+    unjudged: str = "irrelevant"
+    relevant_from: int = 1
+    mined: int = 100
+    tol: float = 1e-2
+    max_seconds: float | None = None
+    progress: bool = False
+    random_state: int = 0
 
     def fit(
         self,

@@ -22,10 +22,14 @@ from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
 from convexmetric.errors import InputError
+from convexmetric.numerics.compiling import compiled_in_any_order
+from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 
 #: Pairs whose differences are held at a time.
 BLOCK = 4_096
+#: Share of all pairs of points from which products of all points take less time than sums over the listed pairs.
+MANY = 1 / 12
 
 
 class PairDistances(Comparisons):
@@ -94,10 +98,10 @@ class PairDistances(Comparisons):
 
     @cached_property
     def _entries(self) -> np.ndarray | None:
-        """Places of the pairs in a matrix of all pairs of points, where they are as many as its entries or more."""
+        """Places of the pairs in a matrix of all pairs of points, where they are that many."""
         i, j = self.pairs.T
         n = self.X.shape[0]
-        return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= n * n else None
+        return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= MANY * n * n else None
 
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
@@ -110,14 +114,13 @@ class PairDistances(Comparisons):
             s *= self.signs
             return s
         s = np.empty(len(self))
-        images = None if sp.issparse(self.X) else self.cone.times(self.X, M)
+        if not sp.issparse(self.X):
+            images = np.ascontiguousarray(self.cone.times(self.X, M))
+            over_rows(_products_of_differences, len(s), len(s) * self.cone.d, images, self.X, self.pairs, s)
+            return self.signs * s
         for first in until_deadline(range(0, len(self), BLOCK)):
-            if images is None:
-                rows = slice(first, first + BLOCK)
-                s[rows] = self.cone.quadratic_forms(self.differences(rows), M)
-                continue
-            i, j = self.pairs[first : first + BLOCK].T
-            s[first : first + BLOCK] = np.einsum("tk,tk->t", images[i] - images[j], self.X[i] - self.X[j])
+            rows = slice(first, first + BLOCK)
+            s[rows] = self.cone.quadratic_forms(self.differences(rows), M)
         return self.signs * s
 
     def between(self, images: Array) -> Array:
@@ -150,6 +153,17 @@ class PairDistances(Comparisons):
         """CVXPY expression of :meth:`forward`."""
         V = self.differences(slice(None))
         return cp.multiply(self.signs, self.cone.quadratic_form_expressions(V, M))
+
+
+@compiled_in_any_order
+def _products_of_differences(begin, end, images, X, pairs, s):
+    """Write ``<images_i - images_j, x_i - x_j>`` of every pair."""
+    for t in range(begin, end):
+        i, j = pairs[t]
+        total = 0.0
+        for k in range(X.shape[1]):
+            total += (images[i, k] - images[j, k]) * (X[i, k] - X[j, k])
+        s[t] = total
 
 
 def symmetric(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_array:

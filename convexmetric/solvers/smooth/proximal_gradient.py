@@ -27,6 +27,9 @@ from convexmetric.solvers.runtime.requirements import metric_memory, need
 MAX_STEPS = 20_000
 #: Steps between two evaluations of the certified gap, which count as iterations.
 LOOK_EVERY = 10
+#: Distances in a pass, for a coordinate of the metric, from which the gap is evaluated at every step: it takes one more
+#: decomposition of a matrix, which is little beside the pass.
+LONG_PASS = 30.0
 #: Factor by which every step is first tried longer than the last one.
 STEP_GROWTH = 1.1
 #: Factor by which a step is shortened while the quadratic bound does not hold.
@@ -64,13 +67,14 @@ class ProximalGradient(Solver):
         M = cone.zeros() if monitor.M is None else monitor.M
         N, momentum = M, 1.0
         step = np.inf
+        look_every = 1 if risk.distances >= LONG_PASS * cone.size else LOOK_EVERY
         for number in range(MAX_STEPS):
             value, point = risk.tangent(N)
             if not np.isfinite(step):
                 step = self._first_step(risk, point.S, N)
-            if number % LOOK_EVERY == 0 or monitor.out_of_time:
+            if number % look_every == 0 or monitor.out_of_time:
                 if number == 0:
-                    monitor.primal(M, problem.value(M), by_risk=True)
+                    monitor.primal(M, value + problem.penalty(M), by_risk=True)
                 bound = problem.bound(point.value, point.S, M)
                 monitor.dual(bound, partial(tangent_dual, risk, N), point)
                 if monitor.iterate(steps=number, step=step):

@@ -30,7 +30,7 @@ ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25, 2
 #: Seconds of the processor after which a solve that is to be recorded is given up.
 LIMIT_SECONDS = 60.0
 #: Seconds of the processor, by the records, that the ordinary suite may take for all its solves.
-SHORT_SECONDS = 38.0
+SHORT_SECONDS = 24.0
 #: Parameters of which every value counts for the kind of an instance; of others it counts that they are there.
 VALUES = ("measure", "penalty", "kernel", "diagonal", "X", "balanced")
 

@@ -28,7 +28,7 @@ def test_the_ordinary_suite_solves_the_quickest_of_every_kind():
     library = {name: kinds(cm.bench.load_instance(name)) for name in RECORDED}
     for kind in set().union(*library.values()):
         assert min((name for name in seconds if kind in library[name]), key=seconds.__getitem__) in SHORT
-    assert sum(seconds[name] for name in SHORT) < 40.0
+    assert sum(seconds[name] for name in SHORT) < 26.0
 
 
 @pytest.mark.parametrize(

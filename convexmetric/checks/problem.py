@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -526,11 +527,12 @@ def _check_regularizer(
     sizes = max(abs(value) for value, _ in points) * np.array([-1.0, 1.0])
     held = [(value, share * outward) for value in sizes for share in (0.5, 2.0)]
     said = [(value, S, G) for G, some in ((None, points), (linear, points), (outward, held)) for value, S in some]
-    tried = _Tried(omega, cone, metrics)
+    tried, searched = _Tried(omega, cone, metrics), _Searched(block, omega, cone)
     for number, at in enumerate(rng.permutation(len(said))[: max(BOUNDS, BOUNDS_OF_ONE // cone.size)].tolist()):
         hint = cone.project(metrics[int(rng.integers(len(metrics)))])
         value, S, linear = said[at]
-        _check_bound(block, omega, tried, value, S, linear, hint, number < SEARCHES_OF_ONE // cone.size)
+        search = number < SEARCHES_OF_ONE // cone.size
+        _check_bound(block, tried, value, S, linear, hint, searched if search else None)
 
 
 def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[Array, float]]) -> None:
@@ -586,19 +588,43 @@ class _Tried:
         return np.maximum(0.0, value - self.rows @ s) + self.rows @ g + self.costs, sizes
 
 
+class _Searched:
+    """Searches by CVXPY for a metric that makes ``max(0, v - <S, M>) + <G, M> + Omega(M)`` small."""
+
+    def __init__(self, block: _Block, omega: Regularizer, cone: Cone) -> None:
+        self.block, self.omega, self.cone = block, omega, cone
+
+    @cached_property
+    def _program(self) -> tuple[cp.Problem, cp.Variable, cp.Parameter, cp.Parameter, cp.Parameter]:
+        """Written with parameters and compiled once, which takes CVXPY much longer than CLARABEL takes to solve it."""
+        M, in_cone = self.cone.variable("M")
+        value, S, G = cp.Parameter(), cp.Parameter(M.shape), cp.Parameter(M.shape)
+        cost = (
+            cp.pos(value - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + self.omega.expression(M, self.cone)
+        )
+        return cp.Problem(cp.Minimize(cost), in_cone), M, value, S, G
+
+    def metric(self, value: float, S: Array, G: Array | None) -> Array | None:
+        """The metric that CLARABEL ends at; None unless its status is optimal."""
+        with self.block.stating("its CVXPY expression must be convex, of metrics of the cone"):
+            program, M, *parameters = self._program
+            given = value, S, self.cone.zeros() if G is None else G
+            for parameter, at in zip(parameters, given, strict=True):
+                parameter.value = at
+            found = _minimised(program) is not None
+        return self.cone.project(self.cone.element(M.value)) if found else None
+
+
 def _check_bound(
-    block: _Block, omega: Regularizer, tried: _Tried, value: float, S: Array, G: Array | None, hint: Array, search: bool
+    block: _Block, tried: _Tried, value: float, S: Array, G: Array | None, hint: Array, searched: _Searched | None
 ) -> None:
     """Check ``bound(v, S, G)`` against ``max(0, v - <S, M>)`` plus penalty, at metrics that make it small."""
-    cone, rule = tried.cone, "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
+    omega, cone = tried.omega, tried.cone
+    rule = "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
     more = [_Tried(omega, cone, [cone.project(S if G is None else S - G)])]
-    if search:
-        with block.stating("its CVXPY expression must be convex, of metrics of the cone"):
-            M, in_cone = cone.variable("M")
-            cost = cp.pos(value - cp.sum(cp.multiply(S, M))) + omega.expression(M, cone)
-            cost = cost if G is None else cost + cp.sum(cp.multiply(G, M))
-            if _minimised(cp.Problem(cp.Minimize(cost), in_cone)) is not None:
-                more.append(_Tried(omega, cone, [cone.project(cone.element(M.value))], np.ones(1)))
+    found = None if searched is None else searched.metric(value, S, G)
+    if found is not None:
+        more.append(_Tried(omega, cone, [found], np.ones(1)))
     sharp = omega.sharpened(S, G, hint)
     for near in [hint] if sharp is hint else [hint, sharp]:
         bound = omega.bound(value, S, G, cone, near)

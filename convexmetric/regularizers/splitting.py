@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from scipy.linalg import lapack
 
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
@@ -43,6 +44,47 @@ MEMORY, RIDGE = 20, 1e-12
 WORSE = 2.0
 #: Growth of the state by an accelerated step above which the plain step is taken.
 GROWTH = 10.0
+
+
+class _Acceleration:
+    """Anderson acceleration (1965): combine the last plain steps for the least residual of a linear model.
+
+    Holds differences of steps and of residuals in rings, with the Gram matrix of the latter, so that a step adds a row.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.steps, self.residuals = np.empty((MEMORY, size)), np.empty((MEMORY, size))
+        self.gram = np.empty((MEMORY, MEMORY))
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.count, self.least = 0, np.inf
+        self.last: tuple[Array, Array] | None = None
+
+    def combined(self, following: Array, apart: Array) -> Array:
+        """The state to go on from after a plain step to ``following`` with residual ``apart``."""
+        before, self.last = self.last, (following, apart)
+        self.least = min(self.least, norm_of(apart))
+        if before is None:
+            return following
+        at = self.count % MEMORY
+        self.count += 1
+        kept = min(self.count, MEMORY)
+        np.subtract(following, before[0], out=self.steps[at])
+        np.subtract(apart, before[1], out=self.residuals[at])
+        residuals = self.residuals[:kept]
+        self.gram[at, :kept] = self.gram[:kept, at] = residuals @ residuals[at]
+        gram = self.gram[:kept, :kept].copy()
+        diagonal = gram.reshape(-1)[:: kept + 1]
+        diagonal *= 1.0 + RIDGE
+        diagonal += RIDGE * diagonal.sum()
+        with suppress(np.linalg.LinAlgError):
+            combined = following - np.linalg.solve(gram, residuals @ apart) @ self.steps[:kept]
+            # Nearly dependent residuals would send it anywhere.
+            if norm_of(combined) <= GROWTH * norm_of(following):
+                return np.asarray(combined)
+        return following
 
 
 class Splitting:
@@ -89,7 +131,8 @@ class Splitting:
         self.wide = self.rows.shape[0] < self.rows.shape[1]
         gram = self.rows @ self.columns if self.wide else self.columns @ self.rows
         gram = gram.toarray() if sp.issparse(gram) else gram
-        self.factor = la.cho_factor(gram + self.copies * np.eye(len(gram)), overwrite_a=True, check_finite=False)
+        gram = gram + self.copies * np.eye(len(gram))
+        self.factor, self.lower = la.cho_factor(gram, overwrite_a=True, check_finite=False)
         self.centres = [cone.zeros() if term.centre is None else term.centre for term in terms]
         self.steps, self.due, self.rho = 0, FIRST, 1.0
 
@@ -103,8 +146,7 @@ class Splitting:
         at = cone.coordinates(M)
         margins = self.rows @ at - multipliers / (self.rho * self.units)
         self.v = np.concatenate([margins, (at + parts / self.rho).ravel()])
-        self.memory: list[tuple[Array, Array]] = []
-        self.least = np.inf
+        self.acceleration = _Acceleration(self.v.size)
 
     def run(self, steps: int) -> None:
         """Take ``steps`` steps; at least one, and no more once the time is out.
@@ -116,11 +158,12 @@ class Splitting:
             self.steps += 1
             if self.steps == self.due:
                 self._balance(z, apart)
-            elif self.memory and norm_of(apart) > WORSE * self.least:
+            elif self.acceleration.last is not None and norm_of(apart) > WORSE * self.acceleration.least:
                 # The accelerated step went too far: go on from the last plain one.
-                self.v, self.memory, self.least = self.memory[-1][0], [], np.inf
+                self.v = self.acceleration.last[0]
+                self.acceleration.forget()
             else:
-                self.v = self._accelerated(self.v + ALPHA * apart, apart)
+                self.v = self.acceleration.combined(self.v + ALPHA * apart, apart)
             self.before = z
             if seconds_left() <= 0.0:
                 break
@@ -142,32 +185,21 @@ class Splitting:
         z = np.concatenate([s, *copies])
         towards = 2.0 * z - self.v
         x = self._agreed(towards[:T], towards[T:].reshape(metrics.shape).sum(axis=0))
-        return z, np.concatenate([self.rows @ x, np.tile(x, len(metrics))]) - z
+        apart = np.empty_like(z)
+        apart[:T], apart[T:].reshape(metrics.shape)[:] = self.rows @ x, x
+        apart -= z
+        return z, apart
 
     def _agreed(self, margins: Array, total: Array) -> Array:
         """The metric x, in coordinates, nearest in least squares to ``margins`` and to copies that sum to ``total``."""
         right = self.columns @ margins + total
         if not self.wide:
-            return np.asarray(la.cho_solve(self.factor, right, check_finite=False))
-        inner = la.cho_solve(self.factor, self.rows @ right, check_finite=False)
-        return np.asarray((right - self.columns @ inner) / self.copies)
+            return self._solved(right)
+        return np.asarray((right - self.columns @ self._solved(self.rows @ right)) / self.copies)
 
-    def _accelerated(self, following: Array, apart: Array) -> Array:
-        """Anderson acceleration (1965): combine the last plain steps for the least residual of a linear model."""
-        self.memory = [*self.memory[-MEMORY:], (following, apart)]
-        self.least = min(self.least, norm_of(apart))
-        if len(self.memory) == 1:
-            return following
-        steps, residuals = (np.diff(np.array(each), axis=0) for each in zip(*self.memory, strict=True))
-        gram = residuals @ residuals.T
-        gram[np.diag_indices(len(gram))] *= 1.0 + RIDGE
-        gram[np.diag_indices(len(gram))] += RIDGE * gram.trace()
-        with suppress(np.linalg.LinAlgError):
-            combined = following - np.linalg.solve(gram, residuals @ apart) @ steps
-            # Nearly dependent residuals would send it anywhere.
-            if norm_of(combined) <= GROWTH * norm_of(following):
-                return np.asarray(combined)
-        return following
+    def _solved(self, right: Array) -> Array:
+        """``cho_solve``, of which the checks take longer than the solve of a small system."""
+        return np.asarray(lapack.dpotrs(self.factor, right, lower=self.lower)[0])
 
     def _balance(self, z: Array, apart: Array) -> None:
         """Change rho so that the relative residual of the copies is about the relative change of the slopes."""
@@ -183,4 +215,5 @@ class Splitting:
             return
         # Keeps the slopes rho (v - z).
         self.rho *= factor
-        self.v, self.memory, self.least = z + left / factor, [], np.inf
+        self.v = z + left / factor
+        self.acceleration.forget()

@@ -309,7 +309,10 @@ class RankingRisk(QueryRisk):
         """Inverted pairs ``(K, p, n)`` and losses ``(K,)`` of every ranking."""
         rankings = rankings_of(p, n)
         inverted = np.array([Y for Y, _ in rankings], dtype=np.float64)
-        return inverted, np.array([1.0 - self.measure.score(relevant) for _, relevant in rankings])
+        # Many rankings have their relevant items at the same places, which is all that counts.
+        places = {relevant.tobytes(): relevant for _, relevant in rankings}
+        losses = {key: 1.0 - self.measure.score(relevant) for key, relevant in places.items()}
+        return inverted, np.array([losses[relevant.tobytes()] for _, relevant in rankings])
 
     def count(self) -> int:
         """Number of rankings to write out; the limit plus one when a query has too many items."""

@@ -105,11 +105,12 @@ def stated_by_hand(risk, M):
         some = RankingRisk(RANKINGS, inner.measure, 1.0)
         rankings, share = some.every_ranking(q), inner._share[q]
         order = np.r_[RANKINGS.relevance.of(q)[0], RANKINGS.relevance.of(q)[1]]
-        d, terms = cp.hstack([x, z]), [0.0]
-        for one in rankings:
+        # One row for every ranking: CVXPY takes much longer over as many scalars.
+        losses, coefficients = np.array([one.loss for one in rankings]), np.zeros((len(rankings), len(order)))
+        for row, one in zip(coefficients, rankings, strict=True):
             c = dict(zip(one.order, one.coefficients, strict=True))
-            terms.append(one.loss - np.array([c[i] for i in order]) @ d)
-        each.append(share * cp.maximum(*terms))
+            row[:] = [c[i] for i in order]
+        each.append(share * cp.max(cp.pos(losses - coefficients @ cp.hstack([x, z]))))
     # The sum of the k largest is a function of CVXPY for any k.
     k = max(1.0, risk.share * inner.parts)
     return inner.parts / k * cp.sum_largest(cp.hstack(each), k)

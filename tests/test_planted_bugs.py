@@ -3,18 +3,18 @@
 import plant_bugs
 import pytest
 
-pytestmark = pytest.mark.integration
-
 
 def test_every_bug_has_a_place(capsys):
     assert plant_bugs.main(["--list"]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_a_planted_bug_is_found(capsys):
     assert plant_bugs.main(["--only", "AUC forgets"]) == 0
     assert "1 killed" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_a_change_of_nothing_survives(tmp_path, monkeypatch):
     same = "theta = 1.0 if top <= self.reg else self.reg / top"
     listed = tmp_path / "bugs.toml"

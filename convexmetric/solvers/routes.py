@@ -192,6 +192,8 @@ MASTER_COORDINATES = 500
 LOW_RANK = 20
 #: Pairs a query below which cutting planes are as fast as Newton methods.
 PAIRS_A_QUERY = 2_000
+#: Proximal steps until the rank of the optimum is known, and the rank up to which Newton steps on a factor pay.
+RANK_STEPS, MOST_RANK = 20, 16
 
 #: Points up to which matrices of all their pairs are held: half a gigabyte each.
 HELD_POINTS = 8_000
@@ -277,7 +279,13 @@ ROUTES: tuple[Route, ...] = (
         (PairwiseRisk, need_linear_penalty, _many_pairs),
     ),
     Route(
-        LowRankNewton(), "smooth losses", "full, trace", "any", "the optimum has a low rank",
+        ProximalGradient(max_steps=RANK_STEPS), "smooth losses", "full, trace", "any",
+        f"after {RANK_STEPS} steps its metric has the rank of the optimum",
+        (SmoothRisk, need_full_metrics, need_linear_penalty),
+    ),
+    Route(
+        LowRankNewton(most_rank=MOST_RANK), "smooth losses", "full, trace", f"optima of rank {MOST_RANK} or less",
+        "Newton steps on a factor of few rows; with more, conjugate gradients take long",
         (SmoothRisk, need_full_metrics, need_linear_penalty),
     ),
     Route(

@@ -14,7 +14,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.requirements import metric_memory, positive_definite_penalty
 
 #: Evaluations of the dual bound after which it gives up.
@@ -34,9 +34,21 @@ OBJECTIVE_PROGRESS = 0.99
 
 @dataclass(frozen=True)
 class LowRankNewton(Solver):
-    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem."""
+    """Trust-region Newton steps on a factor, certified by the dual bound of the convex problem.
+
+    Parameters
+    ----------
+    most_rank : int
+        Give up where the metric to start from has a higher rank: the more rows a factor has, the longer conjugate
+        gradients take.
+    """
+
+    most_rank: int = 10_000
 
     name: ClassVar[str] = "low-rank-newton"
+
+    def __post_init__(self) -> None:
+        check_counts(self, "most_rank")
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics, and a trace that outweighs the linear term."""
@@ -53,6 +65,8 @@ class LowRankNewton(Solver):
         risk = objective.risk
         start = problem.cone.zeros() if monitor.M is None else monitor.M
         here = objective.at(objective.factor(start))
+        if len(here.C) > self.most_rank:
+            return
         failures = 0
         for _ in range(MAX_ROUNDS):
             before, objective_before = monitor.gap, monitor.upper_bound

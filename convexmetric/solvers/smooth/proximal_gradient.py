@@ -20,11 +20,9 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.requirements import metric_memory, need
 
-#: Give up after this many steps.
-MAX_STEPS = 20_000
 #: Steps between two evaluations of the certified gap, which count as iterations.
 LOOK_EVERY = 10
 #: Distances in a pass, for a coordinate of the metric, from which the gap is evaluated at every step: it takes one more
@@ -38,9 +36,20 @@ BACKTRACKING = 0.5
 
 @dataclass(frozen=True)
 class ProximalGradient(Solver):
-    """Accelerated proximal gradient with restarts and backtracking."""
+    """Accelerated proximal gradient with restarts and backtracking.
+
+    Parameters
+    ----------
+    max_steps : int
+        Give up after this many steps.
+    """
+
+    max_steps: int = 20_000
 
     name: ClassVar[str] = "proximal-gradient"
+
+    def __post_init__(self) -> None:
+        check_counts(self, "max_steps")
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, and a regularizer with a proximal map."""
@@ -68,7 +77,7 @@ class ProximalGradient(Solver):
         N, momentum = M, 1.0
         step = np.inf
         look_every = 1 if risk.distances >= LONG_PASS * cone.size else LOOK_EVERY
-        for number in range(MAX_STEPS):
+        for number in range(self.max_steps):
             value, point = risk.tangent(N)
             if not np.isfinite(step):
                 step = self._first_step(risk, point.S, N)

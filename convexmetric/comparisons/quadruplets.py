@@ -36,7 +36,8 @@ class Quadruplets(Comparisons):
     Raises
     ------
     InputError
-        If the quadruplets are empty, malformed or out of range, or a pair names one point twice.
+        If the quadruplets are empty, malformed or out of range, a pair names one point twice, or the two
+        pairs of a row are the same.
     """
 
     def __init__(self, X: Any, quadruplets: ArrayLike, cone: Cone) -> None:
@@ -46,6 +47,8 @@ class Quadruplets(Comparisons):
         pairs = np.concatenate([rows[:, :2], rows[:, 2:]])
         #: Pairs (i, j), which count negatively, and then pairs (k, l).
         self.pairs = PairDistances(X, pairs, np.repeat([-1.0, 1.0], len(rows)), cone)
+        if (np.sort(rows[:, :2]) == np.sort(rows[:, 2:])).all(axis=1).any():
+            raise InputError("quadruplets must name two different pairs, (i, j) and (k, l), in every row")
         self.X, self.cone, self.quadruplets = self.pairs.X, cone, np.hstack(np.split(self.pairs.pairs, 2))
 
     def __len__(self) -> int:

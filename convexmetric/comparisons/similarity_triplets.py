@@ -35,7 +35,7 @@ class SimilarityTriplets(Comparisons):
     Raises
     ------
     InputError
-        If triplets are malformed or out of range, or the points do not fit the matrices.
+        If triplets are malformed, out of range or name an item twice, or the points do not fit the matrices.
     """
 
     def __init__(self, Q: Any, X: Any, triplets: Any, cone: AllMatrices) -> None:
@@ -47,6 +47,8 @@ class SimilarityTriplets(Comparisons):
             raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {self.triplets.shape}")
         rows_of(self.triplets[:, 0], len(self.Q), "triplets")
         rows_of(self.triplets[:, 1:], len(self.X), "triplets")
+        if (self.triplets[:, 1] == self.triplets[:, 2]).any():
+            raise InputError("triplets must name two different items, j and k, in every row")
 
     def __len__(self) -> int:
         return len(self.triplets)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import comb, softmax
 
+from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.errors import InputError
@@ -112,8 +113,9 @@ class ChoiceMetric(TripletEstimator):
                 labels = self._labels(points, y)
                 if self.chosen != 1:
                     raise InputError("labels make trials of which one object is chosen: pass trials, or chosen=1")
-                count = self.n_trials
-                count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS) if count is None else count
+                count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS)
+                if self.n_trials is not None:
+                    check_count(count := self.n_trials, "n_trials", " or None")
                 rows = triplets_from_labels(labels, count, random_state=rng)
         options = self._options("kind", "chosen", "temperature", "penalty", "prior", "diagonal")
         options["reg"] = 1.0 if (automatic := isinstance(self.reg, str) and self.reg == "auto") else self.reg

@@ -27,7 +27,7 @@ from convexmetric.solvers.runtime.requirements import metric_memory, need
 LOOK_EVERY = 10
 #: Distances in a pass, for a coordinate of the metric, from which the gap is evaluated at every step: it takes one more
 #: decomposition of a matrix, which is little beside the pass.
-LONG_PASS = 30.0
+LONG_PASS = 10.0
 #: Factor by which every step is first tried longer than the last one.
 STEP_GROWTH = 1.1
 #: Factor by which a step is shortened while the quadratic bound does not hold.

@@ -24,7 +24,8 @@ def test_triplets_are_differences_of_similarities(case):
     space, seed = case
     rng = np.random.default_rng(seed)
     Q, X = points(space, rng)
-    rows = np.column_stack([rng.integers(0, 5, 12), rng.integers(0, 8, (12, 2))])
+    j = rng.integers(0, 8, 12)
+    rows = np.column_stack([rng.integers(0, 5, 12), j, (j + rng.integers(1, 8, 12)) % 8])
     triplets, W, u = SimilarityTriplets(Q, X, rows, space), random_element(rng, space), rng.standard_normal(12)
     expected = np.array([Q[i] @ W @ X[j] - Q[i] @ W @ X[k] for i, j, k in rows])
     assert len(triplets) == 12

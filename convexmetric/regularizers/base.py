@@ -61,7 +61,7 @@ class Regularizer(ABC):
     grade: ClassVar[Grade] = "float"
     #: ``(A, prox)`` if ``Omega(M) = h(<A, M>)``: the proximal map of h at margins v with step lengths t.
     margin: tuple[Array, Callable[[Array, Array], Array]] | None = None
-    #: Cache of :class:`NormTerm`: ``S - G`` of the last dual point, the Y of each norm and theta of its best bound.
+    #: Cache of norms: ``S - G`` of the last dual point, the Y of each norm and theta of its best bound.
     kept: tuple[Array, list[Array], float] | None = None
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:

@@ -15,7 +15,7 @@ side       W                                              documents are ranked b
 =========  =============================================  ==============================  ==============================
 ``both``   :math:`W \succeq 0`, a metric                  :math:`(q - x)^\top W (q - x)`  queries and documents, by
                                                                                           :math:`W^{1/2}`
-``query``  :math:`W \in \mathbb{R}^{d \times d}`           :math:`2 q^\top W x`            queries alone, by
+``query``  :math:`W \in \mathbb{R}^{d \times d}`          :math:`2 q^\top W x`            queries alone, by
                                                                                           :math:`W^\top`: an index of
                                                                                           inner products stays as it is
 =========  =============================================  ==============================  ==============================

@@ -328,7 +328,7 @@ class Solver(ABC):
         return None
 
     def unsupported(self, problem: MetricProblem) -> str | None:
-        """Why this solver cannot handle ``problem``, or None if it can; it is asked what :func:`solve` would ask."""
+        """Why this solver cannot handle ``problem``, or None if it can; it is asked what ``solve`` would ask."""
         try:
             self.prepare(problem.without_constant())
         except UnsupportedProblemError as error:

@@ -2,13 +2,14 @@ r"""Scores of retrieval and classification by a metric, on points it was not tra
 
 Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
 query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to
-rank, which the name says: ``ndcg-paper``. Losses of learning differ there (see :mod:`convexmetric.measures`).
+rank, which the name says: ``ndcg-paper``. Losses of learning differ there (see
+:class:`~convexmetric.measures.Measure`).
 Ties are settled the same way every time, and never by relevance: of two points at the same distance, as computed in
 float64, the one with the smaller row number is nearer; of classes with equally many votes the one with the nearest
 member wins. So the metric zero scores by the order of the rows, not perfectly.
 
-Of distances alone there are precision and recall (:func:`~convexmetric.evaluation.retrieval_curve`). For a query with p relevant items, at ranks
-:math:`r_1 < \dots < r_p`,
+Of distances alone there are precision and recall (:func:`~convexmetric.evaluation.retrieval_curve`). For a query with
+p relevant items, at ranks :math:`r_1 < \dots < r_p`,
 
 .. math:: \mathrm{AP} = \frac1p \sum_{i=1}^p \frac{i}{r_i}, \qquad
    P(\rho) = \max_{i \ge \rho p} \frac{i}{r_i}

@@ -4,8 +4,8 @@ r"""A sum of risks of any kinds: several kinds of data about one metric, such as
    R(M) \ge \sum_k v_k - \Big\langle \sum_k S_k, M \Big\rangle
 
 Its parts are those of the first risk, then those of the second, and so on; a cut may have parts of several. A dual
-point is weighted cuts of the whole, or one dual point of each risk, of any kind (:class:`~convexmetric.risks.JoinedDual`). Where all are
-hinges, or boxed losses, of listed comparisons, so is the sum.
+point is weighted cuts of the whole, or one dual point of each risk, of any kind
+(:class:`~convexmetric.risks.JoinedDual`). Where all are hinges, or boxed losses, of listed comparisons, so is the sum.
 """
 
 from __future__ import annotations

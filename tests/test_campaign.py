@@ -413,8 +413,8 @@ def test_a_proof_that_is_far_weaker_is_found(monkeypatch):
     for name in ("write_certificate", "verify"):
         true = getattr(cm, name)
 
-        def weaker(*given, true=true):
-            verdict = true(*given)
+        def weaker(*given, true=true, **named):
+            verdict = true(*given, **named)
             return replace(verdict, lower=verdict.lower - abs(verdict.lower) / 1000)
 
         monkeypatch.setattr(cm, name, weaker)

@@ -111,7 +111,9 @@ def triplets(of: Draw) -> Case:
         make, arguments = cm.TripletProblem, (rows,)
     elif form < 0.7:
         # Neighbours are found in the twin's points: distances of others round.
-        make, arguments = cm.TripletProblem.from_labels, (of.y, None, None)
+        make, arguments = cm.TripletProblem.from_labels, (of.y,)
+        for each in (mine, other):
+            each |= {"n_same": None, "n_other": None}
     else:
         links = rng.random((n, n)) < 0.2
         links[0, 1], links[0, 2] = True, False

@@ -223,7 +223,7 @@ def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Con
 
 def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) -> cp.Expression:
     """The regularizer of :func:`penalised` at lambda = 1, in CVXPY."""
-    away = M if prior is None else M - given("M0", prior)
+    away = M if prior is None else M - cp.Constant(prior, name="M0")
     if penalty == "squared-frobenius":
         return cp.sum_squares(away) / 2
     return cone.trace_expression(M) if prior is None else (cp.norm1 if cone.diagonal else cp.normNuc)(away)

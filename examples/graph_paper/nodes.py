@@ -90,8 +90,8 @@ class Labelled:
         """Triplets of all connected and disconnected pairs; nodes without a connected one are left out."""
         _, codes, counts = np.unique(self.y, return_inverse=True, return_counts=True)
         kept = np.flatnonzero(counts[codes] > 1)
-        make = cm.TripletProblem.from_labels
-        return variant.problem(make, self.X[kept], self.y[kept], None, None, r=r, random_state=seed)
+        make, all_of_them = cm.TripletProblem.from_labels, {"n_same": None, "n_other": None}
+        return variant.problem(make, self.X[kept], self.y[kept], r=r, random_state=seed, **all_of_them)
 
     def linked(self) -> np.ndarray:
         """Same labels."""

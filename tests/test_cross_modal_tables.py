@@ -26,10 +26,9 @@ def part(seed=0, n=80, spread=1.5):
     return media.Part(X - X.mean(axis=0), Y - Y.mean(axis=0), labels, labels, np.tile(np.arange(n)[:, None], 2))
 
 
-@pytest.mark.parametrize("method", learners.METHODS)
-@pytest.mark.parametrize("turned", [False, True])
-def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
-    train, test = part(0), part(1)
+def learned_and_scored(method, turned, seed):
+    """What a method learns from one part, and its mean average precision on another."""
+    train, test = part(seed), part(seed + 1)
     if turned:
         train, test = train.turned(), test.turned()
     settings = learners.settings_of(method, "image-text")[-1:]
@@ -37,7 +36,16 @@ def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
         # Weights of the grid are for 2,000 pairs: with 80 of them the metric would be zero.
         settings = [{"alpha": 1.0, "beta": 0.01, "c": 0, "distance": "euclidean"}]
     (learned,) = learners.learn(method, "text-image" if turned else "image-text", train, settings, 1e-3, 20.0)
-    score = cm.evaluation.retrieval_curve(learned.distances(test), test.relevant()).mean_average_precision
+    return learned, cm.evaluation.retrieval_curve(learned.distances(test), test.relevant()).mean_average_precision
+
+
+@pytest.mark.parametrize("method", learners.METHODS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_every_method_beats_chance_but_for_the_printed_sign(method, turned):
+    # The descent with the printed sign leads nowhere in particular: scores lie around chance, where rounding puts them.
+    draws = range(3) if method == "BPRHML, as printed" else range(1)
+    found = [learned_and_scored(method, turned, 2 * draw) for draw in draws]
+    learned, score = found[0][0], float(np.mean([score for _, score in found]))
     chance = 0.29
     if method in ("CCA", "CFA", "SCM", "MSmethod", "BPRHML"):
         assert score > 1.5 * chance

@@ -98,7 +98,7 @@ class PairDistances(Comparisons):
 
     @cached_property
     def _entries(self) -> np.ndarray | None:
-        """Places of the pairs in a matrix of all pairs of points, where they are that many."""
+        """Places of the pairs in a matrix of all pairs of points; None where they are few of these."""
         i, j = self.pairs.T
         n = self.X.shape[0]
         return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= MANY * n * n else None

@@ -113,9 +113,10 @@ class ChoiceMetric(TripletEstimator):
                 labels = self._labels(points, y)
                 if self.chosen != 1:
                     raise InputError("labels make trials of which one object is chosen: pass trials, or chosen=1")
-                count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS)
-                if self.n_trials is not None:
-                    check_count(count := self.n_trials, "n_trials", " or None")
+                count = self.n_trials
+                if count is None:
+                    count = min(TRIPLETS_A_POINT * len(labels), MOST_TRIPLETS)
+                check_count(count, "n_trials", " or None")
                 rows = triplets_from_labels(labels, count, random_state=rng)
         options = self._options("kind", "chosen", "temperature", "penalty", "prior", "diagonal")
         options["reg"] = 1.0 if (automatic := isinstance(self.reg, str) and self.reg == "auto") else self.reg

@@ -793,7 +793,7 @@ REPRESENTATIVES = (
     "hinge, budget, blocks",
     "hinge, trace distance, diagonal",
     "itakura-saito, budget at a price, full",
-    "itakura-saito, l1 distance, full",
+    "hinge, l1 distance, diagonal",
     "log, budget, full",
     "root, log det, full",
     "triplets and pairs, square, full",

@@ -29,8 +29,8 @@ FILE = Path(__file__).with_name("frozen.json")
 ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25, 2
 #: Seconds of the processor after which a solve that is to be recorded is given up.
 LIMIT_SECONDS = 60.0
-#: Seconds of the processor, by the records, that the ordinary suite may take for all its solves.
-SHORT_SECONDS = 24.0
+#: Seconds of the processor, by the records, that the ordinary suite may take for all its solves, and for one of them.
+SHORT_SECONDS, SHORT_SOLVE = 12.0, 1.0
 #: Parameters of which every value counts for the kind of an instance; of others it counts that they are there.
 VALUES = ("measure", "penalty", "kernel", "diagonal", "X", "balanced")
 
@@ -81,9 +81,11 @@ def kinds(instance):
 def short(records):
     """Names for the ordinary suite: the quickest instance of every kind, then the quickest others while there is time.
 
-    Kinds are taken by the seconds of their quickest instance, so that one that has several stands for all of them.
+    Kinds are taken by the seconds of their quickest instance, so that one that has several stands for all of them;
+    one whose quickest takes longer than ``SHORT_SOLVE`` is left out.
     """
-    seconds = {name: record["seconds"] for name, record in records.items() if record is not None}
+    found = {name: record["seconds"] for name, record in records.items() if record is not None}
+    seconds = {name: took for name, took in found.items() if took <= SHORT_SOLVE}
     quickest, covered, chosen = sorted(seconds, key=seconds.__getitem__), set(), []
     for name in quickest:
         found = kinds(cm.bench.load_instance(name))

@@ -8,7 +8,7 @@ import re
 import signal
 
 import pytest
-from frozen import differences, kinds, read, short, solved
+from frozen import SHORT_SECONDS, SHORT_SOLVE, differences, kinds, read, short, solved
 
 import convexmetric as cm
 
@@ -27,8 +27,9 @@ def test_the_ordinary_suite_solves_the_quickest_of_every_kind():
     seconds = {name: record["seconds"] for name, record in RECORDED.items() if record is not None}
     library = {name: kinds(cm.bench.load_instance(name)) for name in RECORDED}
     for kind in set().union(*library.values()):
-        assert min((name for name in seconds if kind in library[name]), key=seconds.__getitem__) in SHORT
-    assert sum(seconds[name] for name in SHORT) < 26.0
+        quickest = min((name for name in seconds if kind in library[name]), key=seconds.__getitem__)
+        assert quickest in SHORT or seconds[quickest] > SHORT_SOLVE
+    assert sum(seconds[name] for name in SHORT) <= SHORT_SECONDS
 
 
 @pytest.mark.parametrize(

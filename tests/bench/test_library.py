@@ -75,9 +75,8 @@ def test_bounds_without_a_proof_are_of_grade_float():
 
 
 def takes_seconds_to_state(name):
-    """Text to be read, or a kernel matrix of more than a thousand points to be decomposed."""
-    instance = cm.bench.load_instance(name)
-    return "webkb" in name or ("kernel" in instance.parameters and instance.data["shape"][0] > 1000)
+    """Text to be read, or more than a thousand points."""
+    return "webkb" in name or cm.bench.load_instance(name).data["shape"][0] > 1000
 
 
 def has_one_objective(problem, M):
@@ -89,7 +88,9 @@ def has_one_objective(problem, M):
         return "pass" in str(error) or "use components" in str(error)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not takes_seconds_to_state(name)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * takes_seconds_to_state(name)) for name in NAMES]
+)
 def test_every_problem_is_the_certified_one(name, request):
     instance = cm.bench.load_instance(name)
     if instance.needs_data_folder:

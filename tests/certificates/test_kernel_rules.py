@@ -14,6 +14,7 @@ import pytest
 import second_checker as exact
 from corpus.make import ATTACKS, of_lists, of_rankings
 from forgery import archive, packed
+from samples import some
 from test_kernel_bounds import REGULARIZERS, RISKS, certificate, matrices, part, proved
 
 from convexmetric.certificates import kernel
@@ -142,7 +143,7 @@ SMALL = [
 ]
 
 
-@pytest.mark.parametrize("risk", SMALL)
+@pytest.mark.parametrize("risk", some(SMALL, 8))
 def test_descriptions_of_risks_are_refused_as_the_format_says(risk):
     document, arrays = certificate(np.random.default_rng(3), risk, "psd", "zero")
     for what, changed in variants(document, ("problem", "dual") if risk == "two" else ("problem", "dual", "claimed")):
@@ -444,16 +445,16 @@ def test_sums_of_slopes_and_majorised_vectors(seed):
         fits &= all(np.sort(r)[::-1][:k].sum() <= np.minimum(c, k * one).sum() for k in range(1, len(r) + 1))
         assert kernel.lists.sums_of_slopes(r, c, one) == fits
     whole = np.sort(rng.integers(0, 9, n))[::-1]
-    for some in (
+    for slopes in (
         whole,
         rng.permutation(whole),
         rng.multinomial(whole.sum(), np.ones(n) / n),
         whole - (np.arange(n) == 0),
     ):
-        fits = some.sum() == whole.sum() and all(
-            np.sort(some)[::-1][:k].sum() <= whole[:k].sum() for k in range(1, n + 1)
+        fits = slopes.sum() == whole.sum() and all(
+            np.sort(slopes)[::-1][:k].sum() <= whole[:k].sum() for k in range(1, n + 1)
         )
-        assert kernel.lists.majorised(some, whole) == fits
+        assert kernel.lists.majorised(slopes, whole) == fits
 
 
 def test_the_largest_k_of_short_lists():

@@ -93,7 +93,7 @@ def test_scores_of_pairs_are_distances_with_a_minus(name):
     np.testing.assert_array_equal(estimator.pair_score([[X[0], X[1]]]), -estimator.pair_distance([[X[0], X[1]]]))
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", some(ESTIMATORS, 5))
 def test_pickles_and_clones(name):
     estimator = fitted(name)
     again = pickle.loads(pickle.dumps(estimator))

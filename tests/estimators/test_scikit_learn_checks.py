@@ -103,13 +103,9 @@ class OperatorMarginOfPoints(cm.OperatorMarginMetric):
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
-        RelativeComparisonOfPoints(),
         RelativeComparisonOfPoints(kernel="rbf"),
-        RandomProjectionOfPoints(),
         RandomProjectionOfPoints(n_components=2),
-        ChoiceOfPoints(),
         ChoiceOfPoints(kind="odd-one-out", diagonal=True),
-        OperatorMarginOfPoints(),
         OperatorMarginOfPoints(n_pairs=60, kernel="rbf"),
     ],
     expected_failed_checks=failing_with_weights,

@@ -1,6 +1,7 @@
 """The squared distance to a prior: its bounds, and what becomes of the optimum as its weight grows."""
 
 import warnings
+from itertools import product
 
 import cvxpy as cp
 import numpy as np
@@ -294,8 +295,7 @@ OTHER_NORMS = {
 }
 
 
-@pytest.mark.parametrize("kind", some(OTHER_NORMS, 1))
-@pytest.mark.parametrize("prior", ["identity", "metric"])
+@pytest.mark.parametrize(("kind", "prior"), some(product(OTHER_NORMS, ["identity", "metric"]), 1))
 def test_other_norms_have_priors_too(kind, prior):
     metric = np.array([2.0, 1.0, 0.5, 0.0, 1.0])
     given = prior if prior == "identity" else metric if "diagonal" in kind else np.diag(metric)

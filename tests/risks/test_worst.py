@@ -3,12 +3,12 @@
 import warnings
 from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from samples import random_metric, random_triplets
+from samples import random_metric, random_triplets, some
 
 import convexmetric as cm
 from convexmetric.certificates import kernel
@@ -116,8 +116,7 @@ def stated_by_hand(risk, M):
     return inner.parts / k * cp.sum_largest(cp.hstack(each), k)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.5, 1.0])
-@pytest.mark.parametrize("name", ["map", "weighted auc", "choices"])
+@pytest.mark.parametrize(("name", "share"), some(product(["map", "weighted auc", "choices"], [0.0, 0.4, 0.5, 1.0]), 5))
 def test_optima_are_those_of_cvxpy(name, share):
     risk = Worst(RISKS[name], share)
     problem = cm.MetricProblem(risk, SquaredFrobenius(0.4))

@@ -20,8 +20,8 @@ WEIGHTS = [30.0, 1.0, 300.0, 1.0]
 
 def problem(**options):
     data = cm.datasets.load("wine")
-    X = cm.datasets.preprocess(data.X, ["zscore"])[::2]
-    return cm.RankingProblem.from_labels(X, data.y[::2], **options)
+    X = cm.datasets.preprocess(data.X, ["zscore"])[::3]
+    return cm.RankingProblem.from_labels(X, data.y[::3], **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"measure": "map"}, {"measure": "precision", "k": 3, "diagonal": True}])

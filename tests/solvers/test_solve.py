@@ -103,7 +103,7 @@ def test_no_wrong_optimum_is_returned_silently(wine, scale, C):
     problem = cm.RankingProblem.from_labels(X, y, C=C)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GapWarning)
-        solution = cm.solve(problem, max_seconds=2.0)
+        solution = cm.solve(problem, max_seconds=0.7)
     warned = any(issubclass(warning.category, GapWarning) for warning in caught)
     assert warned == (solution.gap > 1e-6) == (solution.status != "optimal")
     # Distances scale with the square of the data, and the objective with it: W -> W / scale^2.

@@ -1,12 +1,14 @@
 """Solves that begin from an earlier one: the same certified optimum, fewer passes, and clear errors."""
 
 import warnings
+from itertools import product
 
 import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import some
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning, InputError
@@ -90,8 +92,7 @@ def changed(make, X, y):
     }
 
 
-@pytest.mark.parametrize("change", ["another weight", "more rows", "other data"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("name", "change"), some(product(FAMILIES, ["another weight", "more rows", "other data"]), 14))
 def test_the_same_optimum_as_without_a_start(name, change):
     solver, make, d = FAMILIES[name]
     first, problem = changed(make, *labelled(d=d))[change]

@@ -110,6 +110,12 @@ def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = 
     return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
 
 
+def check_one_of(value: object, choices: Iterable[str], name: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is one of the texts ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(not_one_of(name, choices, value))
+
+
 #: Well-known methods that the package does not have under these names, and what to use instead.
 OTHER_METHODS = {
     "nca": "NCA is not convex; scikit-learn has it, as NeighborhoodComponentsAnalysis. For nearest neighbours of "

@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ from scipy.io.matlab import MatReadError
 from convexmetric.errors import InputError
 
 __all__ = ["read_arrays", "write_arrays"]
+
+Read = TypeVar("Read")
 
 MAX_BYTES = 512 * 2**20
 """No file is read that is larger than this, or that decompresses to more (512 MiB)."""
@@ -92,11 +94,11 @@ def read_unpacked(path: Path) -> bytes:
     InputError
         If the file is missing, damaged, or larger than :data:`MAX_BYTES`, packed or unpacked.
     """
-    content: bytes = guarded(existing(path), path.read_bytes)
+    content = guarded(existing(path), path.read_bytes)
     for kind, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
         if kind.match(content):
             with opener(io.BytesIO(content)) as stream:
-                unpacked: bytes = guarded(path, partial(stream.read, MAX_BYTES + 1))
+                unpacked = guarded(path, partial(stream.read, MAX_BYTES + 1))
             check_unpacked(len(unpacked), path)
             return unpacked
     return content
@@ -119,8 +121,7 @@ def only_member(raw: bytes, path: Path) -> bytes:
             check_unpacked(info.file_size, path)
             return _member(archive, info)
 
-    content: bytes = guarded(path, read)
-    return content
+    return guarded(path, read)
 
 
 def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
@@ -220,8 +221,7 @@ def read_arrays(
                 check_unpacked(sum(info.file_size for info in chosen.values()), path, limit)
                 return {name: _array(_member(archive, info)) for name, info in chosen.items()}
 
-    found: dict[str, NDArray[Any]] = guarded(path, read)
-    return found
+    return guarded(path, read)
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -280,8 +280,7 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
         If the file is missing or damaged, or holds Python objects.
     """
     path = existing(path, math.inf)
-    found: NDArray[Any] = guarded(path, lambda: mapped(path))
-    return found
+    return guarded(path, lambda: mapped(path))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -382,7 +381,7 @@ def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Pa
     return path
 
 
-def guarded(path: Path, read: Callable[[], Any]) -> Any:
+def guarded(path: Path, read: Callable[[], Read]) -> Read:
     """Return ``read()``; an error of any kind becomes an InputError that names the file."""
     try:
         return read()

@@ -11,7 +11,7 @@ import typer
 from convexmetric import audits
 from convexmetric.cli import shared
 from convexmetric.cli.commands import Stated, problem_of, solved
-from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, scaled
+from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, points_of
 from convexmetric.cli.reports import audit_record, facts, worst_table
 from convexmetric.cli.tables import (
     Drop,
@@ -119,7 +119,7 @@ def audit(
             method, chosen = parsed(method, settings)
             # Settings that fit chose are stored in its file.
             estimator = estimator_of(method, chosen or saved_settings(files[0], method))
-            problem = estimator.problem(scaled(data) if scale else data.X, labels_of(data))
+            problem = estimator.problem(points_of(data, scale), labels_of(data))
         given = [
             audits.read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files
         ]
@@ -131,10 +131,9 @@ def audit(
         reference = optimum = solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
     else:
         reference = audits.Reference(instance.lower_bound, instance.upper_bound)
-    found: list[Any]
     if iterates:
         follow, trail_record = room("bench").audit_iterates, room("bench.reports").trail_record
-        found = [
+        found: list[Any] = [
             follow(problem, run.metrics, seconds=run.seconds, passes=run.passes, reference=reference, name=file.stem)
             for file, run in zip(files, given, strict=True)
         ]
@@ -149,8 +148,12 @@ def audit(
     else:
         _print(files, title, found)
     if plot is not None and iterates:
+        from matplotlib.figure import Figure
+
         own = [] if optimum is None else [room("bench").AuditTrail.of_solution(optimum)]
-        _plot_trails([*found, *own], plot, title)
+        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
+        room("bench").plot_trails([*found, *own], figure.subplots(1, 2))
+        shared.write_picture(figure, plot, title)
     elif plot is not None:
         from convexmetric.plotting import plot_audit
 
@@ -173,11 +176,3 @@ def _print(files: list[Path], title: str, found: list[Any]) -> None:
         out.print(facts(result.rows()), soft_wrap=True)
         if isinstance(result, audits.Audit) and result.worst:
             out.print(worst_table(result), soft_wrap=True)
-
-
-def _plot_trails(trails: list[Any], path: Path, title: str) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
-    room("bench").plot_trails(trails, figure.subplots(1, 2))
-    shared.write_picture(figure, path, title)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from convexmetric.audits import audit, best_scale
+from convexmetric.cli.commands import solved
 from convexmetric.cli.reports import columned, solution_table
 from convexmetric.datasets import load, preprocess
-from convexmetric.errors import GapWarning
 from convexmetric.evaluation import mean_scores
 from convexmetric.papers import RankingProblem
 from convexmetric.plotting import plot_solution, save_picture
@@ -45,8 +44,7 @@ def run_demo(picture: Path, console: Console) -> Solution:
     assert data.y is not None
     X = preprocess(data.X, ["zscore"])
     problem = RankingProblem.from_labels(X, data.y, measure="auc", C=C)
-    console.print(str(problem))
-    console.print()
+    console.print(f"{problem}\n")
     # The first evaluation compiles the oracle, which is not to be timed.
     problem.value(problem.cone.identity())
 
@@ -75,9 +73,7 @@ def _contenders(problem: RankingProblem) -> Iterator[tuple[str, ArrayLike, Solut
     yield "Euclidean metric", identity, None
     yield "Euclidean, best scale", best_scale(problem, identity).best * identity, None
     for steps in SUBGRADIENT_STEPS:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GapWarning)
-            descent = solve(problem, solver="subgradient", max_iter=steps)
+        descent = solved(problem, 1e-6, quiet=True, solver="subgradient", max_iter=steps)
         yield f"{steps} subgradient steps", descent.M, descent
     # Compile before the clock starts.
     solve(problem, tol=0.5, solver=SmoothedNewton())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,15 @@ if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
     from convexmetric.estimators.base import MetricEstimator
 
-#: What can be learned from points with labels, and the estimator that does.
+#: What can be learned from points with labels: the estimator that does, and its purpose, in the words of
+#: docs/which-method.md.
 METHODS = {
-    "neighbors": "NeighborMetric",
-    "large-margin": "LargeMargin",
-    "mlr": "MLR",
-    "relative": "RelativeComparisonMetric",
-    "projection": "RandomProjectionMetric",
-    "operator": "OperatorMarginMetric",
+    "neighbors": ("NeighborMetric", "nearest neighbours"),
+    "large-margin": ("LargeMargin", "nearest neighbours, by the objective of LMNN"),
+    "mlr": ("MLR", "to rank and to cluster"),
+    "relative": ("RelativeComparisonMetric", "weights of columns"),
+    "projection": ("RandomProjectionMetric", "triplets of all rows, the fastest"),
+    "operator": ("OperatorMarginMetric", "same or different, with a threshold"),
 }
 #: Default method: keeps Euclidean distance unless held-out rows favour the learned metric, and is the fastest.
 DEFAULT_METHOD = "neighbors"
@@ -74,16 +74,6 @@ class Fitted:
     def solution(self) -> Solution:
         """The certified metric."""
         return self.estimator.solution_
-
-    @cached_property
-    def points(self) -> Array:
-        """Rows as the method takes them: scaled where asked for."""
-        return scaled(self.data) if self.scale else self.data.X
-
-    @property
-    def deviations(self) -> Array:
-        """Standard deviations by which the columns were divided; ones without scaling."""
-        return deviations(self.data) if self.scale else np.ones(self.data.X.shape[1])
 
     @property
     def all_settings(self) -> dict[str, Any]:
@@ -162,7 +152,7 @@ def fit_table(
     interrupted = False
     try:
         with clock.until(STATED_SHARE if len(labels) > rows else inf):
-            whole.fit(scaled(data) if scale else data.X, labels)
+            whole.fit(points_of(data, scale), labels)
     except OutOfTime:
         kept = stratified_sample(labels, rows, 0)
         warnings.warn(
@@ -193,14 +183,13 @@ def fit_table(
         with clock.until(SAFE_SHARE), warnings.catch_warnings():
             # No warnings in the folds: the fit has warned of the same rows and of its gap.
             warnings.simplefilter("ignore")
-            k = getattr(estimator, "n_neighbors", NEIGHBOURS)
             scores = held_out(
                 part,
                 data.X[sample],
                 labels[sample],
                 cv=FOLDS,
                 repeats=REPEATS,
-                n_neighbors=k,
+                n_neighbors=getattr(estimator, "n_neighbors", NEIGHBOURS),
                 scale=scale,
                 max_seconds=left,
                 progress=progress,
@@ -218,7 +207,7 @@ def estimator_of(method: str, settings: dict[str, Any], **limits: Any) -> Metric
     """Make the estimator of a method with the user's settings."""
     from convexmetric import estimators
 
-    estimator: MetricEstimator = getattr(estimators, METHODS[method])(**limits)
+    estimator: MetricEstimator = getattr(estimators, METHODS[method][0])(**limits)
     return estimator.set_params(**settings)
 
 
@@ -227,12 +216,12 @@ def labels_of(data: Dataset) -> np.ndarray:
     return np.array(data.target_names)[data.y]
 
 
-def deviations(data: Dataset) -> Array:
-    """Standard deviations of the columns; 1 for constant ones."""
+def deviations(data: Dataset, scale: bool) -> Array:
+    """Standard deviations by which ``scale`` divides the columns; 1 for constant ones, and without it."""
     constant = data.X.min(axis=0) == data.X.max(axis=0)
-    return np.where(constant, 1.0, data.X.std(axis=0))
+    return np.where(constant | (not scale), 1.0, data.X.std(axis=0))
 
 
-def scaled(data: Dataset) -> Array:
-    """Scale the columns to mean 0 and deviation 1."""
-    return np.asarray(preprocess(data.X, ["zscore"]))
+def points_of(data: Dataset, scale: bool) -> Array:
+    """Rows as a method takes them: columns of mean 0 and deviation 1 where ``scale`` asks for these."""
+    return np.asarray(preprocess(data.X, ["zscore"] if scale else []))

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from convexmetric import __version__
 from convexmetric.audits import WorstPart, worst_parts
-from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of
+from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of, points_of
 from convexmetric.cli.reports import digits
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
@@ -122,8 +122,7 @@ def certified(solution: Solution) -> str:
         "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
         f"speak.{end}"
     )
-    problem = f"<pre>{escape(str(solution.problem))}</pre>"
-    return section("What is certified", paragraph(claim), problem)
+    return section("What is certified", paragraph(claim), f"<pre>{escape(str(solution.problem))}</pre>")
 
 
 def _choice(path: Validation) -> str:
@@ -157,7 +156,7 @@ def _metric(fitted: Fitted) -> str:
 def _map(fitted: Fitted) -> str:
     labels = labels_of(fitted.data)
     rows = stratified_sample(labels, MAP_POINTS, 0)
-    points, names = fitted.points[rows], shortened(np.unique(labels[rows]).tolist())
+    points, names = points_of(fitted.data, fitted.scale)[rows], shortened(np.unique(labels[rows]).tolist())
     pictures = []
     for name, shown in (("before", points), ("after", fitted.estimator.transform(points))):
 

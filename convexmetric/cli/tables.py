@@ -23,15 +23,6 @@ from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing, read_arrays, write_arrays
 
-#: Purpose of each method of METHODS, in the words of docs/which-method.md.
-USES = {
-    "neighbors": "nearest neighbours",
-    "mlr": "to rank and to cluster",
-    "operator": "same or different, with a threshold",
-    "relative": "weights of columns",
-    "projection": "triplets of all rows, the fastest",
-    "large-margin": "nearest neighbours, by the objective of LMNN",
-}
 #: Other names of methods, in lower case.
 ALIASES = {"lmnn": "large-margin"}
 #: Seconds of a time limit that are reserved for writing the report.
@@ -40,7 +31,8 @@ REPORT_SECONDS = 3.0
 NO_SETTINGS = ("tol", "max_seconds", "progress", "preprocessor")
 
 Method = Annotated[
-    str, typer.Option(help="What to learn for. " + "; ".join(f"{name}: {USES[name]}" for name in METHODS) + ".")
+    str,
+    typer.Option(help="What to learn for. " + "; ".join(f"{name}: {use}" for name, (_, use) in METHODS.items()) + "."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -239,7 +231,7 @@ def apply(
 def save_components(path: Path, fitted: Fitted) -> None:
     """Save components that act on the unscaled table, with names of columns, settings and bounds."""
     arrays = {
-        "components": on_raw_rows(fitted.data, fitted.estimator.components_ / fitted.deviations),
+        "components": on_raw_rows(fitted.data, fitted.estimator.components_ / deviations(fitted.data, fitted.scale)),
         "columns": np.array(fitted.data.extras["columns"]),
         "method": fitted.method,
         "settings": json.dumps(fitted.all_settings),
@@ -306,7 +298,7 @@ def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool
                 f"{path} was learned from other columns than those of {data.name}: {', '.join(map(repr, other))}"
             )
         components = components[:, [names.index(name) for name in columns]]
-    L = components * (deviations(data) if scale else 1.0)
+    L = components * deviations(data, scale)
     return np.asarray(L.T @ L)
 
 

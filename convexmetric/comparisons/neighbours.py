@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from convexmetric.arguments import check_count
 from convexmetric.comparisons.points import translated
-from convexmetric.comparisons.relevance import Relevance
+from convexmetric.comparisons.relevance import Relevance, as_labels
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
@@ -57,9 +57,7 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
     for value, name in ((n_same, "n_same"), (n_other, "n_other")):
         if value is not None:
             check_count(value, name, " or None for all")
-    every = Relevance.from_labels(y)
-    if len(every) != X.shape[0]:
-        raise InputError(f"y must have one label a point: X has {X.shape[0]} rows, y has {len(every)}")
+    every = Relevance.from_labels(as_labels(y, X.shape[0]))
     if n_same is None and n_other is None:
         return every
     (X,) = translated(X)

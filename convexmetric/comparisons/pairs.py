@@ -180,10 +180,7 @@ def label_codes(y: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
     InputError
         If they are malformed, not one for each of n points, or make no pair similar or none dissimilar.
     """
-    labels = as_labels(y)
-    if n is not None and labels.size != n:
-        raise InputError(f"y must have one label a point: X has {n} rows, y has {labels.size}")
-    codes = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
+    codes = np.unique(as_labels(y, n), return_inverse=True)[1].ravel().astype(np.int64)
     counts = np.bincount(codes)
     if counts.size < 2:
         raise InputError("y has one class only, so that no pair is dissimilar")

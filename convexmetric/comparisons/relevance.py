@@ -201,14 +201,18 @@ class Relevance:
         """Build from one list of corpus rows per query, or from 0/1 matrices (queries x corpus, dense or sparse).
 
         ``irrelevant=None`` means every corpus point that is not relevant; with ``exclude_self`` (the queries are the
-        corpus) query q's own row is left out too. A point may not be both.
+        corpus) query q's own row is left out too. A point may not be both. A ``Relevance`` is returned as it is.
 
         Raises
         ------
         InputError
             If a query has no relevant or no irrelevant point, a row number is out of range or repeated,
-            or a point is both relevant and irrelevant to the same query.
+            or a point is both relevant and irrelevant to the same query, or ``irrelevant`` comes with a ``Relevance``.
         """
+        if isinstance(relevant, Relevance):
+            if irrelevant is not None:
+                raise InputError("irrelevant is already part of a Relevance; pass one or the other")
+            return relevant
         positive = _as_lists(relevant, n_queries, n_corpus, "relevant")
         if irrelevant is None:
             none = np.zeros(n_queries, dtype=np.int64)
@@ -237,8 +241,8 @@ class Relevance:
         return relevance
 
 
-def as_labels(y: ArrayLike) -> np.ndarray:
-    """Check ``y`` and return it as a one-dimensional array of labels without missing values."""
+def as_labels(y: ArrayLike, count: int | None = None) -> np.ndarray:
+    """Check ``y`` and return it as a one-dimensional array of labels without missing values, of ``count`` if given."""
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -251,6 +255,8 @@ def as_labels(y: ArrayLike) -> np.ndarray:
         raise InputError("y contains NaN or infinite labels; drop these points first")
     if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
         raise InputError("y contains missing labels; drop these points first")
+    if count is not None and labels.size != count:
+        raise InputError(f"y must have one label a point: X has {count} rows, y has {labels.size}")
     return labels
 
 

@@ -11,15 +11,40 @@ import numpy as np
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.imports import room
 
+#: Sets that come with scikit-learn: names of the classes, and what the data are.
+SCIKIT_LEARN = {
+    "wine": (
+        ("class-1", "class-2", "class-3"),
+        "UCI Wine (Forina et al.): 13 chemical measurements of 178 wines of three cultivars",
+    ),
+    "breast-cancer": (
+        ("malignant", "benign"),
+        "UCI Breast Cancer Wisconsin (Diagnostic), or WDBC (Wolberg, Street and Mangasarian): 30 measurements of cell "
+        "nuclei in 569 images",
+    ),
+    "digits": (
+        tuple("0123456789"),
+        "Test part of the UCI Optical Recognition of Handwritten Digits (Alpaydin and Kaynak): 1797 images of 8 x 8 "
+        "grey levels 0-16",
+    ),
+    "iris": (
+        ("setosa", "versicolor", "virginica"),
+        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species",
+    ),
+}
 
-def _from_scikit_learn(name: str, classes: tuple[str, ...], description: str, **extras: Any) -> Dataset:
+
+def _from_scikit_learn(name: str) -> Dataset:
     from sklearn import datasets
 
+    classes, description = SCIKIT_LEARN[name]
     bunch = getattr(datasets, f"load_{name.replace('-', '_')}")()
     X = np.ascontiguousarray(bunch.data, dtype=np.float64)
     y = np.ascontiguousarray(bunch.target, dtype=np.int64)
-    features = tuple(str(feature) for feature in bunch.feature_names)
-    return Dataset(name, X, y, classes, description, {"feature_names": features, **extras})
+    extras: dict[str, Any] = {"feature_names": tuple(map(str, bunch.feature_names))}
+    if name == "digits":
+        extras["image_shape"] = (8, 8)
+    return Dataset(name, X, y, classes, f"{description}, as bundled with scikit-learn.", extras)
 
 
 def beside(where: str, *given: Any, **options: Any) -> Dataset:
@@ -38,34 +63,7 @@ def beside(where: str, *given: Any, **options: Any) -> Dataset:
 PRINTED = [f"{how}-{what}" for how in ("rotated", "scaled", "rotated-scaled") for what in ("letters", "digits")]
 
 BUNDLED: dict[str, Callable[[], Dataset]] = {
-    "wine": partial(
-        _from_scikit_learn,
-        "wine",
-        ("class-1", "class-2", "class-3"),
-        "UCI Wine (Forina et al.): 13 chemical measurements of 178 wines of three cultivars, as bundled "
-        "with scikit-learn.",
-    ),
-    "breast-cancer": partial(
-        _from_scikit_learn,
-        "breast-cancer",
-        ("malignant", "benign"),
-        "UCI Breast Cancer Wisconsin (Diagnostic), or WDBC (Wolberg, Street and Mangasarian): 30 "
-        "measurements of cell nuclei in 569 images, as bundled with scikit-learn.",
-    ),
-    "digits": partial(
-        _from_scikit_learn,
-        "digits",
-        tuple("0123456789"),
-        "Test part of the UCI Optical Recognition of Handwritten Digits (Alpaydin and Kaynak): 1797 "
-        "images of 8 x 8 grey levels 0-16, as bundled with scikit-learn.",
-        image_shape=(8, 8),
-    ),
-    "iris": partial(
-        _from_scikit_learn,
-        "iris",
-        ("setosa", "versicolor", "virginica"),
-        "Iris (Fisher 1936): four measurements in cm of 150 flowers of three species, as bundled with scikit-learn.",
-    ),
+    **{name: partial(_from_scikit_learn, name) for name in SCIKIT_LEARN},
     "cranfield-100": partial(beside, "retrieval.cranfield:bundled_part"),
     **{name: partial(beside, "bench.readers.printed:read_printed", name) for name in PRINTED},
 }

@@ -38,14 +38,11 @@ class Marks:
     def plain(self, cell: str) -> str:
         """Rewrite a number with a decimal point and without groups; empty where points are not allowed."""
         if self.thousands and self._grouped.fullmatch(cell):
-            cell = self._thousands.sub("", cell)
+            for mark in self.thousands:
+                cell = cell.replace(mark, "")
         if self.decimal == ".":
             return cell
         return "" if "." in cell else cell.replace(self.decimal, ".")
-
-    @cached_property
-    def _thousands(self) -> re.Pattern[str]:
-        return re.compile(f"[{self.thousands}]")
 
     @cached_property
     def _grouped(self) -> re.Pattern[str]:

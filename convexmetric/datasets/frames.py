@@ -60,8 +60,7 @@ def read_parquet(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
             rows.extend(enumerate(found, start=len(rows)))
         return rows
 
-    read_rows: list[tuple[int, list[str]]] = guarded(path, read)
-    return read_rows
+    return guarded(path, read)
 
 
 def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
@@ -96,8 +95,7 @@ def read_workbook(path: Path, raw: bytes) -> list[tuple[int, list[str]]]:
                 width = max(width, len(row))
         return [(number, row + [""] * (width - len(row))) for number, row in rows]
 
-    found: list[tuple[int, list[str]]] = guarded(path, read)
-    return found
+    return guarded(path, read)
 
 
 def _cells(values: Any) -> list[str]:

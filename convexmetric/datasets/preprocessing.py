@@ -14,6 +14,8 @@ from scipy.sparse import csr_array, issparse
 from convexmetric.datasets.dataset import Matrix
 from convexmetric.errors import InputError
 
+#: Steps that need a dense matrix.
+MOVING_ZEROS = ("zscore", "centre", "minmax", "pca")
 _PCA = re.compile(r"pca:([1-9][0-9]*)")
 _DIVIDE = re.compile(r"divide:([1-9][0-9]{0,8})")
 # Entries of a principal axis within this factor of the largest count as equally large.
@@ -85,6 +87,10 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
     functions = [(step, _function(step)) for step in steps]
     Z = _matrix(X)
     for step, function in functions:
+        if issparse(Z) and step.partition(":")[0] in MOVING_ZEROS:
+            raise InputError(
+                f"Step {step!r} needs a dense matrix because it moves zeros; pass X.toarray() if it fits in memory."
+            )
         # Overflow is reported by the error below, not by a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             Z = function(Z)
@@ -130,16 +136,7 @@ def _function(step: Any) -> Callable[[Matrix], Matrix]:
     raise InputError(f"Unknown preprocessing step {step!r}.{hint} Known: {', '.join(names)} (K, N = 1, 2, ...).")
 
 
-def _dense(X: Matrix, step: str) -> NDArray[np.float64]:
-    if issparse(X):
-        raise InputError(
-            f"Step {step!r} needs a dense matrix because it moves zeros; pass X.toarray() if it fits in memory."
-        )
-    return X
-
-
 def _zscore(X: Matrix) -> Matrix:
-    X = _dense(X, "zscore")
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     # A constant column's mean can be off by a rounding error, and its deviation then not exactly 0.
     constant = (X.min(axis=0) == X.max(axis=0)) | (deviation == 0)
@@ -151,7 +148,6 @@ def _zscore(X: Matrix) -> Matrix:
 
 
 def _centre(X: Matrix) -> Matrix:
-    X = _dense(X, "centre")
     Z = X - X.mean(axis=0)
     Z[:, X.min(axis=0) == X.max(axis=0)] = 0.0
     largest = np.abs(Z).max(initial=0.0)
@@ -163,7 +159,6 @@ def _centre(X: Matrix) -> Matrix:
 
 
 def _minmax(X: Matrix) -> Matrix:
-    X = _dense(X, "minmax")
     low = X.min(axis=0)
     spread = X.max(axis=0) - low
     Z = (X - low) / np.where(spread == 0, 1.0, spread)
@@ -231,7 +226,6 @@ def _drop_constant(X: Matrix) -> Matrix:
 
 
 def _pca(X: Matrix, k: int) -> Matrix:
-    X = _dense(X, f"pca:{k}")
     if k > min(X.shape):
         raise InputError(
             f"Step 'pca:{k}' asks for more axes than a matrix of {X.shape[0]} x {X.shape[1]} has ({min(X.shape)})."
@@ -246,10 +240,6 @@ def _pca(X: Matrix, k: int) -> Matrix:
     return centred @ axes.T
 
 
-def _none(X: Matrix) -> Matrix:
-    return X
-
-
 STEPS: dict[str, Callable[[Matrix], Matrix]] = {
     "zscore": _zscore,
     "centre": _centre,
@@ -258,6 +248,6 @@ STEPS: dict[str, Callable[[Matrix], Matrix]] = {
     "minmax": _minmax,
     "unit": _unit,
     "drop-constant": _drop_constant,
-    "none": _none,
+    "none": lambda X: X,
 }
 """Step name to function; ``pca:K`` and ``divide:N`` are read by :func:`preprocess` itself."""

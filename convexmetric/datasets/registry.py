@@ -124,7 +124,11 @@ def load(
             reasons.append(str(error))
     elif name in OPENML:
         reasons.append("a download was not allowed (download=False)")
-    raise DataNotFoundError(_not_found(name, reasons)) from missing
+    raise DataNotFoundError(
+        f"Data set {name!r} was not found: {'; '.join(reasons)}. Set {reading.ENVIRONMENT_VARIABLE} to the "
+        "folder that holds <subfolder>/<file> of each data set, or pass data_folder=. Without a folder: "
+        f"{', '.join(sorted(BUNDLED))} always work, {', '.join(sorted(OPENML))} with a network (OpenML)."
+    ) from missing
 
 
 def _known(name: str) -> str:
@@ -137,11 +141,3 @@ def _known(name: str) -> str:
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise InputError(f"There is no data set {name!r}.{hint} Known: {', '.join(known)}.")
     raise InputError(f"The name of a data set is a string, not {type(name).__name__}. Known: {', '.join(known)}.")
-
-
-def _not_found(name: str, reasons: list[str]) -> str:
-    return (
-        f"Data set {name!r} was not found: {'; '.join(reasons)}. Set {reading.ENVIRONMENT_VARIABLE} to the "
-        "folder that holds <subfolder>/<file> of each data set, or pass data_folder=. Without a folder: "
-        f"{', '.join(sorted(BUNDLED))} always work, {', '.join(sorted(OPENML))} with a network (OpenML)."
-    )

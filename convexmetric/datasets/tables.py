@@ -203,41 +203,29 @@ class _Table:
         return repr(self.names[c]) if self.names[c] else f"{c} (without a name)"
 
     def kept(self, drop: Sequence[str | int], *others: int) -> list[int]:
-        """Columns to keep: not to be dropped, not empty, and not a numbering of the rows."""
+        """Columns to keep: not to be dropped, not empty, and not a numbering of the rows, of which a warning tells."""
         if isinstance(drop, str):
             raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
-        dropped = {*others, *map(self.number, drop), *self.empty()}
-        self.check_names(dropped)
-        dropped |= self.row_numbers(dropped)
-        return [c for c in range(len(self.names)) if c not in dropped]
-
-    def extras(self, columns: list[int]) -> dict[str, Any]:
-        """Extras of the data set: names of the columns, and the lines of the rows."""
-        return {"columns": tuple(self.names[c] for c in columns), "lines": np.array(self.lines)}
-
-    def check_names(self, dropped: set[int]) -> None:
-        """Refuse two columns of the same name."""
-        kept = [name for c, name in enumerate(self.names) if c not in dropped]
-        for name in kept:
-            if kept.count(name) > 1:
+        # Delimiters at the ends of lines make columns without a name and without values.
+        empty = {c for c, name in enumerate(self.names) if not name and not any(self.cells[c])}
+        dropped = {*others, *map(self.number, drop), *empty}
+        kept = [c for c in range(len(self.names)) if c not in dropped]
+        names = [self.names[c] for c in kept]
+        for name in names:
+            if names.count(name) > 1:
                 raise InputError(
                     f"{self.path}: two columns are called {name!r}; the first line must name every column once "
                     "(if it holds data: header=False, --no-header)"
                 )
+        unnamed = [c for c, name in zip(kept, names, strict=True) if not name or name.startswith(UNNAMED)]
+        numbering = [c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))]
+        for c in numbering:
+            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
+        return [c for c in kept if c not in numbering]
 
-    def empty(self) -> set[int]:
-        """Columns without a name and without values, as delimiters at the ends of lines make them."""
-        return {c for c, name in enumerate(self.names) if not name and not any(self.cells[c])}
-
-    def row_numbers(self, dropped: set[int]) -> set[int]:
-        """Columns without a name that number the rows; warns of them."""
-        unnamed = (
-            c for c, name in enumerate(self.names) if c not in dropped and (not name or name.startswith(UNNAMED))
-        )
-        found = {c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))}
-        for c in sorted(found):
-            _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out", 5)
-        return found
+    def extras(self, columns: list[int]) -> dict[str, Any]:
+        """Extras of the data set: names of the columns, and the lines of the rows."""
+        return {"columns": tuple(self.names[c] for c in columns), "lines": np.array(self.lines)}
 
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
         """Rows without a missing value; an error names a missing one unless ``drop_missing``."""
@@ -398,6 +386,6 @@ def _amount(rows: NDArray[np.bool_]) -> str:
     return f"{count} row{'s' if count > 1 else ''}"
 
 
-def _warn(message: str, level: int = 4) -> None:
+def _warn(message: str) -> None:
     # The stack level is that of the caller of read_csv or read_table.
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, stacklevel=4)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from convexmetric.arguments import as_generator, check_count, check_seconds, checked_part_weights
 from convexmetric.arrays import Array
+from convexmetric.comparisons.points import as_rows
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
@@ -118,13 +119,11 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         rows = self._rows(problem)
         self.solution_ = solve(
             problem,
-            tol=self.tol,
             atol=self._atol,
             solver=_seeded(self.solver, rng),
-            max_iter=self.max_iter,
             max_seconds=self._clock.left(),
             progress=bool(self.progress),
-            backend=self.backend,
+            **self._options("tol", "max_iter", "backend"),
         )
         self.certificate_ = self.solution_.certificate
         self.gap_ = self.certificate_.gap
@@ -297,7 +296,7 @@ class MetricEstimator(CertifiedEstimator):
         """
         check_is_fitted(self)
         L = self.components_
-        return SimilarityOperator(dense(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
+        return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
     def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         self._solve(problem, rng)
@@ -382,11 +381,6 @@ def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
             f"y has {alone.size} class(es) with a single member ({shown}): these points are left out", stacklevel=5
         )
     return np.asarray(kept)
-
-
-def dense(points: Any) -> Any:
-    """Convert points to a dense array."""
-    return points.toarray() if sp.issparse(points) else points
 
 
 def components_of(solution: Solution, rows: int | None) -> Any:

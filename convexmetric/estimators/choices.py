@@ -169,8 +169,7 @@ class ChoiceMetric(TripletEstimator):
             images = self._images(points)
         else:
             images, rows = self._transformed(X), trials
-        listed = checked_trials(rows, images.shape[0], self.kind, self.chosen)
-        pairs = candidate_pairs(listed, self.kind)
+        pairs = candidate_pairs(checked_trials(rows, images.shape[0], self.kind, self.chosen), self.kind)
         return listed_squared_distances(images, pairs.reshape(-1, 2)).reshape(pairs.shape[:2])
 
     def _width(self, trials: Any) -> int:

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from convexmetric.arguments import check_count, check_share, checked_weight, not_one_of
+from convexmetric.arguments import check_count, check_one_of, check_share, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import OutOfTime
@@ -194,8 +194,7 @@ class NeighborMetric(NeighborEstimator):
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_rows, "max_rows")
         check_share(self.tol, "tol")
-        if self.scoring not in SCORINGS:
-            raise InputError(not_one_of("scoring", SCORINGS, self.scoring))
+        check_one_of(self.scoring, SCORINGS, "scoring")
         scales, strengths = (
             sorted({checked_weight(one, name) for one in (given if isinstance(given, Iterable) else [given])})
             for name, given in (("scale", self.scale), ("strength", self.strength))

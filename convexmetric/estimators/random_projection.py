@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from convexmetric.arguments import check_count
+from convexmetric.comparisons.points import as_rows
 from convexmetric.errors import InputError
-from convexmetric.estimators.base import dense, parameters
+from convexmetric.estimators.base import parameters
 from convexmetric.estimators.triplets import TripletEstimator
 from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
@@ -92,7 +93,8 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = self._begin()
-        return self._fit(self._stated(X, y, rng, sample_weight), rng)
+        self._learn(self._stated(X, y, rng, sample_weight), rng)
+        return self._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         if self._are_tuples(X):
@@ -125,7 +127,9 @@ class RandomProjectionMetric(TripletEstimator):
         rng = self._begin()
         points, options = self._projected(self._points(X, reset=True), rng)
         weights = self._part_weights(sample_weight, points.shape[0], "point")
-        return self._fit(self._weighed(TripletProblem.from_graph(points, adjacency, **options, weights=weights)), rng)
+        problem = TripletProblem.from_graph(points, adjacency, **options, weights=weights)
+        self._learn(self._weighed(problem), rng)
+        return self._finished()
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of reg to try: multiples of :attr:`TripletProblem.reg_max`, from which on all margins are violated.
@@ -152,19 +156,15 @@ class RandomProjectionMetric(TripletEstimator):
             r = min(count, n - 1) if self.projection == "pca" else count
             self.projection_ = make_projection(self.projection, points, r, random_state=rng)
         elif not self.diagonal:
-            points = dense(points)
+            points = as_rows(points)
         options = self._options("margin", "intra", "inter", "diagonal", "penalty")
         return points, {**options, "projection": self.projection_, "reg": 1.0 if self.reg == "auto" else self.reg}
 
     def _weighed(self, problem: TripletProblem) -> TripletProblem:
-        """Copy the problem with the lambda that was asked for; ``"auto"`` is a share of ``reg_max``."""
-        if not isinstance(self.reg, str):
-            return problem
-        # reg_max is zero where the zero metric is optimal for every lambda.
-        largest = problem.reg_max
-        return problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
-
-    def _fit(self, problem: TripletProblem, rng: np.random.Generator) -> Self:
+        """Copy the problem with the lambda that was asked for, ``reg_``; ``"auto"`` is a share of ``reg_max``."""
+        if isinstance(self.reg, str):
+            # reg_max is zero where the zero metric is optimal for every lambda.
+            largest = problem.reg_max
+            problem = problem.with_reg(0.01 * largest if largest > 0.0 else 1.0)
         self.reg_ = problem.reg
-        self._learn(problem, rng)
-        return self._finished()
+        return problem

@@ -89,11 +89,8 @@ def triplet_accuracy(images: Array, y: Any) -> float:
             negatives = np.sort(distances[~same])
             same[row] = False
             positives = distances[same]
-            above = (
-                2 * negatives.size
-                - np.searchsorted(negatives, positives, "left")
-                - np.searchsorted(negatives, positives, "right")
-            )
-            right += int(above.sum())
-            total += 2 * positives.size * negatives.size
+            triplets = 2 * positives.size * negatives.size
+            below = (np.searchsorted(negatives, positives, side).sum() for side in ("left", "right"))
+            right += triplets - int(sum(below))
+            total += triplets
     return right / total

@@ -22,7 +22,7 @@ from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.selection import Validation, solve_path
-from convexmetric.selection.folds import Rows, Trial, dealt, first_best, stratified_sample, validated
+from convexmetric.selection.folds import Trial, dealt, first_best, stratified_sample, validated
 from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.selection.rows import factor_of, row_scores
 
@@ -101,7 +101,11 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         KeyboardInterrupt
             At Ctrl-C; during the choice once the estimator is fitted with its own weight, which another one cuts short.
         """
-        name = self._weight()
+        if not isinstance(self.estimator, MetricEstimator):
+            raise InputError(f"estimator must be an estimator of metrics, got {type(self.estimator).__name__}")
+        name = self.estimator.weight
+        if name is None:
+            raise InputError(f"{type(self.estimator).__name__} has no weight to choose: fit it as it is")
         check_seconds(self.max_seconds, "max_seconds")
         clock = Clock(self.max_seconds)
         points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
@@ -131,13 +135,6 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.transform(X))
 
-    def _weight(self) -> str:
-        if not isinstance(self.estimator, MetricEstimator):
-            raise InputError(f"estimator must be an estimator of metrics, got {type(self.estimator).__name__}")
-        if self.estimator.weight is None:
-            raise InputError(f"{type(self.estimator).__name__} has no weight to choose: fit it as it is")
-        return self.estimator.weight
-
     def _chosen(self, name: str, points: Array, labels: np.ndarray, clock: Clock) -> Validation:
         n = len(points)
         kept = np.arange(n)
@@ -150,7 +147,16 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         def found() -> Iterator[list[Trial]]:
             for fold, (learn, rest) in enumerate(until_deadline(folds)):
                 limit = clock.left(CHOICE, len(values) * (len(folds) - fold))
-                yield [({score: right}, gap) for right, gap in self._path(name, points, labels, learn, rest, limit)]
+                A, y = points[learn], labels[learn]
+                problem = self.estimator.problem(A, y)
+                weights: dict[str, Any] = {name: self._values(A, y, problem)}
+                trials = []
+                for solution in solve_path(problem, **weights, tol=self.tol, max_seconds=limit):
+                    operator = SimilarityOperator(factor_of(solution), problem.embedding)
+                    Z, queries = operator.transform(A), operator.transform(points[rest])
+                    right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, retrieval=False)[0]
+                    trials.append(({score: float(right.mean())}, solution.gap))
+                yield trials
 
         with warnings.catch_warnings():
             # Warnings of folds are dropped: the fit warns of its own rows, and ``path_`` has the gaps.
@@ -159,19 +165,6 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         index = first_best(scores[score], (gaps <= LARGEST_GAP).all(axis=1))
         candidates = tuple((value,) for value in values)
         return Validation((name,), candidates, scores, gaps, index, len(kept), n, clock.spent)
-
-    def _path(
-        self, name: str, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, limit: float | None
-    ) -> Iterator[tuple[float, float]]:
-        """Accuracy of the rows held out and certified gap, for every value."""
-        A, y = points[learn], labels[learn]
-        problem = self.estimator.problem(A, y)
-        weights: dict[str, Any] = {name: self._values(A, y, problem)}
-        for solution in solve_path(problem, **weights, tol=self.tol, max_seconds=limit):
-            operator = SimilarityOperator(factor_of(solution), problem.embedding)
-            Z, queries = operator.transform(A), operator.transform(points[rest])
-            right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, retrieval=False)[0]
-            yield float(right.mean()), solution.gap
 
     def _values(self, points: Array, labels: np.ndarray, problem: Any = None) -> list[float]:
         """Values of the weight to try: those given, or those that the estimator proposes for its problem."""

@@ -67,10 +67,8 @@ def _fill_listed(begin, end, Z, pairs, found):
 
 def _sorted_rows(Z: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """CSR arrays ``indptr``, ``indices`` (ascending) and ``data`` of a sparse matrix."""
-    rows = sp.csr_array(Z)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
+    rows = sp.csr_array(Z, copy=True)
+    rows.sum_duplicates()
     return rows.indptr, rows.indices, rows.data
 
 

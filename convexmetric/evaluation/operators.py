@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.errors import InputError
 from convexmetric.evaluation import squared_distances, verdicts
 from convexmetric.features import Embedding, StorableEmbedding, embedding_from_arrays
@@ -105,9 +104,7 @@ class SimilarityOperator:
         InputError
             If X is malformed or has other features.
         """
-        points = self.coordinates(X)
-        images = points @ self.components.T
-        return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
+        return np.ascontiguousarray(as_rows(self.coordinates(X) @ self.components.T))
 
     def squared_distances(self, X: Any, X2: Any = None) -> Array:
         """``(n, n2)`` array of ``||T x - T x'||^2``, between all points of X and of X2 (of X, without X2).

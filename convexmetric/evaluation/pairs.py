@@ -105,13 +105,11 @@ def empirical_risk_from_labels(
     InputError
         If an argument is malformed, or the labels make no pair similar or none dissimilar.
     """
-    Z = images(T, X)
-    codes = label_codes(y, len(Z))
+    Z, codes, stops = _by_class(T, X, y)
     gammas = None if margin is None else checked_margins(margin)
     sizes = np.array([len(LabelledPairs(codes, same=same)) for same in (True, False)], dtype=np.float64)
-    Zs, stops = _by_class(Z, codes)
     means = [
-        sum(float(loss_of(block, r, gammas).sum()) for block in _blocks(Zs, stops, same)) / (size / 2.0)
+        sum(float(loss_of(block, r, gammas).sum()) for block in _blocks(Z, stops, same)) / (size / 2.0)
         for same, r, size in zip((True, False), (1.0, -1.0), sizes, strict=True)
     ]
     weights = np.full(2, 0.5) if balanced else sizes / sizes.sum()
@@ -215,14 +213,12 @@ def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, *, n_points: int = 1000
     """
     if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
         raise InputError(f"n_points must be an integer of at least 2, got {n_points!r}")
-    Z = images(T, X)
-    codes = label_codes(y, len(Z))
-    Zs, stops = _by_class(Z, codes)
+    Z, codes, stops = _by_class(T, X, y)
     sizes = {same: len(LabelledPairs(codes, same=same)) // 2 for same in (True, False)}
     held_kind = sizes[True] <= sizes[False]
     held = np.empty(sizes[held_kind])
     filled = 0
-    for block in _blocks(Zs, stops, held_kind):
+    for block in _blocks(Z, stops, held_kind):
         held[filled : filled + block.size] = block
         filled += block.size
     held.sort()
@@ -230,7 +226,7 @@ def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, *, n_points: int = 1000
     at = np.unique(held[places])
     # Twice the number of held pairs that are nearer than each pair of the other kind, ties once: whole numbers.
     nearer, below = 0, np.zeros(at.size, dtype=np.int64)
-    for block in _blocks(Zs, stops, not held_kind):
+    for block in _blocks(Z, stops, not held_kind):
         block.sort()
         nearer += int(np.searchsorted(held, block, "left").sum()) + int(np.searchsorted(held, block, "right").sum())
         below += np.searchsorted(block, at, "right")
@@ -302,9 +298,7 @@ def single_prototype_error(
         If an argument is malformed, or there are fewer than two classes or no point beside the prototypes.
     """
     check_count(n_draws, "n_draws")
-    Z = images(T, X)
-    codes = label_codes(y, len(Z))
-    Z, stops = _by_class(Z, codes)
+    Z, _, stops = _by_class(T, X, y)
     starts = np.r_[0, stops[:-1]]
     rng = as_generator(random_state)
     own = np.repeat(np.arange(stops.size), stops - starts)
@@ -351,9 +345,12 @@ def _kinds(r: Array) -> list[NDArray[np.bool_]]:
     return kinds
 
 
-def _by_class(Z: Array, codes: np.ndarray) -> tuple[Array, np.ndarray]:
-    """Sort points by class; also returns the end of each class."""
-    return np.ascontiguousarray(Z[np.argsort(codes, kind="stable")]), np.cumsum(np.bincount(codes))
+def _by_class(T: Embedding | None, X: Any, y: ArrayLike) -> tuple[Array, np.ndarray, np.ndarray]:
+    """Images of points sorted by class; also returns the class of each, and the end of each class."""
+    Z = images(T, X)
+    codes = label_codes(y, len(Z))
+    order = np.argsort(codes, kind="stable")
+    return np.ascontiguousarray(Z[order]), codes[order], np.cumsum(np.bincount(codes))
 
 
 def _blocks(Z: Array, stops: np.ndarray, same: bool) -> Iterator[Array]:

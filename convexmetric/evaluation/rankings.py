@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
@@ -118,12 +118,7 @@ def retrieval_scores(
     """
     corpus = as_points(X)
     points = corpus if queries is None else as_points(queries, "queries")
-    if isinstance(relevant, Relevance):
-        if irrelevant is not None:
-            raise InputError("irrelevant is already part of a Relevance; pass one or the other")
-        relevance = relevant
-    else:
-        relevance = Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
+    relevance = Relevance.from_lists(relevant, irrelevant, len(points), len(corpus), exclude_self=queries is None)
     cone = cone_of(M, corpus.shape[1])
     rankings = Rankings(corpus, points, relevance, cone)
     measures = [measure_named(name) for name in ("auc", "map", "mrr")]
@@ -183,7 +178,7 @@ def retrieval_curve(distances: ArrayLike, relevant: Any) -> RetrievalCurve:
     D = real_array(distances, "distances")
     if D.ndim != 2 or not np.isfinite(D).all():
         raise InputError("distances must be a finite (queries, items) array")
-    wanted = np.asarray(relevant.toarray() if sp.issparse(relevant) else relevant)
+    wanted = as_rows(relevant)
     if wanted.shape != D.shape:
         raise InputError(f"relevant must have the shape of distances, {D.shape}, got {wanted.shape}")
     if not np.isin(wanted, (0, 1)).all():

@@ -86,11 +86,7 @@ def representatives(
         wanted = np.flatnonzero(sharing(labels.reshape(1, -1), labels_y)[0])
         others = np.flatnonzero(labels.toarray().ravel() == 0.0)
         positives.append(found.clusters(wanted, n_clusters, rng))
-        shared = np.bincount(labels_y[wanted].indices, minlength=labels_y.shape[1]) > 0
-        classes = [
-            np.setdiff1d(members[label], wanted, assume_unique=True) if shared[label] else members[label]
-            for label in others
-        ]
+        classes = [np.setdiff1d(members[label], wanted, assume_unique=True) for label in others]
         negatives.append(np.array([found.centroid(rows) for rows in classes if rows.size], dtype=np.int64))
     return _gathered(np.array(found.vectors), positives, negatives, of)
 

@@ -23,9 +23,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.errors import InputError
 
 Kernel = str | Callable[[Any, Any], ArrayLike]
@@ -37,13 +37,12 @@ ROUNDING = 2.0 * np.finfo(float).eps
 
 def linear(X: Any, Y: Any) -> Array:
     """Linear kernel ``<x, y>``."""
-    product = X @ Y.T
-    return np.asarray(product.toarray() if sp.issparse(product) else product)
+    return as_rows(X @ Y.T)
 
 
 def rbf(X: Any, Y: Any) -> Array:
     """Gaussian kernel ``exp(-||x - y||^2 / d)``, d the number of features."""
-    return np.asarray(np.exp(-scipy.spatial.distance.cdist(_dense(X), _dense(Y), "sqeuclidean") / X.shape[1]))
+    return np.asarray(np.exp(-scipy.spatial.distance.cdist(as_rows(X), as_rows(Y), "sqeuclidean") / X.shape[1]))
 
 
 def unit_rbf(X: Any, Y: Any) -> Array:
@@ -55,16 +54,12 @@ def unit_rbf(X: Any, Y: Any) -> Array:
         If a point is zero.
     """
     units = []
-    for points in (_dense(X), _dense(Y)):
+    for points in (as_rows(X), as_rows(Y)):
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         if not lengths.all():
             raise InputError("the kernel 'unit-rbf' needs points other than zero, whose direction it compares")
         units.append(points / lengths)
     return np.asarray(0.5 * np.exp(-8.0 * np.maximum(0.0, 1.0 - units[0] @ units[1].T)))
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if sp.issparse(X) else X
 
 
 #: Kernels by the name a user types.
@@ -127,8 +122,8 @@ class KernelSpan:
             If the kernel is malformed or not positive semidefinite, or all images are the same.
         """
         K = kernel_matrix(points, kernel)
-        centring = _Centring(len(K), pairs)
-        centred = centring.columns(centring.columns(K).T)
+        centring = _centring(len(K), pairs)
+        centred = centring(centring(K).T)
         centred = 0.5 * (centred + centred.T)
         values, vectors = np.linalg.eigh(centred)
         scale = max(float(np.abs(K).max()), np.finfo(float).tiny)
@@ -143,7 +138,7 @@ class KernelSpan:
                 "change the kernel's parameters, or rescale X"
             )
         # Means of eigenvectors are rounding errors, which division by small eigenvalues would amplify: remove them.
-        roots, basis = np.sqrt(values[kept])[::-1], centring.columns(vectors[:, kept][:, ::-1])
+        roots, basis = np.sqrt(values[kept])[::-1], centring(vectors[:, kept][:, ::-1])
         named = kernel if isinstance(kernel, str) or callable(kernel) else None
         return cls(named, points, np.ascontiguousarray(basis / roots), np.ascontiguousarray(basis * roots))
 
@@ -266,22 +261,16 @@ def _check_storable(kernel: Kernel | None, points: Any) -> None:
 
 
 def _stored_points(kernel: str, arrays: Mapping[str, np.ndarray]) -> Array:
-    if kernel not in KERNELS:
-        raise InputError(not_one_of("kernel", KERNELS, kernel))
+    check_one_of(kernel, KERNELS, "kernel")
     points: Array = as_points(arrays["points"], "points")
     return points
 
 
-class _Centring:
-    """Projection J: subtracts the mean over each connected component of the graph of pairs; over all without pairs."""
-
-    def __init__(self, n: int, pairs: np.ndarray | None) -> None:
-        self.label = np.zeros(n, dtype=np.int64)
-        if pairs is not None:
-            graph = sp.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
-            self.label = connected_components(graph, directed=False)[1]
-        self.mean = sp.csr_array((1.0 / np.bincount(self.label)[self.label], (self.label, np.arange(n))))
-
-    def columns(self, A: Array) -> Array:
-        """Apply J to the columns of A: ``J A``."""
-        return np.asarray(A - (self.mean @ A)[self.label])
+def _centring(n: int, pairs: np.ndarray | None) -> Callable[[Array], Array]:
+    """The map A to J A: J subtracts means over connected components of the graph of pairs; over all without pairs."""
+    label = np.zeros(n, dtype=np.int64)
+    if pairs is not None:
+        graph = sp.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
+        label = connected_components(graph, directed=False)[1]
+    mean = sp.csr_array((1.0 / np.bincount(label)[label], (label, np.arange(n))))
+    return lambda A: np.asarray(A - (mean @ A)[label])

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
-from convexmetric.arguments import as_generator, not_one_of
+from convexmetric.arguments import as_generator, check_one_of
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.errors import InputError
 
 #: Names of the kinds of projection.
@@ -58,22 +58,16 @@ class Projection:
                 f"X has {points.shape[1]} features, but the projection takes {self.L.shape[1]}; "
                 "make it from these points"
             )
-        images = points @ self.L.T
-        return np.ascontiguousarray(images.toarray() if sp.issparse(images) else images)
+        return np.ascontiguousarray(as_rows(points @ self.L.T))
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return ``L`` and ``kind`` as arrays, for files; a sparse L as its three CSR arrays."""
+        found = {"kind": np.array(self.kind)}
         if not sp.issparse(self.L):
-            return {"kind": np.array(self.kind), "L": self.L}
+            return found | {"L": self.L}
         rows = sp.csr_array(self.L)
-        features = np.array(rows.shape[1])
-        return {
-            "kind": np.array(self.kind),
-            "features": features,
-            "data": rows.data,
-            "indices": rows.indices,
-            "indptr": rows.indptr,
-        }
+        found["features"] = np.array(rows.shape[1])
+        return found | {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Projection:
@@ -128,8 +122,7 @@ def make_projection(kind: str, X: Any, r: int, *, random_state: int | np.random.
     """
     points = as_points(X, sparse=True)
     n, d = points.shape
-    if kind not in KINDS:
-        raise InputError(not_one_of("kind", KINDS, kind))
+    check_one_of(kind, KINDS, "kind")
     most = min(n - 1, d) if kind == "pca" else d
     if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
         raise InputError(f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features, got {r!r}")
@@ -151,7 +144,7 @@ def _principal_directions(points: Any, r: int, rng: np.random.Generator) -> Arra
     """Right singular vectors of the centred points, largest first; sparse points stay sparse."""
     n, d = points.shape
     if not sp.issparse(points) or d <= DENSE_SVD or r >= min(n, d) - 1:
-        dense = points.toarray() if sp.issparse(points) else points
+        dense = as_rows(points)
         return np.asarray(np.linalg.svd(dense - dense.mean(axis=0), full_matrices=False)[2][:r])
     mean = np.asarray(points.mean(axis=0)).ravel()
     centred = sp.linalg.LinearOperator(

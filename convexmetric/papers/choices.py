@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, check_positive_number, checked_weight, not_one_of
+from convexmetric.arguments import check_count, check_flag, check_one_of, check_positive_number, checked_weight
 from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import Checked, as_points, as_rows, rows_of
@@ -116,8 +116,7 @@ class ChoiceProblem(MetricProblem):
         diagonal: bool = False,
     ) -> None:
         cone, points = cone_of(X, diagonal)
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise InputError(not_one_of("kind", KINDS, kind))
+        check_one_of(kind, KINDS, "kind")
         check_count(chosen, "chosen")
         if kind != "anchor" and chosen != 1:
             raise InputError(f"chosen must be 1 where kind is {kind!r}; with an anchor pass kind='anchor'")
@@ -135,7 +134,7 @@ class ChoiceProblem(MetricProblem):
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
         omega = penalised(self.penalty_name, other.reg, self.regularizer.base.prior, self.cone)
-        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega))
+        other.regularizer = self.regularizer.with_user_terms(omega)
         return other
 
     @property
@@ -165,12 +164,8 @@ class ChoiceProblem(MetricProblem):
         lam, tau = given("lambda", self.reg, nonneg=True), given("tau", risk.temperature, pos=True)
         s, x, constraints = cp.Variable((T, k), name="s"), as_rows(risk.points[0]), []
         objective = lam * penalty_term(self.penalty_name, self.regularizer.base.prior, self.cone, M)
-        for t, row in enumerate(self.trials.tolist()):
-            ends = [(row[0], other) for other in row[1:]]
-            if self.kind == "odd-one-out":
-                ends.append((row[1], row[2]))
-                ends.sort(key=lambda ends: row[2] in ends)
-            for c, (i, j) in enumerate(ends):
+        for t, pairs in enumerate(candidate_pairs(self.trials, self.kind).tolist()):
+            for c, (i, j) in enumerate(pairs):
                 D = given(f"D[{i}, {j}]", self.cone.outer(x[i] - x[j]))
                 constraints.append((tau * s[t, c] == inner(D, M)).set_label(f"trial {t}: {i}, {j}"))
             objective += (cp.log_sum_exp(-s[t]) + cp.sum(s[t, :m]) / m) / T
@@ -208,16 +203,20 @@ class ChoiceProblem(MetricProblem):
 def cone_of(X: Any, diagonal: bool) -> tuple[Cone, Any]:
     """The cone of metrics on the points, and the points, which may be sparse only under weights of features."""
     check_flag(diagonal, "diagonal")
-    if sp.issparse(X) and not diagonal:
-        raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
-    points = as_points(X, sparse=True)
+    points = points_under(diagonal, X)
     return NonnegativeDiagonal(points.shape[1]) if diagonal else PSDCone(points.shape[1]), points
+
+
+def points_under(diagonal: bool, X: Any, name: str = "X") -> Any:
+    """Check the points, which may be sparse only under a diagonal metric."""
+    if sp.issparse(X) and not diagonal:
+        raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
+    return as_points(X, name, sparse=True)
 
 
 def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Cone) -> Regularizer:
     """A trace or half a squared norm, times ``reg``; of the distance to a prior where there is one."""
-    if not isinstance(penalty, str) or penalty not in PENALTIES:
-        raise InputError(not_one_of("penalty", PENALTIES, penalty))
+    check_one_of(penalty, PENALTIES, "penalty")
     return PENALTIES[penalty](reg) if prior is None else towards(PENALTIES[penalty](reg), prior, cone)
 
 

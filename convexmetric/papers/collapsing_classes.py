@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import checked_weight
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_rows
+from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 from convexmetric.papers.choices import cone_of, penalised, penalty_term
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
@@ -90,9 +91,7 @@ class CollapsingClassesProblem(MetricProblem):
         diagonal: bool = False,
     ) -> None:
         cone, points = cone_of(X, diagonal)
-        relevance = Relevance.from_labels(y)
-        if len(relevance) != points.shape[0]:
-            raise InputError(f"y must have one label a point: X has {points.shape[0]} rows, y has {len(relevance)}")
+        relevance = Relevance.from_labels(as_labels(y, points.shape[0]))
         self.reg, self.penalty_name = checked_weight(reg, "reg", zero=True), penalty
         omega = penalised(penalty, self.reg or 1.0, prior, cone)
         if self.reg == 0.0 and prior is not None:
@@ -105,7 +104,7 @@ class CollapsingClassesProblem(MetricProblem):
         other, prior = copy(self), self.regularizer.base.prior
         other.reg = checked_weight(reg, "reg", zero=prior is None)
         omega: Regularizer = penalised(self.penalty_name, other.reg, prior, self.cone) if other.reg else Zero()
-        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(omega), constant=self.constant)
+        other.regularizer = self.regularizer.with_user_terms(omega)
         return other
 
     def to_cvxpy(self) -> Program:

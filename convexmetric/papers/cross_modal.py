@@ -55,7 +55,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Representatives, all_items, representatives
-from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Trace
@@ -179,12 +179,11 @@ class CrossModalProblem(MetricProblem):
                     f"labels_{name.lower()} must be one an object: {name} has {len(points)} rows, "
                     f"but there are {labels.shape[0]}"
                 )
-        if n_clusters is not None:
-            check_count(n_clusters, "n_clusters", " or None")
         check_count(n_neighbors, "n_neighbors")
         if n_clusters is None:
             chosen = all_items(self.Y, self.labels_x, self.labels_y)
         else:
+            check_count(n_clusters, "n_clusters", " or None")
             chosen = representatives(self.Y, self.labels_x, self.labels_y, n_clusters, random_state=random_state)
         #: Representatives of the rows of Y, and the queries that rank them.
         self.representatives: Representatives = chosen
@@ -339,8 +338,7 @@ class CrossModalProblem(MetricProblem):
         """
         check_size(self.count, "triples")
         W, in_cone = self.cone.variable("W")
-        alpha = given("alpha", self.alpha, nonneg=True)
-        objective = alpha / 2 * cp.trace(W)
+        objective = given("alpha", self.alpha, nonneg=True) / 2 * cp.trace(W)
         if self.beta:
             objective += given("beta", self.beta, nonneg=True) * inner(cp.Constant(self.B, name="B"), W)
         rankings, cone = self._risk.rankings, self.cone
@@ -363,8 +361,8 @@ class CrossModalProblem(MetricProblem):
             f"\n"
             f"  W         {dx + dy} x {dx + dy}: {dx} features of X and {dy} of Y\n"
             f"  queries   {len(relevance)} of {len(self.X)} objects of X, for {len(self.Y)} of Y\n"
-            f"  y_i       {_span(p)} representatives of relevant objects a query\n"
-            f"  y_j       {_span(n)} of irrelevant ones; {self.count} triples in all\n"
+            f"  y_i       {span_of(p)} representatives of relevant objects a query\n"
+            f"  y_j       {span_of(n)} of irrelevant ones; {self.count} triples in all\n"
             f"  alpha     {self.alpha:g}\n"
             f"  beta      {self.beta:g}"
         )
@@ -422,8 +420,3 @@ def _singular_maps(product: Array, c: int) -> tuple[Array, Array]:
     U, _, Vt = np.linalg.svd(product, full_matrices=False)
     missing = max(0, c - U.shape[1])
     return np.pad(U[:, :c], ((0, 0), (0, missing))), np.pad(Vt[:c].T, ((0, 0), (0, missing)))
-
-
-def _span(counts: Any) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return str(low) if low == high else f"{low} to {high}"

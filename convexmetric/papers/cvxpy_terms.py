@@ -1,4 +1,4 @@
-"""Helpers with which papers write their programs in CVXPY.
+"""Helpers with which papers write their programs, in CVXPY and as text.
 
 :func:`given` names a number of the data, and :func:`inner` is the inner product of two metrics.
 """
@@ -27,6 +27,12 @@ def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
 def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:
     """``<D, M>``, the sum of the entries of ``D * M``: ``tr(D M)`` of symmetric matrices."""
     return cp.sum(cp.multiply(D, M))
+
+
+def span_of(counts: np.ndarray) -> str:
+    """The least and the largest of some counts as text, or the one that all are."""
+    low, high = int(counts.min()), int(counts.max())
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def check_size(count: int, what: str, otherwise: str = "") -> None:

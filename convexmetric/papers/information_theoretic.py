@@ -86,7 +86,7 @@ class InformationTheoreticProblem(MetricProblem):
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: Any,
         pairs: ArrayLike,
         r: ArrayLike,
         *,
@@ -143,9 +143,8 @@ class InformationTheoreticProblem(MetricProblem):
         )
         kept = (d > 0.0) | (r == 1)
         u, l = np.percentile(d[kept], (NEAR, FAR))  # noqa: E741
-        checked: Any = Checked(points)
-        options: dict[str, Any] = {"gamma": gamma, "prior": prior, "diagonal": diagonal}
-        return cls(checked, pairs[kept], r[kept], u=float(u), l=float(l), **options)
+        points = Checked(points)
+        return cls(points, pairs[kept], r[kept], u=float(u), l=float(l), gamma=gamma, prior=prior, diagonal=diagonal)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a constraint for every pair.
@@ -162,8 +161,7 @@ class InformationTheoreticProblem(MetricProblem):
         slacks = cp.sum(cp.multiply(1.0 / xi0, xi) - cp.log(cp.multiply(1.0 / xi0, xi)) - 1.0)
         X, constraints = as_rows(self.comparisons.X), []
         for t, (i, j) in enumerate(self.comparisons.pairs.tolist()):
-            v = X[i] - X[j]
-            distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(v)), A)
+            distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(X[i] - X[j])), A)
             constraints.append(distance <= xi[t] if self.signs[t] < 0.0 else distance >= xi[t])
         return self._program(self.regularizer.base.expression(A, self.cone) + gamma * slacks, constraints + in_cone, A)
 

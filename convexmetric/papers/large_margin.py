@@ -55,9 +55,10 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs
-from convexmetric.comparisons.points import as_points, as_rows, translated
+from convexmetric.comparisons.points import as_rows, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
+from convexmetric.papers.choices import points_under
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
@@ -121,6 +122,7 @@ class LargeMarginProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "M"
+    risk: PairwiseRisk
     fixed_weights: ClassVar[tuple[str, ...]] = ("push",)
 
     def __init__(
@@ -136,9 +138,7 @@ class LargeMarginProblem(MetricProblem):
         prior: ArrayLike | str | None = None,
         reg: float | None = None,
     ) -> None:
-        if sp.issparse(X) and diagonal is not True:
-            raise InputError("X is sparse: pass diagonal=True, or X.toarray()")
-        (points,) = translated(as_points(X, sparse=True))
+        (points,) = translated(points_under(diagonal, X))
         #: Points, in rows, less an offset that they all share.
         self.X = points
         check_count(n_neighbors, "n_neighbors")
@@ -204,9 +204,7 @@ class LargeMarginProblem(MetricProblem):
             return super().with_reg(reg)
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(
-            other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)), self.G
-        )
+        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
         return other
 
     def _pull(self, cone: Cone) -> Array:
@@ -329,7 +327,6 @@ class LargeMarginProblem(MetricProblem):
     @property
     def rankings(self) -> Rankings:
         """Points, their target neighbours and the points of other labels, in the variable's coordinates."""
-        assert isinstance(self.risk, PairwiseRisk)
         return self.risk.rankings
 
     def latex(self) -> str:

@@ -45,10 +45,10 @@ from convexmetric.arguments import (
     as_generator,
     check_count,
     check_flag,
+    check_one_of,
     checked_margins,
     checked_part_weights,
     checked_weight,
-    not_one_of,
 )
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
@@ -60,7 +60,6 @@ from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.spanned import SpannedProblem
-from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
@@ -105,8 +104,7 @@ class _PairProblem(SpannedProblem):
         return pairs[kept], values[kept], own[kept] / total
 
     def _finish(self, risk: Risk, n_points: int, m: float, reg: float, penalty: str) -> None:
-        if not isinstance(penalty, str) or penalty not in NORMS:
-            raise InputError(not_one_of("penalty", NORMS, penalty))
+        check_one_of(penalty, NORMS, "penalty")
         if self.prior is not None and penalty != "frobenius":
             raise InputError(f"prior is for penalty='frobenius': leave prior out, or penalty, which is {penalty!r}")
         self.reg, self.norm = checked_weight(reg, "reg"), penalty
@@ -123,7 +121,7 @@ class _PairProblem(SpannedProblem):
         """Copy the problem with another lambda, sharing all data."""
         other = copy(self)
         other.reg = checked_weight(reg, "reg")
-        MetricProblem.__init__(other, self.risk, self.regularizer.with_user_terms(other._regularizer(self.cone)))
+        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
         return other
 
     def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
@@ -273,17 +271,17 @@ class PairMarginProblem(_PairProblem):
         points = as_points(X, sparse=True)
         codes = label_codes(y, points.shape[0])
         check_flag(balanced, "balanced")
+        count = codes.size * (codes.size - 1) // 2
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state=random_state, balanced=bool(balanced))
             problem = cls(
                 Checked(points), pairs, r, reg=reg, margin=margin, penalty=penalty, kernel=kernel, prior=prior
             )
-            problem.drawn_of = codes.size * (codes.size - 1) // 2
+            problem.drawn_of = count
             return problem
         problem = cls.__new__(cls)
         problem.pairs, problem.margin, problem.prior = None, checked_margins(margin), prior
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
-        count = codes.size * (codes.size - 1) // 2
         features, problem.span = problem._spanned(points, kernel, None)
         shares = (
             (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
@@ -324,14 +322,6 @@ class PairMarginProblem(_PairProblem):
         r = np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1.0, -1.0)
         return pairs, r, 1.0 / np.where(r > 0.0, same.weight * self.margin[0], other.weight * self.margin[1])
 
-    @property
-    def _weighing(self) -> str:
-        """Remark on balanced weights, for the description of the problem; empty where all pairs weigh the same."""
-        if not isinstance(self.risk, LabelledPairRisk):
-            return ""
-        same, other = self.risk.same.weight * self.margin[0], self.risk.other.weight * self.margin[1]
-        return "" if np.isclose(same, other) else "; similar ones weigh as much as others"
-
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
         count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
@@ -340,6 +330,10 @@ class PairMarginProblem(_PairProblem):
         if self.pair_weights is not None:
             listed = f"{count} weighted pairs"
         inside, outside = self.margin
+        weighing = ""
+        if isinstance(self.risk, LabelledPairRisk):
+            same, other = self.risk.same.weight * inside, self.risk.other.weight * outside
+            weighing = "" if np.isclose(same, other) else "; similar ones weigh as much as others"
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n"
             f"\n"
@@ -348,7 +342,7 @@ class PairMarginProblem(_PairProblem):
             f"\n"
             f"  A         {self.cone.d} {space}\n"
             f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; "
-            f"m = {self._size}{self._weighing}\n"
+            f"m = {self._size}{weighing}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others{self._prior_line('A')}"
         )
 
@@ -424,8 +418,7 @@ class SimilarityRegressionProblem(_PairProblem):
         listed = ListedPairs(pairs, points.shape[0]).pairs
         self.pairs, targets, costs = self._kept(weights, listed, _values(y, len(listed)))
         self.y = targets
-        if not isinstance(loss, str) or loss not in LOSSES:
-            raise InputError(not_one_of("loss", LOSSES, loss))
+        check_one_of(loss, LOSSES, "loss")
         check_flag(as_printed, "as_printed")
         self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
         if loss == "weighted":

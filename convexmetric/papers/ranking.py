@@ -35,10 +35,9 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, rows_of
@@ -48,17 +47,15 @@ from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.imports import room
 from convexmetric.measures import Measure, measure_named
-from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.choices import penalised, points_under
+from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
 from convexmetric.papers.spanned import SpannedProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
+from convexmetric.regularizers import Regularizer, towards
 from convexmetric.risks import CutDual, Ranking, RankingRisk
 
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
-
-#: Regularizers by the name a user types.
-REGULARIZERS: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 
 
 class RankingProblem(SpannedProblem):
@@ -137,11 +134,11 @@ class RankingProblem(SpannedProblem):
 
     def __init__(
         self,
-        X: ArrayLike,
+        X: Any,
         relevant: Any,
         irrelevant: Any = None,
         *,
-        queries: ArrayLike | None = None,
+        queries: Any = None,
         measure: str = "auc",
         C: float = 1.0,
         k: int | None = None,
@@ -152,24 +149,17 @@ class RankingProblem(SpannedProblem):
         query_weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
     ) -> None:
-        corpus = _points(X, "X", diagonal)
-        points = corpus if queries is None else _points(queries, "queries", diagonal)
+        corpus = points_under(diagonal, X)
+        points = corpus if queries is None else points_under(diagonal, queries, "queries")
         if kernel is not None:
             if diagonal:
                 raise InputError(
                     "diagonal and kernel exclude each other: under a kernel there are no features to weigh"
                 )
             corpus, points, self.span = _spanned(corpus, points, kernel, same=queries is None)
-        if isinstance(relevant, Relevance):
-            if irrelevant is not None:
-                raise InputError("irrelevant is already part of a Relevance; pass one or the other")
-            relevance = relevant
-        else:
-            relevance = Relevance.from_lists(
-                relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
-            )
-        if not isinstance(penalty, str) or penalty not in REGULARIZERS:
-            raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
+        relevance = Relevance.from_lists(
+            relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None
+        )
         check_flag(diagonal, "diagonal")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
         rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
@@ -179,9 +169,8 @@ class RankingProblem(SpannedProblem):
             rankings, weights = rankings.subset(kept), weights[kept]
         measured = measure_named(measure, k, short=short)
         #: The trace or the squared norm, of the metric or of its distance to the prior.
-        self.norm: Regularizer = REGULARIZERS[penalty](1.0)
-        omega = self.norm if prior is None else towards(self.norm, prior, cone)
-        self._state(rankings, measured, checked_weight(C, "C"), omega, weights)
+        self.norm = penalised(penalty, 1.0, None, cone)
+        self._state(rankings, measured, checked_weight(C, "C"), penalised(penalty, 1.0, prior, cone), weights)
 
     def _state(
         self, rankings: Rankings, measure: Measure, C: float, regularizer: Regularizer, weights: Array | None
@@ -209,11 +198,9 @@ class RankingProblem(SpannedProblem):
         rows = rows_of(queries, len(self.rankings), "queries")
         if rows.size == 0:
             raise InputError("queries is empty; keep at least one")
-        of = self.rankings
-        rankings = Rankings(Checked(of.X), Checked(of.Q), of.relevance.subset(rows), of.cone, of.rows(rows))
         weights = None if self.query_weights is None else self.query_weights[rows]
         other = copy(self)
-        other._state(rankings, self.measure, self.C, self.regularizer, weights)
+        other._state(self.rankings.subset(rows), self.measure, self.C, self.regularizer, weights)
         return other
 
     @classmethod
@@ -239,14 +226,10 @@ class RankingProblem(SpannedProblem):
         InputError
             If there is one class only, or a class with a single member.
         """
-        corpus = _points(X, "X", diagonal)
-        labels = as_labels(y)
-        if len(labels) != corpus.shape[0]:
-            raise InputError(f"y must have one label a point: X has {corpus.shape[0]} rows, y has {len(labels)}")
-        relevance = Relevance.from_labels(labels)
-        checked: Any = Checked(corpus)
+        corpus = points_under(diagonal, X)
+        relevance = Relevance.from_labels(as_labels(y, corpus.shape[0]))
         return cls(
-            checked,
+            Checked(corpus),
             relevance,
             measure=measure,
             C=C,
@@ -326,8 +309,7 @@ class RankingProblem(SpannedProblem):
         )
         if settings.get("query_weights") is not None:
             settings["query_weights"] = _weights_by_row(settings["query_weights"], asked.shape[0])[judged.rows]
-        rows: Any = Checked(points), Checked(asked[judged.rows])
-        problem = cls(rows[0], judged.relevance, queries=rows[1], **settings)
+        problem = cls(Checked(points), judged.relevance, queries=Checked(asked[judged.rows]), **settings)
         problem.judged = judged.words
         return problem
 
@@ -483,7 +465,7 @@ class RankingProblem(SpannedProblem):
             f"\n"
             f"  W         {f'{d} weights, one a feature' if diagonal else f'{d} x {d}, one for all {d} {space}'}\n"
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {self.rankings.X.shape[0]} points{weighed}\n"
-            f"  relevant  {_range(p)} points a query; irrelevant {_range(n)}\n"
+            f"  relevant  {span_of(p)} points a query; irrelevant {span_of(n)}\n"
             f"{judged}"
             f"  C         {self.C:g}{k}{self._prior_line('W')}"
         )
@@ -503,13 +485,6 @@ class RankingProblem(SpannedProblem):
         )
 
 
-def _points(X: Any, name: str, diagonal: bool) -> Any:
-    """Check the points, which may be sparse only under a diagonal metric."""
-    if sp.issparse(X) and diagonal is not True:
-        raise InputError(f"{name} is sparse: pass diagonal=True, or {name}.toarray()")
-    return as_points(X, name, sparse=True)
-
-
 def _weights_by_row(weights: Any, n_queries: int) -> Array:
     """Check the weights of queries, one a row, before rows are repeated for several degrees of relevance."""
     found = np.asarray(weights)
@@ -525,8 +500,3 @@ def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[
     span = KernelSpan.of(corpus if same else np.concatenate([corpus, points]), kernel)
     found = as_points(span.coordinates)
     return (found, found, span) if same else (found[: len(corpus)], found[len(corpus) :], span)
-
-
-def _range(counts: Any) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return str(low) if low == high else f"{low} to {high}"

@@ -115,7 +115,6 @@ class RelativeComparisonProblem(MetricProblem):
         self.A: Array | None = None
         self.K: Array | None = None
         self._kernel_values: KernelValues | None = None
-        regularizer: Regularizer
         if kernel is not None:
             self.K = features = kernel_matrix(points, kernel)
             if not is_positive_semidefinite(features * features):
@@ -124,7 +123,7 @@ class RelativeComparisonProblem(MetricProblem):
                 )
             if isinstance(kernel, str) or callable(kernel):
                 self._kernel_values = KernelValues(kernel, points)
-            regularizer = QuadraticForm(features * features)
+            regularizer: Regularizer = QuadraticForm(features * features)
         elif A is not None:
             self.A = as_points(A, "A")
             if self.A.shape[0] != points.shape[1]:

@@ -38,7 +38,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, not_one_of
+from convexmetric.arguments import check_flag, check_one_of, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
@@ -63,6 +63,17 @@ REGULARIZERS: dict[str, Callable[[float], Regularizer]] = {
     "squared-frobenius": SquaredFrobenius,
     "trace": lambda reg: Trace(0.5 * reg),
 }
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Triplets with the same i: their j and k by query, the i and weight of each, and S_1 and S_2 if not given."""
+
+    relevance: Relevance
+    anchors: np.ndarray | None
+    weights: Array | None
+    positives: Pairs | None = None
+    negatives: Pairs | None = None
 
 
 class TripletProblem(MetricProblem):
@@ -115,6 +126,7 @@ class TripletProblem(MetricProblem):
     """
 
     letter: ClassVar[str] = "R"
+    risk: PairwiseRisk
 
     def __init__(
         self,
@@ -135,22 +147,54 @@ class TripletProblem(MetricProblem):
     ) -> None:
         points = as_points(X, sparse=True)
         n = points.shape[0]
-        listed = checked_triplets(triplets, n)
-        own = checked_part_weights(weights, len(listed), "weights", "triplet")
-        if own is not None:
-            listed, own = listed[own > 0.0], own[own > 0.0]
-        relevance, anchors, order = grouped_triplets(listed, own)
-        listed = listed[order]
-        if own is not None:
-            # All triplets of a query have the same weight: take that of its first one.
-            own = own[order][relevance.irrelevant_start]
         #: The triplets, in the order of their multipliers; None where they are not listed.
-        self.triplets: np.ndarray | None = listed
-        S1 = ListedPairs(np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar, n, "similar")
-        S2 = ListedPairs(np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar, n, "dissimilar")
-        options: dict[str, Any] = {"reg": reg, "margin": margin, "intra": intra, "inter": inter, "diagonal": diagonal}
-        options |= {"projection": projection, "penalty": penalty, "prior": prior}
-        self._state(points, relevance, anchors, S1, S2, own, **options)
+        self.triplets: np.ndarray | None = None
+        if isinstance(triplets, _Groups):
+            groups = triplets
+        else:
+            listed = checked_triplets(triplets, n)
+            own = checked_part_weights(weights, len(listed), "weights", "triplet")
+            if own is not None:
+                listed, own = listed[own > 0.0], own[own > 0.0]
+            relevance, anchors, order = grouped_triplets(listed, own)
+            self.triplets = listed = listed[order]
+            if own is not None:
+                # All triplets of a query have the same weight: take that of its first one.
+                own = own[order][relevance.irrelevant_start]
+            similar = np.unique(listed[:, [0, 1]], axis=0) if similar is None else similar
+            dissimilar = np.unique(listed[:, [0, 2]], axis=0) if dissimilar is None else dissimilar
+            groups = _Groups(relevance, anchors, own)
+        #: S_1 and S_2.
+        self.similar: Any = groups.positives if similar is None else ListedPairs(similar, n, "similar")
+        self.dissimilar: Any = groups.negatives if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
+        check_one_of(penalty, REGULARIZERS, "penalty")
+        check_flag(diagonal, "diagonal")
+        if projection is not None and not isinstance(projection, Projection):
+            raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
+        if projection is None and sp.issparse(points) and not diagonal:
+            raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
+        self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
+        self.intra, self.inter = checked_weight(intra, "intra", zero=True), checked_weight(inter, "inter", zero=True)
+        own = groups.weights
+        if own is not None and (self.intra or self.inter):
+            raise InputError(
+                "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
+                "weigh have none: leave weights out, or intra and inter at 0"
+            )
+        self.projection, self.regularizer_name = projection, penalty
+        V = points if projection is None else as_points(projection.transform(Checked(points)))
+        cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
+        self.rankings = rankings = Rankings(Checked(V), Checked(V), groups.relevance, cone, groups.anchors)
+        self.count = int(rankings.pairs.sum())
+        #: Whether triplets have weights.
+        self.weighted = own is not None and np.ptp(own) > 0.0
+        shares = np.full(len(rankings), 1.0 / self.count)
+        if own is not None and self.weighted:
+            shares = own / float(own @ rankings.pairs)
+        risk = PairwiseRisk(rankings, shares, self.margin)
+        weighted = (self.intra, self.similar), (-self.inter, self.dissimilar)
+        means = [share * pairs.mean(rankings.X, cone) for share, pairs in weighted if share]
+        super().__init__(risk, self._norm(prior, cone), sum(means) if means else None)
 
     @classmethod
     def from_labels(
@@ -228,97 +272,32 @@ class TripletProblem(MetricProblem):
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
                 raise InputError(f"{name!r} is not an option; {hint}")
-        n = points.shape[0]
-        similar, dissimilar = options.pop("similar", None), options.pop("dissimilar", None)
-        own = checked_part_weights(options.pop("weights", None), n, "weights", "point")
+        own = checked_part_weights(options.pop("weights", None), points.shape[0], "weights", "point")
         if own is not None:
-            anchors = np.arange(n) if anchors is None else anchors
+            anchors = np.arange(len(own)) if anchors is None else anchors
             kept = np.flatnonzero(own[anchors])
             if not kept.size:
                 raise InputError("weights is zero for every point that is the i of a triplet; make one positive")
             relevance, anchors = relevance.subset(kept), anchors[kept]
             own = own[anchors]
-        problem = cls.__new__(cls)
-        problem.triplets = None
-        S1 = positives if similar is None else ListedPairs(similar, n, "similar")
-        S2 = negatives if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
-        problem._state(points, relevance, anchors, S1, S2, own, **options)
-        return problem
-
-    def _state(
-        self,
-        points: Any,
-        relevance: Relevance,
-        anchors: np.ndarray | None,
-        S1: Pairs,
-        S2: Pairs,
-        weights: Array | None,
-        *,
-        reg: float = 1.0,
-        margin: float = 1.0,
-        intra: float = 0.0,
-        inter: float = 0.0,
-        diagonal: bool = False,
-        projection: Projection | None = None,
-        penalty: str = "squared-frobenius",
-        prior: ArrayLike | str | None = None,
-    ) -> None:
-        if not isinstance(penalty, str) or penalty not in REGULARIZERS:
-            raise InputError(not_one_of("penalty", REGULARIZERS, penalty))
-        check_flag(diagonal, "diagonal")
-        if projection is not None and not isinstance(projection, Projection):
-            raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
-        if projection is None and sp.issparse(points) and not diagonal:
-            raise InputError("X is sparse: pass diagonal=True, a projection, or X.toarray()")
-        self.reg, self.margin = checked_weight(reg, "reg"), checked_weight(margin, "margin")
-        self.intra, self.inter = checked_weight(intra, "intra", zero=True), checked_weight(inter, "inter", zero=True)
-        if weights is not None and (self.intra or self.inter):
-            raise InputError(
-                "weights (sample_weight of estimators) are of triplets, and the means over pairs that intra and inter "
-                "weigh have none: leave weights out, or intra and inter at 0"
-            )
-        self.similar, self.dissimilar = S1, S2
-        self.projection, self.regularizer_name = projection, penalty
-        V = points if projection is None else as_points(projection.transform(Checked(points)))
-        cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
-        rankings = Rankings(Checked(V), Checked(V), relevance, cone, anchors)
-        self.rankings = rankings
-        self.count = int(rankings.pairs.sum())
-        #: Whether triplets have weights.
-        self.weighted = weights is not None and np.ptp(weights) > 0.0
-        own = np.full(len(rankings), 1.0 / self.count)
-        if weights is not None and self.weighted:
-            own = weights / float(weights @ rankings.pairs)
-        risk = PairwiseRisk(rankings, own, self.margin)
-        super().__init__(risk, self._norm(prior, cone), self._linear_term(rankings.X, cone))
+        groups: Any = _Groups(relevance, anchors, own, positives, negatives)
+        return cls(Checked(points), groups, **options)
 
     def _norm(self, prior: Any, cone: Cone) -> Regularizer:
         omega = REGULARIZERS[self.regularizer_name](self.reg)
         return omega if prior is None else towards(omega, prior, cone)
 
-    def _linear_term(self, V: Any, cone: Cone) -> Array | None:
-        if self.intra == 0.0 and self.inter == 0.0:
-            return None
-        G = cone.zeros()
-        if self.intra > 0.0:
-            G = G + self.intra * self.similar.mean(V, cone)
-        if self.inter > 0.0:
-            G = G - self.inter * self.dissimilar.mean(V, cone)
-        return G
-
     def with_reg(self, reg: float) -> TripletProblem:
         """Copy the problem with another lambda, sharing all data."""
-        return self._regularized(reg, self.regularizer.base.prior)
+        other = copy(self)
+        other.reg = checked_weight(reg, "reg")
+        other.regularizer = self.regularizer.with_user_terms(other._norm(self.regularizer.base.prior, self.cone))
+        return other
 
     def with_prior(self, prior: ArrayLike | str | None) -> TripletProblem:
         """Copy the problem with another prior, or without one, sharing all data."""
-        return self._regularized(self.reg, prior)
-
-    def _regularized(self, reg: float, prior: Any) -> TripletProblem:
         other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        omega = self.regularizer.with_user_terms(other._norm(prior, self.cone))
-        MetricProblem.__init__(other, self.risk, omega, self.G)
+        other.regularizer = self.regularizer.with_user_terms(self._norm(prior, self.cone))
         return other
 
     @property
@@ -335,11 +314,9 @@ class TripletProblem(MetricProblem):
         """
         if self.regularizer.base.prior is not None:
             raise InputError("reg_max is for problems without a prior: choose reg itself")
-        risk = self.risk
-        assert isinstance(risk, PairwiseRisk)
-        S = risk.smoothed(self.cone.zeros(), 1e-3 * self.margin).point.S
+        S = self.risk.smoothed(self.cone.zeros(), 1e-3 * self.margin).point.S
         M = self.cone.project(S if self.G is None else S - self.G)
-        return risk.largest_margin(M) / self.margin
+        return self.risk.largest_margin(M) / self.margin
 
     def sampled_G(self, rng: np.random.Generator, similar: int, dissimilar: int | None = None) -> tuple[Array, Array]:
         """Estimate the linear term G from pairs drawn from S_1 and S_2, as means; also returns their sums."""
@@ -384,7 +361,6 @@ class TripletProblem(MetricProblem):
         if self.G is not None:
             objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
-        assert isinstance(self.risk, PairwiseRisk)
         shares = np.repeat(self.risk.weights, self.rankings.pairs)
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))

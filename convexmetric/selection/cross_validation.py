@@ -90,9 +90,8 @@ def cross_validate(
     """
     from joblib import Parallel, delayed
 
-    points, labels = as_points(X), as_labels(y)
-    if len(labels) != len(points):
-        raise InputError(f"y must have one label a point: X has {len(points)} rows, y has {len(labels)}")
+    points = as_points(X)
+    labels = as_labels(y, len(points))
     if not isinstance(cv, Integral) or isinstance(cv, bool) or cv < 2:
         raise InputError(f"cv must be an integer of at least 2, got {cv!r}")
     classes, counts = np.unique(labels, return_counts=True)

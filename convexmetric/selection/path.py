@@ -89,7 +89,6 @@ def solve_path(
     last: Solution | None = None
     # State passed from solve to solve: cuts, or the face of the cone and the slopes where Newton's method ended.
     left: Any = None
-    run: Any
     for before, weight in zip([ordered[0], *ordered], until_deadline(ordered), strict=False):
         this = weighted(weight)
         if reusing is None:
@@ -99,7 +98,7 @@ def solve_path(
             monitor = Monitor(problem=this, certifier=partial(certificate_of, this), **limits)
             monitor.solver = reusing.name
             if isinstance(reusing, SemismoothNewton):
-                run = partial(reusing.prepare(bare), warm=left)
+                run: Any = partial(reusing.prepare(bare), warm=left)
             else:
                 if last is None:
                     left = Pool.empty(bare, reusing.groups)

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array
-from convexmetric.errors import InputError
 from convexmetric.notebooks import printable
 
 #: Level of the tests: a difference counts where its p-value is below.
@@ -192,8 +191,7 @@ class Validation(Tabled):
 
     def _of(self, score: str | None) -> Array:
         name = self.score if score is None else score
-        if name not in self.scores:
-            raise InputError(not_one_of("score", self.scores, name))
+        check_one_of(name, self.scores, "score")
         return self.scores[name]
 
 

@@ -348,7 +348,7 @@ def test_with_scale_and_strength_given_the_default_is_scored_as_other_methods_ar
 
 
 def test_ctrl_c_before_there_is_a_metric_says_so(command, helpful, monkeypatch):
-    monkeypatch.setattr(fitting, "scaled", _interrupted)
+    monkeypatch.setattr(fitting, "points_of", _interrupted)
     code, out, err = command("fit", helpful, "--label", "kind", "--quiet")
     assert (code, out) == (130, "")
     assert "interrupted: there is no metric yet" in err

@@ -14,17 +14,7 @@ from numpy.typing import NDArray
 from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    COLOURS,
-    LOG_FACTOR,
-    LOWER,
-    UPPER,
-    axes_of,
-    curve_axes,
-    named,
-    plain,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 

@@ -102,10 +102,7 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
         features = np.flatnonzero(plane.directions[:, axis])
         if len(features) == 1:
             return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$  ({share:.0%} of the trace)"
-        return (
-            rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$"
-            f"  ({share:.0%} of the trace)"
-        )
+        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$  ({share:.0%} of the trace)"
     if not plane.directions[:, axis].any():
         return "no further direction"
     return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
@@ -169,9 +166,8 @@ def metric_plane(X: Any, M: ArrayLike | None = None) -> Plane:
     weights = [*values, *[0.0] * (2 - found)]
     shares = [*(values / trace if found else ()), *variance]
     scales = np.array([np.sqrt(value) if value > 0.0 else 1.0 for value in weights])
-    return Plane(
-        _scores(X, mean, directions) * scales, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank
-    )
+    points = _scores(X, mean, directions) * scales
+    return Plane(points, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank)
 
 
 def _top(M: ArrayLike, d: int) -> tuple[Array, Array, int, float]:

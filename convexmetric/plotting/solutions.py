@@ -43,12 +43,9 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
     drawn = np.maximum(lower, bottom)
     ax.fill_between(passes, drawn, upper, step="post", color=BAND, lw=0, label="optimum is here")
     # A single iteration has no steps to show.
-    marker = "o" if len(passes) == 1 else None
-    for bound, colour, label in (
-        (upper, UPPER, "upper bound: best metric so far"),
-        (lower, LOWER, "lower bound: dual certificate"),
-    ):
-        ax.step(passes, bound, where="post", color=colour, lw=1.8, marker=marker, label=label)
+    style: dict[str, Any] = {"where": "post", "lw": 1.8, "marker": "o" if len(passes) == 1 else None}
+    ax.step(passes, upper, color=UPPER, label="upper bound: best metric so far", **style)
+    ax.step(passes, lower, color=LOWER, label="lower bound: dual certificate", **style)
     if not logarithmic:
         _focus(ax, solution, highest, lowest)
     ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {max(0.0, solution.gap):.0e}")
@@ -69,15 +66,8 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
     passes, _, _, gap = _history(solution)
     ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="#333333", lw=1.5, marker="o", ms=3)
     ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
-    ax.annotate(
-        f"tol = {solution.tol:.0e}",
-        (0.01, solution.tol),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 4),
-        textcoords="offset points",
-        color=UPPER,
-        fontsize="small",
-    )
+    label, place, beside = f"tol = {solution.tol:.0e}", (0.01, solution.tol), ("axes fraction", "data")
+    ax.annotate(label, place, (0, 4), beside, "offset points", color=UPPER, fontsize="small")
     _passes_axis(ax, solution, "certified relative gap")
     return ax
 

@@ -22,7 +22,7 @@ from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
@@ -200,6 +200,7 @@ class Audit:
 
     def rows(self) -> list[tuple[str, str]]:
         """Names and values of the facts, for tables."""
+        least = "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight"
         rows = [("objective", f"{self.objective:.10g}")]
         if not self.feasible:
             rows.append(("objective, projected", f"{self.projected_objective:.10g}"))
@@ -207,10 +208,7 @@ class Audit:
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
             ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
-            (
-                "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
-                f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
-            ),
+            (least, f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})"),
         ]
         scale = self.scale
         optimal = self.hard_margins and self.suboptimality <= OPTIMAL
@@ -225,15 +223,11 @@ class Audit:
 
     def _worst_rows(self) -> list[tuple[str, str]]:
         """Names of the parts that cost most, and their losses with the worst comparison."""
-        beside = self.subspace is not None
-        return [
-            (
-                part.name,
-                f"costs {part.loss:.4g}{f' (reference {part.reference_loss:.4g})' if beside else ''}; "
-                f"worst comparison: {part.comparison}",
-            )
-            for part in self.worst
-        ]
+        rows = []
+        for part in self.worst:
+            reference = f" (reference {part.reference_loss:.4g})" if self.subspace is not None else ""
+            rows.append((part.name, f"costs {part.loss:.4g}{reference}; worst comparison: {part.comparison}"))
+        return rows
 
 
 @shared_cores()
@@ -286,8 +280,7 @@ def audit(
     >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
     at most 0.46 from optimal, feasible: True
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
     # A symmetric matrix, or a vector of weights, that need not lie in the cone.

@@ -633,3 +633,10 @@ class MetricProblem:
         """Whether matrices of diagonal metrics are sparse: of sparse points, and of more than 10,000 features."""
         sparse = any(sp.issparse(points) for points in self.risk.points)
         return self.cone.diagonal and (sparse or self.cone.d > MOST_DENSE)
+
+
+def as_problem(problem: object) -> MetricProblem:
+    """``problem``, or an :class:`~convexmetric.errors.InputError` if it is no :class:`MetricProblem`."""
+    if not isinstance(problem, MetricProblem):
+        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    return problem

@@ -122,15 +122,12 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
     if os.path.isdir(path):
         return _read_folder(path)
     suffix = path.suffix.lower()
-    if suffix == ".npz":
-        arrays = read_arrays(path)
-    elif suffix == ".npy":
-        arrays = {"iterates": read_array(existing(path))}
-    else:
+    if suffix not in (".npz", ".npy"):
         raise InputError(
             f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
             f"not from {suffix or 'no suffix'!r}"
         )
+    arrays = read_arrays(path) if suffix == ".npz" else {"iterates": read_array(existing(path))}
     if "iterates" not in arrays:
         raise InputError(f"{path} has no variable 'iterates'; it has: {', '.join(arrays) or 'none'}")
     names = [name for name in ("iterates", "seconds", "passes") if name in arrays]
@@ -181,11 +178,9 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     path = check_solution_path(path)
     certificate = solution.certificate
     letter = "w" if solution.problem.cone.diagonal else "M"
-    metric, moved = certificate.M, solution.problem.in_other_coordinates
-    if moved:
-        metric = solution.w if letter == "w" else solution.M
+    moved = solution.problem.in_other_coordinates
     arrays: dict[str, Any] = {
-        letter: metric,
+        letter: getattr(solution, letter) if moved else certificate.M,
         "lower_bound": certificate.lower_bound,
         "upper_bound": certificate.upper_bound,
         "gap": certificate.gap,

@@ -91,8 +91,8 @@ def best_scale(problem: MetricProblem, M: Array, *, lower_bound: float = -np.inf
 
 def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspace:
     """Compare the range of a metric of the cone with that of a reference metric."""
-    U, rank = _range_of(M)
-    N, other = _range_of(reference)
+    U, N = _range_of(M), _range_of(reference)
+    rank, other = U.shape[-1], N.shape[-1]
     trace = problem.cone.trace(reference)
     if M.ndim == 1:
         shared = np.intersect1d(U, N).size
@@ -106,14 +106,12 @@ def compare_ranges(problem: MetricProblem, M: Array, reference: Array) -> Subspa
     return Subspace(rank=rank, reference_rank=other, angles=angles, captured=captured)
 
 
-def _range_of(M: Array) -> tuple[Any, int]:
-    """A basis of the range, of a diagonal metric its features, and the rank."""
+def _range_of(M: Array) -> Any:
+    """A basis of the range, as columns; of a diagonal metric its features."""
     if M.ndim == 1:
-        kept = RANK_SHARE * max(float(M.max()), 0.0) < M
-        return np.flatnonzero(kept), int(kept.sum())
+        return np.flatnonzero(RANK_SHARE * max(float(M.max()), 0.0) < M)
     values, vectors = la.eigh(M)
-    kept = values > RANK_SHARE * max(float(values[-1]), 0.0)
-    return vectors[:, kept], int(kept.sum())
+    return vectors[:, values > RANK_SHARE * max(float(values[-1]), 0.0)]
 
 
 def _along(problem: MetricProblem, M: Array, t: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
@@ -146,26 +146,24 @@ class Audit:
     @property
     def verdict(self) -> str:
         """The verdict in plain words."""
-        words = []
+        scale, ranges = self.scale, self.subspace
+        if not self.hard_margins and not np.isfinite(scale.best):
+            return "Violates hard margins, and so does every multiple of it."
         if not self.hard_margins:
-            words.append("Violates hard margins")
-            if np.isfinite(self.scale.best):
-                words.append(
-                    f"; {self.scale.best:.3g} times it meets them and {self._cost_in_words(self.scale.objective)}"
-                )
-            else:
-                words.append(", and so does every multiple of it")
+            cost = self._cost_in_words(scale.objective)
+            return f"Violates hard margins; {scale.best:.3g} times it meets them and {cost}."
+        cost = self._cost_in_words(self.projected_objective)
+        if self.feasible:
+            words = cost.removeprefix("is ").capitalize()
         else:
-            if not self.feasible:
-                what = "Not positive semidefinite" if self.M.ndim == 2 else "Some weights are negative"
-                words.append(f"{what}; its projection ")
-            cost = self._cost_in_words(self.projected_objective)
-            words.append(cost if words else cost.removeprefix("is ").capitalize())
-            if self.suboptimality > OPTIMAL:
-                words.append(f"; {self._scale_in_words()}")
-                if self.subspace is not None and self.scale.share < 0.99:
-                    words.append(f". {self._range_in_words(self.subspace)}")
-        return "".join(words) + "."
+            what = "Not positive semidefinite" if self.M.ndim == 2 else "Some weights are negative"
+            words = f"{what}; its projection {cost}"
+        if self.suboptimality > OPTIMAL:
+            words += f"; {self._scale_in_words()}"
+            if ranges is not None and scale.share < 0.99:
+                held = f"holds {_percent(ranges.captured)} of the trace of the reference"
+                words += f". Its range, of rank {ranges.rank}, {held}, of rank {ranges.reference_rank}"
+        return f"{words}."
 
     def _cost_in_words(self, objective: float) -> str:
         """The objective as a multiple of the optimum: a range where the reference leaves one."""
@@ -190,13 +188,6 @@ class Audit:
             return f"{_percent(scale.share)} of the excess is repaired by the zero metric: no multiple does better"
         return f"{_percent(scale.share)} of the excess is scale: multiply by {scale.best:.3g}"
 
-    @staticmethod
-    def _range_in_words(subspace: Subspace) -> str:
-        return (
-            f"Its range, of rank {subspace.rank}, holds {_percent(subspace.captured)} of the trace of the reference, "
-            f"of rank {subspace.reference_rank}"
-        )
-
     def __repr__(self) -> str:
         return f"<Audit: {self.verdict}>"
 
@@ -209,6 +200,7 @@ class Audit:
 
     def rows(self) -> list[tuple[str, str]]:
         """Names and values of the facts, for tables."""
+        least = "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight"
         rows = [("objective", f"{self.objective:.10g}")]
         if not self.feasible:
             rows.append(("objective, projected", f"{self.projected_objective:.10g}"))
@@ -216,30 +208,26 @@ class Audit:
             ("risk + penalty", f"{self.risk:.6g} + {self.penalty:.6g}"),
             ("certified optimum >=", f"{self.lower_bound:.10g}"),
             ("suboptimality <=", f"{max(0.0, self.suboptimality):.3g}"),
-            (
-                "smallest eigenvalue" if self.M.ndim == 2 else "smallest weight",
-                f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})",
-            ),
+            (least, f"{self.min_eigenvalue:.3g}   ({'feasible' if self.feasible else 'NOT feasible'})"),
         ]
         scale = self.scale
         optimal = self.hard_margins and self.suboptimality <= OPTIMAL
         repairs = "" if optimal else f", repairs {_percent(scale.share)}"
         rows.append(("best scale", f"{scale.best:.6g}, objective {scale.objective:.8g}{repairs}"))
         if self.subspace is not None:
-            rows.append(("range", _range_row(self.subspace)))
+            ranks = f"rank {self.subspace.rank}, reference {self.subspace.reference_rank}"
+            angle = f", largest angle {self.subspace.angles[0]:.3g} degrees" if self.subspace.angles.size else ""
+            held = f"holds {_percent(self.subspace.captured)} of the reference's trace"
+            rows.append(("range", f"{ranks}{angle}; {held}"))
         return rows
 
     def _worst_rows(self) -> list[tuple[str, str]]:
         """Names of the parts that cost most, and their losses with the worst comparison."""
-        beside = self.subspace is not None
-        return [
-            (
-                part.name,
-                f"costs {part.loss:.4g}{f' (reference {part.reference_loss:.4g})' if beside else ''}; "
-                f"worst comparison: {part.comparison}",
-            )
-            for part in self.worst
-        ]
+        rows = []
+        for part in self.worst:
+            reference = f" (reference {part.reference_loss:.4g})" if self.subspace is not None else ""
+            rows.append((part.name, f"costs {part.loss:.4g}{reference}; worst comparison: {part.comparison}"))
+        return rows
 
 
 @shared_cores()
@@ -292,20 +280,18 @@ def audit(
     >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
     at most 0.46 from optimal, feasible: True
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
-    metric, against = _metric_of(problem, M), reference_of(problem, reference)
     # A symmetric matrix, or a vector of weights, that need not lie in the cone.
-    objective = problem.value(metric)
+    metric, against = _metric_of(problem, M), reference_of(problem, reference)
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     cost = risk + penalty
     scale = best_scale(problem, judged, lower_bound=against.lower_bound)
     margins = bool(np.isfinite(cost))
     return Audit(
-        objective=objective,
+        objective=problem.value(metric),
         projected_objective=cost,
         lower_bound=against.lower_bound,
         suboptimality=relative_gap(cost, against.lower_bound),
@@ -338,9 +324,7 @@ def reference_of(
         return reference_of(problem, fitted(reference, "solution_", "reference"))
     if isinstance(reference, Solution):
         reference = reference.certificate
-    if isinstance(reference, Reference):
-        made = reference
-    elif isinstance(reference, Certificate):
+    if isinstance(reference, Certificate):
         if reference.grade != problem.regularizer.grade:
             raise InputError(
                 "reference was solved with constraints or terms of its own, whose bound says nothing of this problem; "
@@ -349,22 +333,22 @@ def reference_of(
                 else "reference was solved without the constraints or terms of this problem, of which its bound says "
                 "nothing; solve the problem with them"
             )
-        made = Reference(reference.lower_bound, reference.upper_bound, reference.M)
         if np.shape(reference.M) != problem.cone.shape:
             raise InputError(
                 f"reference must belong to this problem: its metric has shape {np.shape(reference.M)}, "
                 f"not {problem.cone.shape}"
             )
-    else:
+        reference = Reference(reference.lower_bound, reference.upper_bound, reference.M)
+    if not isinstance(reference, Reference):
         try:
-            made = Reference(float(reference))
+            reference = Reference(float(reference))
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"reference must be a Solution, a Certificate or a lower bound, got {type(reference).__name__}"
             ) from error
-    if not np.isfinite(made.lower_bound):
-        raise InputError(f"reference must give a finite lower bound, got {made.lower_bound}")
-    return made
+    if not np.isfinite(reference.lower_bound):
+        raise InputError(f"reference must give a finite lower bound, got {reference.lower_bound}")
+    return reference
 
 
 def _metric_of(problem: MetricProblem, M: Any) -> Array:
@@ -433,23 +417,11 @@ def worst_parts(problem: MetricProblem, M: Array, reference: Array | None, count
     floor = 1e-12 * float(np.abs(here[np.isfinite(here)]).max(initial=0.0))
     parts = parts[excess[parts] > floor]
     found = risk.worst_comparisons(parts, M, reference) if parts.size else []
+    # A sum with zero has no minus sign where it is zero.
+    losses = zip((here[parts] + 0.0).tolist(), (there[parts] + 0.0).tolist(), strict=True)
     return tuple(
-        WorstPart(
-            kind=risk.part_kind,
-            part=int(p),
-            loss=float(here[p]) + 0.0,
-            reference_loss=float(there[p]) + 0.0,
-            rows=worst.rows,
-        )
-        for p, worst in zip(parts, found, strict=True)
-    )
-
-
-def _range_row(subspace: Subspace) -> str:
-    largest = f", largest angle {subspace.angles[0]:.3g} degrees" if subspace.angles.size else ""
-    return (
-        f"rank {subspace.rank}, reference {subspace.reference_rank}{largest}; "
-        f"holds {_percent(subspace.captured)} of the reference's trace"
+        WorstPart(risk.part_kind, int(part), *both, worst.rows)
+        for part, both, worst in zip(parts, losses, found, strict=True)
     )
 
 

@@ -32,7 +32,7 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.audits.verdict import Reference, projected, reference_of
 from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.solution import Solution
 
 #: Suboptimalities for which the first time within is reported.
@@ -274,8 +274,7 @@ def trace(
     InputError
         If the solver is not callable, the budget is not positive, or the reference proves nothing.
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     if not callable(solver):
         raise InputError(f"solver must be a callable of the problem and record, got {type(solver).__name__}")
     budget = None if max_seconds is None else checked_weight(max_seconds, "max_seconds")
@@ -331,8 +330,7 @@ def audit_iterates(
     InputError
         If there is no iterate, one is malformed (the message says which), or seconds or passes do not fit.
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     if isinstance(iterates, str | bytes | Mapping) or not isinstance(iterates, Iterable):
         raise InputError(f"iterates must be an array (T, d, d) or (T, d) or a list, got {type(iterates).__name__}")
     against = reference_of(problem, reference)

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array, norm_of
-from convexmetric.errors import CrossedBoundsError, InputError, SolverError
-from convexmetric.problem import MetricProblem
+from convexmetric.errors import CrossedBoundsError, SolverError
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
@@ -154,8 +154,7 @@ def certify(
     >>> print(f"{certificate.lower_bound:.4f} <= optimum <= {certificate.upper_bound:.4f}")
     0.0956 <= optimum <= 0.2660
     """
-    if isinstance(problem, MetricProblem):
-        problem = problem.subject_to(constraints, extra_objective)
+    problem = as_problem(problem).subject_to(constraints, extra_objective)
     upper = certify_metric(problem, M)
     return with_dual(problem, upper, dual, problem.risk.minorant(dual))
 
@@ -201,8 +200,6 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
     InputError
         If ``M`` has the wrong shape or entries that are not finite.
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
     metric = problem.metric(M)
     if problem.cone.violation(metric) > 0.0:
         metric = problem.cone.project(metric)

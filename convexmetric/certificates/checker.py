@@ -33,7 +33,7 @@ else:  # A script beside the kernel.
     import kernel  # type: ignore[import-not-found, no-redef]
 
 Ball, CertificateError, MAX_BYTES = kernel.Ball, kernel.CertificateError, kernel.MAX_BYTES
-read, refusals = kernel.contents, kernel.refusals
+read, refusals, require_valid = kernel.contents, kernel.refusals, kernel.require_valid
 
 Array = NDArray[Any]
 
@@ -68,27 +68,24 @@ def arithmetic() -> None:
     # Python rounds quotients of integers to nearest, and so fractions.
     x, y = list(map(Fraction, a.tolist())), list(map(Fraction, b.tolist()))
     for apply in (operator.add, operator.sub, operator.mul, operator.truediv):
-        if apply(a, b).tolist() != [float(apply(p, q)) for p, q in zip(x, y, strict=True)]:
-            raise CertificateError("this machine does not round to nearest, and proves nothing here")
+        nearest = apply(a, b).tolist() == [float(apply(p, q)) for p, q in zip(x, y, strict=True)]
+        require_valid(nearest, "this machine does not round to nearest, and proves nothing here")
     roots, half = np.sqrt(np.abs(a)), Fraction(1, 2)
     for root, square in zip(roots.tolist(), x, strict=True):
         ends = [Fraction(root) + half * (Fraction(math.nextafter(root, to)) - Fraction(root)) for to in (0.0, math.inf)]
-        if not ends[0] ** 2 <= abs(square) <= ends[1] ** 2:
-            raise CertificateError("this machine does not round roots to nearest, and proves nothing here")
+        nearest = ends[0] ** 2 <= abs(square) <= ends[1] ** 2
+        require_valid(nearest, "this machine does not round roots to nearest, and proves nothing here")
     tiny = np.ldexp(np.arange(1.0, 34.0), -1074)
-    if not ((tiny * 1.0 == tiny) & (tiny > 0.0) & (np.ldexp(tiny, 60) * 2.0**-60 == tiny)).all():
-        raise CertificateError("this machine flushes subnormal numbers to zero, and proves nothing here")
+    kept = ((tiny * 1.0 == tiny) & (tiny > 0.0) & (np.ldexp(tiny, 60) * 2.0**-60 == tiny)).all()
+    require_valid(kept, "this machine flushes subnormal numbers to zero, and proves nothing here")
     for rows, terms, columns in ((1, 300, 1), (37, 1000, 41), (200, 70, 3)):
         largest = 2 ** ((53 - math.ceil(math.log2(terms))) // 2)
         A, B = (rng.integers(-largest, largest + 1, shape) for shape in ((rows, terms), (terms, columns)))
         A[0], B[:, 0] = largest, largest
         P, Q = A.astype(np.float64), B.astype(np.float64)
-        if not (
-            np.array_equal(P @ Q, A @ B) and np.array_equal(P @ P.T, A @ A.T) and np.array_equal(Q.T @ P.T, (A @ B).T)
-        ):
-            raise CertificateError(
-                "products of leading digits are not exact on this machine, which proves nothing here"
-            )
+        pairs = (P @ Q, A @ B), (P @ P.T, A @ A.T), (Q.T @ P.T, (A @ B).T)
+        exact = all(np.array_equal(product, whole) for product, whole in pairs)
+        require_valid(exact, "products of leading digits are not exact on this machine, which proves nothing here")
 
 
 # Limits ---------------------------------------------------------------------------------------------------------------
@@ -96,10 +93,8 @@ def arithmetic() -> None:
 
 def held(rows: float, columns: float) -> None:
     """Refuse a matrix that is too large to be held in memory."""
-    if not rows * columns <= kernel.MAX_NUMBERS:
-        raise CertificateError(
-            f"a matrix of {rows:g} rows and {columns:g} columns has more than {kernel.MAX_NUMBERS} numbers"
-        )
+    shape = f"a matrix of {rows:g} rows and {columns:g} columns"
+    require_valid(rows * columns <= kernel.MAX_NUMBERS, f"{shape} has more than {kernel.MAX_NUMBERS} numbers")
 
 
 def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
@@ -142,8 +137,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         inner = kernel.entry(kernel.SUMMANDS, table, "risk")
         if issubclass(inner, kernel.ListedRisk):
             listed += ESTIMATES[inner].rows(table, own, items) * table.get("candidates", 1)
-    if listed > kernel.MAX_LENGTH:
-        raise CertificateError(f"there are more than {kernel.MAX_LENGTH} comparisons")
+    require_valid(listed <= kernel.MAX_LENGTH, f"there are more than {kernel.MAX_LENGTH} comparisons")
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
         rows = slice(max(first, 0), max(min(end, count), 0))
         first, end = first - count, end - count
@@ -153,8 +147,8 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
 
 def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float) -> kernel.Contents:
     """Contents of a file; refuses if its proof takes too many operations."""
-    if not operations(document, arrays) <= max_work:
-        raise CertificateError(f"the proof takes more than {max_work:.3g} operations (--max-work)")
+    fits = operations(document, arrays) <= max_work
+    require_valid(fits, f"the proof takes more than {max_work:.3g} operations (--max-work)")
     return document, arrays
 
 
@@ -193,8 +187,8 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     held(n + queries, rank or d)
     pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
     softmax = "temperature" in table
-    if (logistic or ranked) and pairs.max(initial=0.0) > MAX_TABLE:
-        raise CertificateError(f"a query has {pairs.max():g} pairs; at most {MAX_TABLE} are written out")
+    most = pairs.max(initial=0.0) if logistic or ranked else 0.0
+    require_valid(most <= MAX_TABLE, f"a query has {most:g} pairs; at most {MAX_TABLE} are written out")
     each = LOGISTIC if logistic else RANKING if ranked else 0.0
     # A table of discounts for the value and one for the dual point.
     table_of_discounts = 2e3 * kernel.natural(table["k"], "k", 1) if "short" in table else 0.0
@@ -221,8 +215,8 @@ def _lengths(name: str, own: kernel.Arrays, n: int) -> tuple[Array, Array]:
     """Items of the lists called ``name``, and the lengths of the lists."""
     items, stops = own(name, None, integers=n), own(f"{name}_stops", None, integers=2**40)
     lengths = np.diff(stops, prepend=0)
-    if not (lengths > 0).all() or lengths.sum() != len(items):
-        raise CertificateError(f"the {name} lists are malformed, or one is empty")
+    fits = (lengths > 0).all() and lengths.sum() == len(items)
+    require_valid(fits, f"the {name} lists are malformed, or one is empty")
     return items, lengths.astype(np.float64)
 
 
@@ -416,8 +410,8 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
     def titled() -> Iterator[kernel.Contents]:
         for document, arrays in files:
             titles.append(title := document["title"])
-            if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-                raise CertificateError("title must be a line of at most 500 letters")
+            fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
+            require_valid(fits, "title must be a line of at most 500 letters")
             yield document, arrays
 
     with refusals("the problem"):

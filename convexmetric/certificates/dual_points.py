@@ -82,10 +82,8 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
         slopes = np.concatenate([own.ravel() for own in _slopes(rankings, hints, stated, one, None)])
         return {"kind": "slopes", "bits": bits}, {"slopes": slopes}
     margin = float(stated.margin.mid)
-    positives, negatives = [], []
-    for own in _slopes(rankings, hints, stated, one, margin):
-        positives.append(own.sum(axis=1))
-        negatives.append(own.sum(axis=0))
+    each = [(own.sum(axis=1), own.sum(axis=0)) for own in _slopes(rankings, hints, stated, one, margin)]
+    positives, negatives = zip(*each, strict=True)
     sums = {"near_sums": np.concatenate(positives), "far_sums": np.concatenate(negatives)}
     # Trailing zero bits that all sums share are dropped: slopes of 0 and 1 need no bits.
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
@@ -143,12 +141,9 @@ def _rows_of_sum(risk: Any, found: Arrays, rows: slice) -> Arrays:
     return named_by_summand(each)
 
 
-def _rows_of_worst(risk: Any, found: Arrays, rows: slice) -> Arrays:
-    return found
-
-
 def _rows_of_comparisons(risk: Any, found: Arrays, rows: slice) -> Arrays:
-    return {name: array[rows] for name, array in found.items()}
+    k = risk.k if isinstance(risk, kernel.ListedChoices) else 1
+    return {name: array[rows.start * k : rows.stop * k] for name, array in found.items()}
 
 
 def _rows_of_lists(risk: Any, found: Arrays, rows: slice) -> Arrays:
@@ -250,19 +245,15 @@ class Form(NamedTuple):
     of_rows: Callable[[Any, Arrays, slice], Arrays]
 
 
-def _rows_of_trials(risk: Any, found: Arrays, rows: slice) -> Arrays:
-    return {name: array[rows.start * risk.k : rows.stop * risk.k] for name, array in found.items()}
-
-
 LISTS, COMPARISONS = Form(_lists, _rows_of_lists), Form(_comparisons, _rows_of_comparisons)
 #: Formats by the kernel's classes of risks.
 FORMS: dict[type, Form] = {
     kernel.SumRisk: Form(_sum, _rows_of_sum),
-    kernel.Worst: Form(_worst, _rows_of_worst),
+    kernel.Worst: Form(_worst, lambda risk, found, rows: found),
     kernel.ListRisk: LISTS,
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
     kernel.AllPairs: COMPARISONS,
-    kernel.ListedChoices: Form(_trials, _rows_of_trials),
+    kernel.ListedChoices: Form(_trials, _rows_of_comparisons),
 }

@@ -326,13 +326,13 @@ class TraceNorm(Rule):
 
         Of all matrices, which have no order, two factors of it.
         """
+        X = M if omega.prior is None else M - omega.prior
         if omega.cone.free:
-            left, values, right = np.linalg.svd(M if omega.prior is None else M - omega.prior, full_matrices=False)
+            left, values, right = np.linalg.svd(X, full_matrices=False)
             factors = left * np.sqrt(values), right.T * np.sqrt(values)
             return factors, {"left": factors[0], "right": factors[1]}
         if M.ndim == 1:
             return None, {}
-        X = M if omega.prior is None else M - omega.prior
         slack = 4.0 * (of_matrix(spectrum(X)) + of_matrix(spectrum(M))) + SMALLEST
         N = positive_part(X) + slack * np.eye(len(M))
         return (None, N), {"above": N}

@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.certificates import kernel
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -59,8 +59,7 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
         If certificates do not know its risk, loss, measure, regularizer or cone, see
         :func:`convexmetric.described.description`.
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     for method in ("objective", "value", "penalty"):
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")

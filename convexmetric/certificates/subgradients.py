@@ -151,11 +151,8 @@ class _Summands:
         each = [{"slope": Y} for Y in subgradients] + [arrays] * self.more
         if len(each) == 1:
             return scaling, table, each[0]
-        return (
-            scaling,
-            {"summands": [{} for _ in subgradients] + [table] * self.more},
-            named_by_summand(each, kernel.TERM),
-        )
+        tables: list[Table] = [{} for _ in subgradients] + [table] * self.more
+        return scaling, {"summands": tables}, named_by_summand(each, kernel.TERM)
 
     def scaled(self) -> tuple[float, list[Array], Table, Arrays]:
         """Scaling, subgradients of the norms, and parameters and arrays of the last summand.
@@ -170,9 +167,8 @@ class _Summands:
         start = last.start(self.beside)
         radii = [norm.radius() * (last.backoff < 1.0) for norm in self.norms]
         room = sum(radii) * (np.ones(last.cone.d) if last.cone.diagonal else np.eye(last.cone.d))
-        scaling, table, arrays = last.found(
-            Dual(dual.v, start * dual.S - sum(norms, -room), dual.G + room, start * dual.rad)
-        )
+        moved = Dual(dual.v, start * dual.S - sum(norms, -room), dual.G + room, start * dual.rad)
+        scaling, table, arrays = last.found(moved)
         identity = room / max(sum(radii), np.finfo(float).tiny)
         scaled = [
             norm.nearest(scaling * Y + (1.0 - scaling) * radius * identity)

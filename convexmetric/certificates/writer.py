@@ -98,14 +98,11 @@ def write_certificate(
         cannot be written.
     """
     path = check_solution_path(path, "a certificate")
-    problem, solved = _stated_and_solved(problem, solution)
-    certificate = _checked(solved, title)
+    problem, certificate = _stated_and_certified(problem, solution, title)
     start = perf_counter()
     document, arrays = _stated(problem, title)
     proof, files = _proven(problem, certificate, document, arrays, parts)
-    assert proof.lower is not None
-    assert proof.upper is not None
-    claimed = {"lower": str(proof.lower), "upper": str(proof.upper)}
+    claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
     for number, (table, own) in enumerate(files, 1):
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
         place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
@@ -117,7 +114,6 @@ def write_certificate(
         # The file holds what was proven: its hashes are those of the arrays in memory.
         if held != table:
             raise InputError(f"{place}: the file does not hold what was written")
-    proof = replace(proof, claimed=(proof.lower, proof.upper), reason="")
     verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
     if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
         warnings.warn(
@@ -130,10 +126,10 @@ def write_certificate(
     return verdict
 
 
-def _stated_and_solved(
-    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
-) -> tuple[MetricProblem, Any]:
-    """Find the problem and its solution among the arguments, one of which may bring the other."""
+def _stated_and_certified(
+    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None, title: str
+) -> tuple[MetricProblem, Certificate]:
+    """Find the problem and its certificate among the arguments, one of which may bring the other; check the title."""
     solved: Any = problem if solution is None else solution
     if isinstance(solved, MetricProblem):
         raise InputError("solution is missing: pass what solve(problem) returned, or it alone")
@@ -145,13 +141,9 @@ def _stated_and_solved(
     if not isinstance(stated, MetricProblem):
         what = type(problem).__name__
         raise InputError(f"problem must be a MetricProblem, a Solution or a fitted estimator, got {what}")
-    return stated, solved
-
-
-def _checked(solution: Any, title: str) -> Certificate:
-    certificate = getattr(solution, "certificate", solution)
+    certificate = getattr(solved, "certificate", solved)
     if not isinstance(certificate, Certificate):
-        raise InputError(f"solution must be a Solution or a Certificate, got {type(solution).__name__}")
+        raise InputError(f"solution must be a Solution or a Certificate, got {type(solved).__name__}")
     if certificate.grade != "float":
         raise InputError(
             f"a certificate of grade {certificate.grade!r} rests on a conic solver's word and cannot be proven: solve "
@@ -159,7 +151,7 @@ def _checked(solution: Any, title: str) -> Certificate:
         )
     if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
         raise InputError("title must be one line of at most 500 letters")
-    return certificate
+    return stated, certificate
 
 
 def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
@@ -182,7 +174,7 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
 def _proven(
     problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
 ) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
-    """Verdict of the kernel, and the documents and arrays of the files that it proves."""
+    """Proof by the kernel, whose bounds are claimed, and the documents and arrays of the files that it proves."""
     risk = problem.risk
     point = risk.minorant(certificate.dual)
     if point is None:
@@ -223,7 +215,7 @@ def _proven(
     if max(abs(proof.upper), abs(proof.lower)) > MOST:
         raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
     _compare(problem, stated, arrays, float(proof.upper))
-    return proof, files
+    return replace(proof, claimed=(proof.lower, proof.upper), reason=""), files
 
 
 def _said(
@@ -292,18 +284,14 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
         if np.isposinf(penalty):
             continue
         omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
-        linear = 0.0 if stated.G is None else cone.inner(stated.G, metric)
+        G = np.zeros_like(metric) if stated.G is None else stated.G
         # Only the regularizer's own part of the constant: the rest may be large.
         own_constant = float(stated.constant) - problem.constant
-        sizes = (
-            abs(float(omega.mid))
-            + abs(own_constant)
-            + (0.0 if stated.G is None else float(np.abs(stated.G * metric).sum()))
-        )
+        sizes = abs(float(omega.mid)) + abs(own_constant) + float(np.abs(G * metric).sum())
         allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
         # Terms that cancel leave their rounding errors.
         allowed += problem.regularizer.size(metric, cone) * ROUNDING + NOTHING
-        _agree("the penalty", float(omega.mid) + linear + own_constant, penalty, allowed)
+        _agree("the penalty", float(omega.mid) + cone.inner(G, metric) + own_constant, penalty, allowed)
     own = certify_metric(problem, metric)
     sizes += abs(own.upper_bound) + abs(problem.offset)
     allowed = AGREEMENT * sizes + CAREFUL * own.rounding

@@ -38,7 +38,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -52,7 +51,7 @@ from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.numerics.searches import last_true
-from convexmetric.problem import MetricProblem, Statement
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
@@ -73,6 +72,8 @@ LARGEST = 1e6
 LENGTHS: Array = np.array([1.0, *np.logspace(-3, 3, 13)])
 #: A value that overflows must have exceeded this at smaller arguments.
 NEARLY_INFINITE = 1e150
+#: What CVXPY must say of a regularizer.
+CONVEX = "its CVXPY expression must be convex, of metrics of the cone"
 #: Up to so many parts, each is a group of its own.
 OWN_GROUPS = 40
 
@@ -116,8 +117,7 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
         ...
     convexmetric.errors.ContractError: loss Wrong: -l*(-u) - u s must be at most l(s), got 1.1 and 1.0
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     rng = np.random.default_rng(random_state)
     before = _fingerprint(problem)
     blocks = problem.risk.blocks()
@@ -245,8 +245,8 @@ def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
             metrics.append(moderate(size * unit / float(np.linalg.norm(M)) * M))
     # Errors of CVXPY are ignored here: a later check finds them with the block that causes them.
     with suppress(ValueError, cp.error.DCPError):
-        stated = _compiled(problem)
-        if stated is not None and _minimised(stated.problem) is not None:
+        stated = problem.statement()
+        if _is_short(stated.problem, problem) and _minimised(stated.problem) is not None:
             M = cone.project(cone.element(stated.metric.value))
             metrics += [moderate(size * M) for size in (1.0, 3.0)]
     # Made exactly symmetric: CVXPY accepts asymmetries up to 1e-10 only, whatever the scale.
@@ -527,12 +527,13 @@ def _check_regularizer(
     sizes = max(abs(value) for value, _ in points) * np.array([-1.0, 1.0])
     held = [(value, share * outward) for value in sizes for share in (0.5, 2.0)]
     said = [(value, S, G) for G, some in ((None, points), (linear, points), (outward, held)) for value, S in some]
-    tried, searched = _Tried(omega, cone, metrics), _Searched(block, omega, cone)
+    tried = _Tried(omega, cone, metrics)
+    searches = SEARCHES_OF_ONE // cone.size
+    search = _Search(block, omega, cone) if searches else None
     for number, at in enumerate(rng.permutation(len(said))[: max(BOUNDS, BOUNDS_OF_ONE // cone.size)].tolist()):
         hint = cone.project(metrics[int(rng.integers(len(metrics)))])
         value, S, linear = said[at]
-        search = number < SEARCHES_OF_ONE // cone.size
-        _check_bound(block, tried, value, S, linear, hint, searched if search else None)
+        _check_bound(block, tried, value, S, linear, hint, search if number < searches else None)
 
 
 def _check_forms(block: _Block, omega: Regularizer, cone: Cone, met: list[tuple[Array, float]]) -> None:
@@ -588,41 +589,37 @@ class _Tried:
         return np.maximum(0.0, value - self.rows @ s) + self.rows @ g + self.costs, sizes
 
 
-class _Searched:
-    """Searches by CVXPY for a metric that makes ``max(0, v - <S, M>) + <G, M> + Omega(M)`` small."""
+class _Search:
+    """Search by CVXPY for a metric that makes ``max(0, v - <S, M>) + <G, M> + Omega(M)`` small.
+
+    Written with parameters and compiled once, which takes CVXPY much longer than CLARABEL takes to solve it.
+    """
 
     def __init__(self, block: _Block, omega: Regularizer, cone: Cone) -> None:
-        self.block, self.omega, self.cone = block, omega, cone
-
-    @cached_property
-    def _program(self) -> tuple[cp.Problem, cp.Variable, cp.Parameter, cp.Parameter, cp.Parameter]:
-        """Written with parameters and compiled once, which takes CVXPY much longer than CLARABEL takes to solve it."""
-        M, in_cone = self.cone.variable("M")
-        value, S, G = cp.Parameter(), cp.Parameter(M.shape), cp.Parameter(M.shape)
-        cost = (
-            cp.pos(value - cp.sum(cp.multiply(S, M))) + cp.sum(cp.multiply(G, M)) + self.omega.expression(M, self.cone)
-        )
-        return cp.Problem(cp.Minimize(cost), in_cone), M, value, S, G
+        self.block, self.cone = block, cone
+        self.M, in_cone = cone.variable("M")
+        self.value, self.S, self.G = cp.Parameter(), cp.Parameter(self.M.shape), cp.Parameter(self.M.shape)
+        linear = cp.sum(cp.multiply(self.G, self.M))
+        with block.stating(CONVEX):
+            cost = cp.pos(self.value - cp.sum(cp.multiply(self.S, self.M))) + linear + omega.expression(self.M, cone)
+            self.program = cp.Problem(cp.Minimize(cost), in_cone)
 
     def metric(self, value: float, S: Array, G: Array | None) -> Array | None:
         """The metric that CLARABEL ends at; None unless its status is optimal."""
-        with self.block.stating("its CVXPY expression must be convex, of metrics of the cone"):
-            program, M, *parameters = self._program
-            given = value, S, self.cone.zeros() if G is None else G
-            for parameter, at in zip(parameters, given, strict=True):
-                parameter.value = at
-            found = _minimised(program) is not None
-        return self.cone.project(self.cone.element(M.value)) if found else None
+        with self.block.stating(CONVEX):
+            self.value.value, self.S.value, self.G.value = value, S, self.cone.zeros() if G is None else G
+            found = _minimised(self.program) is not None
+        return self.cone.project(self.cone.element(self.M.value)) if found else None
 
 
 def _check_bound(
-    block: _Block, tried: _Tried, value: float, S: Array, G: Array | None, hint: Array, searched: _Searched | None
+    block: _Block, tried: _Tried, value: float, S: Array, G: Array | None, hint: Array, search: _Search | None
 ) -> None:
     """Check ``bound(v, S, G)`` against ``max(0, v - <S, M>)`` plus penalty, at metrics that make it small."""
     omega, cone = tried.omega, tried.cone
     rule = "bound(v, S, G) must be at most max(0, v - <S, M>) + <G, M> + Omega(M)"
     more = [_Tried(omega, cone, [cone.project(S if G is None else S - G)])]
-    found = None if searched is None else searched.metric(value, S, G)
+    found = None if search is None else search.metric(value, S, G)
     if found is not None:
         more.append(_Tried(omega, cone, [found], np.ones(1)))
     sharp = omega.sharpened(S, G, hint)
@@ -686,7 +683,9 @@ def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
         return
     block, objective = _Block("problem", problem), problem.value(M)
     size = (problem.risk.value(M), problem.penalty(M), SOLVED / CONIC)
-    for name, (stated, metric, at) in _stated(problem, M).items():
+    for name, stated, metric, at in _stated(problem, M):
+        if not _is_short(stated, problem):
+            continue
         rule = f"its {name} at a metric must be worth the objective"
         with block.stating(rule):
             found = _minimised(cp.Problem(stated.objective, [*stated.constraints, metric == at]))
@@ -694,25 +693,17 @@ def _check_statement(problem: MetricProblem, metrics: list[Array]) -> None:
             block.equal(rule, found, objective, size, CONIC)
 
 
-def _stated(problem: MetricProblem, M: Array) -> dict[str, tuple[cp.Problem, cp.Variable, Array]]:
-    """Forms of the problem in CVXPY by name: each with the metric's variable, and its value at the metric M."""
-    stated: dict[str, tuple[cp.Problem, cp.Variable, Array]] = {}
-    compiled = _compiled(problem)
-    if compiled is not None:
-        stated["CVXPY statement"] = compiled.problem, compiled.metric, M
-    with suppress(InputError):
-        program = problem.to_cvxpy()
-        if _is_short(program, problem):
-            stated["CVXPY program"] = program, program.metric, problem.as_stated(M)
-    return stated
+def _stated(problem: MetricProblem, M: Array) -> Iterator[tuple[str, cp.Problem, cp.Variable, Array]]:
+    """Yield the forms of the problem in CVXPY that can be written out.
 
-
-def _compiled(problem: MetricProblem) -> Statement | None:
-    """Compile the statement, where it can be written out and is short; None otherwise."""
+    Each with its name, the metric's variable, and the value of that at the metric M.
+    """
     with suppress(InputError):
         statement = problem.statement()
-        return statement if _is_short(statement.problem, problem) else None
-    return None
+        yield "CVXPY statement", statement.problem, statement.metric, M
+    with suppress(InputError):
+        program = problem.to_cvxpy()
+        yield "CVXPY program", program, program.metric, problem.as_stated(M)
 
 
 def _is_short(stated: cp.Problem, problem: MetricProblem) -> bool:

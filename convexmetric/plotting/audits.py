@@ -14,18 +14,7 @@ from numpy.typing import NDArray
 from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    COLOURS,
-    LOG_FACTOR,
-    LOWER,
-    MARKERS,
-    UPPER,
-    axes_of,
-    curve_axes,
-    named,
-    plain,
-    text_of,
-)
+from convexmetric.plotting.axes import COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
@@ -48,10 +37,10 @@ def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | No
         Solution of this problem, for its spectrum.
     """
     figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
-    grid = figure.add_gridspec(1, 3)
-    plot_scale(problem, audit, ax=figure.add_subplot(grid[0]))
-    _audited_spectrum(audit, reference, figure.add_subplot(grid[1]))
-    plot_worst(audit, figure.add_subplot(grid[2]))
+    scale, spectrum, worst = figure.subplots(1, 3)
+    plot_scale(problem, audit, ax=scale)
+    _audited_spectrum(audit, reference, spectrum)
+    plot_worst(audit, worst)
     figure.supxlabel(text_of(audit.verdict), fontsize="medium")
     return figure
 
@@ -78,13 +67,10 @@ def plot_scale(problem: MetricProblem, audit: Audit, *, ax: Axes | None = None) 
     if 0.0 < audit.scale.best < np.inf:
         ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
     ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
-    ax.set_xlim(ends)
-    ax.set_xscale("log")
+    ax.set(xlim=ends, xscale="log")
     if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:
         ax.set_yscale("log")
-    ax.set_title(f"Scale repairs {audit.scale.share:.0%}")
-    ax.set_xlabel("multiple of the metric")
-    ax.set_ylabel("objective")
+    ax.set(title=f"Scale repairs {audit.scale.share:.0%}", xlabel="multiple of the metric", ylabel="objective")
     ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
     return plain(ax)
 
@@ -106,13 +92,11 @@ def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
         If a metric is not a symmetric matrix or a vector, or has entries that are not finite.
     """
     ax = axes_of(ax)
-    for i, (name, metric) in enumerate(named(metrics)):
-        _draw_spectrum(ax, _spectrum(metric), DRAWN_ABOVE, name, COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)])
-    ax.set_xlabel("number of the eigenvalue")
-    ax.set_ylabel("eigenvalue of the metric")
-    curve_axes(ax)
+    for name, metric, colour, marker in named(metrics):
+        _draw_spectrum(ax, _spectrum(metric), DRAWN_ABOVE, name, colour, marker)
+    ax.set(xlabel="number of the eigenvalue", ylabel="eigenvalue of the metric")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    return ax
+    return curve_axes(ax)
 
 
 def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
@@ -150,9 +134,7 @@ def _audited_spectrum(audit: Audit, reference: Solution | None, ax: Axes) -> Non
         _draw_spectrum(ax, _spectrum(reference), RANK_SHARE, "reference", LOWER, "s", ranked=True)
     _draw_spectrum(ax, _spectrum(factor * audit.M), RANK_SHARE, name, UPPER, "o", ranked=True)
     what = "weight" if audit.M.ndim == 1 else "eigenvalue"
-    ax.set_title("Spectrum, at the best scale")
-    ax.set_xlabel(f"{what}s, largest first")
-    ax.set_ylabel(what)
+    ax.set(title="Spectrum, at the best scale", xlabel=f"{what}s, largest first", ylabel=what)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.legend(frameon=False, fontsize="small", title="rank", title_fontsize="small")
     plain(ax)
@@ -174,6 +156,5 @@ def _spectrum(metric: Any) -> NDArray[Any]:
     M = metric.certificate.M if isinstance(metric, Solution) else np.asarray(metric)
     if M.ndim not in (1, 2) or M.size == 0 or M.shape[0] != M.shape[-1]:
         raise InputError(f"a metric must be a square matrix, or the weights of a diagonal one, got shape {M.shape}")
-    if M.ndim == 1:
-        return np.sort(NonnegativeDiagonal(M.size).element(M, "metric"))[::-1]
-    return np.linalg.eigvalsh(PSDCone(M.shape[0]).element(M, "metric"))[::-1]
+    cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
+    return cone.spectrum(cone.element(M, "metric"))

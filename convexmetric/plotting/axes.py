@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,16 +44,18 @@ def plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
     return ax
 
 
-def curve_axes(ax: Axes) -> None:
+def curve_axes(ax: Axes) -> Axes:
     """Style the axes of a curve, with a legend if lines have names."""
-    plain(ax, "both")
     if any(label for label in ax.get_legend_handles_labels()[1]):
         ax.legend(frameon=False, fontsize="small")
+    return plain(ax, "both")
 
 
-def named(things: Any) -> list[tuple[str, Any]]:
-    """List (name, thing): those of a mapping, or a single thing with an empty name."""
-    return [(text_of(name), thing) for name, thing in things.items()] if isinstance(things, Mapping) else [("", things)]
+def named(things: Any) -> Iterator[tuple[str, Any, str, str]]:
+    """Yield name, thing, colour and marker: of all in a mapping, or of a single thing with an empty name."""
+    pairs = things.items() if isinstance(things, Mapping) else [("", things)]
+    for (name, thing), colour, marker in zip(pairs, itertools.cycle(COLOURS), itertools.cycle(MARKERS), strict=False):
+        yield text_of(name), thing, colour, marker
 
 
 def text_of(name: object) -> str:

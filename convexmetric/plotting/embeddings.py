@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.linalg import LinearOperator, svds
+from scipy.sparse.linalg import aslinearoperator, svds
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points
@@ -102,10 +102,7 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
         features = np.flatnonzero(plane.directions[:, axis])
         if len(features) == 1:
             return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$  ({share:.0%} of the trace)"
-        return (
-            rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$"
-            f"  ({share:.0%} of the trace)"
-        )
+        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$  ({share:.0%} of the trace)"
     if not plane.directions[:, axis].any():
         return "no further direction"
     return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
@@ -169,9 +166,8 @@ def metric_plane(X: Any, M: ArrayLike | None = None) -> Plane:
     weights = [*values, *[0.0] * (2 - found)]
     shares = [*(values / trace if found else ()), *variance]
     scales = np.array([np.sqrt(value) if value > 0.0 else 1.0 for value in weights])
-    return Plane(
-        _scores(X, mean, directions) * scales, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank
-    )
+    points = _scores(X, mean, directions) * scales
+    return Plane(points, directions, (weights[0], weights[1]), (shares[0], shares[1]), rank)
 
 
 def _top(M: ArrayLike, d: int) -> tuple[Array, Array, int, float]:
@@ -207,26 +203,19 @@ def _principal_axes(X: Any, mean: Array, removed: Array, count: int) -> tuple[Ar
     axes, shares = np.zeros((d, count)), [0.0] * count
     if count == 0:
         return axes, shares
-
-    def rest(v: Array) -> Array:
-        v = v - removed @ (removed.T @ v)
-        return np.asarray(X @ v).ravel() - mean @ v
-
-    def rest_transposed(u: Array) -> Array:
-        v = np.asarray(X.T @ u).ravel() - mean * u.sum()
-        return np.asarray(v - removed @ (removed.T @ v))
-
     scores = _scores(X, mean, removed)
     squares = X.multiply(X).sum() if sp.issparse(X) else np.vdot(X, X)
     variance = float(squares) - n * float(mean @ mean) - float(np.vdot(scores, scores))
     k = min(count, n, d)
+    # The mean and the removed directions are a matrix of low rank, less which sparse points are not written out.
+    left, low = np.column_stack([np.ones(n), scores]), np.vstack([mean, removed.T])
     if not sp.issparse(X) or min(n, d) <= k:
-        centred = (X.toarray() if sp.issparse(X) else X) - mean
-        _, singular, right = np.linalg.svd(centred - (centred @ removed) @ removed.T, full_matrices=False)
+        dense = X.toarray() if sp.issparse(X) else X
+        _, singular, right = np.linalg.svd(dense - left @ low, full_matrices=False)
         singular, right = singular[:k], right[:k]
     else:
-        operator = LinearOperator((n, d), matvec=rest, rmatvec=rest_transposed, dtype=np.float64)
-        _, singular, right = svds(operator, k=k, v0=np.ones(min(n, d)))
+        rest = aslinearoperator(X) - aslinearoperator(left) @ aslinearoperator(low)
+        _, singular, right = svds(rest, k=k, v0=np.ones(min(n, d)))
         singular, right = singular[::-1], right[::-1]
     real = singular > 1e-12 * np.sqrt(max(float(squares), np.finfo(float).tiny))
     axes[:, : int(real.sum())] = _signed(right[real].T)

@@ -15,7 +15,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
-from convexmetric.plotting.axes import COLOURS, LOWER, MARKERS, UPPER, axes_of, curve_axes, named, plain, text_of
+from convexmetric.plotting.axes import LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
 
@@ -64,11 +64,9 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     ax.bar(np.arange(1, change.size + 1), change, width=1.0, color=np.where(change < 0.0, UPPER, LOWER))
     mean = held_out.deciding.difference
     ax.axhline(mean, color="#333333", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
-    ax.set_title(held_out.closing())
-    ax.set_xlabel("held-out queries, by their change")
+    ax.set(title=held_out.closing(), xlabel="held-out queries, by their change")
     ax.set_ylabel(f"{text_of(held_out.measure)}, after - before")
-    curve_axes(ax)
-    return ax
+    return curve_axes(ax)
 
 
 def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
@@ -81,16 +79,12 @@ def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) 
     ax : Axes, optional
     """
     ax = axes_of(ax)
-    for i, (name, curve) in enumerate(named(curves)):
+    for name, curve, colour, _ in named(curves):
         label = f"{name}, area {curve.area:.3f}" if name else f"area {curve.area:.3f}"
-        x, y = curve.false_positive_rate, curve.true_positive_rate
-        ax.plot(x, y, color=COLOURS[i % len(COLOURS)], lw=1.8, label=label)
+        ax.plot(curve.false_positive_rate, curve.true_positive_rate, color=colour, lw=1.8, label=label)
     ax.plot([0.0, 1.0], [0.0, 1.0], color="#999999", lw=1.0, ls=":")
-    ax.set_xlabel("share of dissimilar pairs accepted")
-    ax.set_ylabel("share of similar pairs accepted")
-    ax.set_aspect("equal")
-    curve_axes(ax)
-    return ax
+    ax.set(xlabel="share of dissimilar pairs accepted", ylabel="share of similar pairs accepted", aspect="equal")
+    return curve_axes(ax)
 
 
 def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve], ax: Axes | None = None) -> Axes:
@@ -103,16 +97,12 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
     ax : Axes, optional
     """
     ax = axes_of(ax)
-    for i, (name, curve) in enumerate(named(curves)):
+    for name, curve, colour, marker in named(curves):
         score = f"MAP {curve.mean_average_precision:.3f}"
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         label = f"{name}, {score}" if name else score
         ax.plot(curve.recall, curve.precision, color=colour, marker=marker, ms=4, lw=1.8, label=label)
-    ax.set_ylim(0.0, 1.02)
-    ax.set_xlabel("recall")
-    ax.set_ylabel("precision")
-    curve_axes(ax)
-    return ax
+    ax.set(ylim=(0.0, 1.02), xlabel="recall", ylabel="precision")
+    return curve_axes(ax)
 
 
 def plot_violated_ranking(
@@ -145,24 +135,19 @@ def plot_violated_ranking(
         raise InputError(f"query must be an integer from 0 to below {n}, the number of queries, got {query!r}")
     by_distance, worst, relevant, loss, violation = _two_rankings(problem, problem.metric(M), int(query))
     ax = axes_of(ax)
-    place_of = np.empty(len(worst), dtype=np.int64)
-    place_of[worst] = np.arange(1, len(worst) + 1)
     places_left = np.arange(1, len(by_distance) + 1)
-    places_right = place_of[by_distance]
+    places_right = np.argsort(worst)[by_distance] + 1
     for left, right in zip(places_left, places_right, strict=True):
         if min(left, right) <= places:
             ax.plot([0.0, 1.0], [left, right], color="#CCCCCC" if left == right else "#777777", lw=0.8, zorder=1)
-    for kind, colour, marker in ((True, COLOURS[0], "o"), (False, COLOURS[1], "s")):
-        of_kind = relevant[by_distance] == kind
-        x = np.concatenate([np.zeros(of_kind.sum()), np.ones(of_kind.sum())])
+    shown = relevant[by_distance]
+    for label, of_kind, colour, marker in named({"relevant": shown, "irrelevant": ~shown}):
+        x = np.repeat([0.0, 1.0], of_kind.sum())
         y = np.concatenate([places_left[of_kind], places_right[of_kind]])
-        label = "relevant" if kind else "irrelevant"
         ax.scatter(x, y, s=42, color=colour, marker=marker, edgecolor="white", linewidth=0.6, zorder=2, label=label)
-    ax.set_ylim(min(places, len(worst)) + 0.7, 0.3)
-    ax.set_xlim(-0.35, 1.35)
+    ax.set(ylim=(min(places, len(worst)) + 0.7, 0.3), xlim=(-0.35, 1.35), ylabel="place")
     ax.set_xticks([0.0, 1.0], ["by distance", "most violated"])
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_ylabel("place")
     title = f"Query {query}, {text_of(problem.measure.label)}: loss {loss:.3g}, violation {violation:.3g}"
     ax.set_title(title, fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
@@ -185,9 +170,6 @@ def _two_rankings(
     distances = problem.cone.quadratic_forms(V, M)
     p, n = len(positives), len(negatives)
     b, loss, violation = most_violated(problem.measure, distances[:p], distances[p:])
-    relevant = np.arange(p + n) < p
-    worst = np.empty(p + n, dtype=np.int64)
-    places = np.arange(p) + b
-    worst[places] = np.argsort(distances[:p], kind="stable")
-    worst[np.setdiff1d(np.arange(p + n), places)] = p + np.argsort(distances[p:], kind="stable")
-    return np.argsort(distances, kind="stable"), worst, relevant, loss, violation
+    first, others = (np.argsort(part, kind="stable") for part in (distances[:p], distances[p:]))
+    worst = np.insert(p + others, b, first)
+    return np.argsort(distances, kind="stable"), worst, np.arange(p + n) < p, loss, violation

@@ -33,32 +33,23 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     passes, upper, lower, _ = _history(solution)
-    finite_upper, finite_lower = upper[np.isfinite(upper)], lower[np.isfinite(lower)]
-    highest = max(finite_upper, default=solution.upper_bound)
-    lowest = min(finite_lower, default=solution.lower_bound)
+    highest = max(upper[np.isfinite(upper)], default=solution.upper_bound)
+    lowest = min(lower[np.isfinite(lower)], default=solution.lower_bound)
     logarithmic = solution.lower_bound > 0.0 and highest > LOG_FACTOR * lowest
     bottom = -np.inf
     if logarithmic:
         bottom = max(lowest / 2.0, solution.lower_bound / LOG_REACH)
-        ax.set_yscale("log")
-        ax.set_ylim(bottom, min(highest * 2.0, solution.upper_bound * LOG_REACH))
-    shown = np.isfinite(upper) & np.isfinite(lower)
-    ax.fill_between(
-        passes, np.maximum(lower, bottom), upper, where=shown, step="post", color=BAND, lw=0, label="optimum is here"
-    )
+        ax.set(yscale="log", ylim=(bottom, min(highest * 2.0, solution.upper_bound * LOG_REACH)))
+    drawn = np.maximum(lower, bottom)
+    ax.fill_between(passes, drawn, upper, step="post", color=BAND, lw=0, label="optimum is here")
     # A single iteration has no steps to show.
-    marker = "o" if len(passes) == 1 else None
-    for bound, colour, label in (
-        (upper, UPPER, "upper bound: best metric so far"),
-        (lower, LOWER, "lower bound: dual certificate"),
-    ):
-        finite = np.where(np.isfinite(bound), bound, np.nan)
-        ax.step(passes, finite, where="post", color=colour, lw=1.8, marker=marker, label=label)
+    style: dict[str, Any] = {"where": "post", "lw": 1.8, "marker": "o" if len(passes) == 1 else None}
+    ax.step(passes, upper, color=UPPER, label="upper bound: best metric so far", **style)
+    ax.step(passes, lower, color=LOWER, label="lower bound: dual certificate", **style)
     if not logarithmic:
         _focus(ax, solution, highest, lowest)
     ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {max(0.0, solution.gap):.0e}")
-    ax.set_ylabel("objective")
-    _passes_axis(ax, solution)
+    _passes_axis(ax, solution, "objective")
     ax.legend(frameon=False, fontsize="small")
     return ax
 
@@ -73,20 +64,11 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     passes, _, _, gap = _history(solution)
-    shown = np.isfinite(gap) & (gap > 0.0)
-    ax.semilogy(passes[shown], gap[shown], color="#333333", lw=1.5, marker="o", ms=3)
+    ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="#333333", lw=1.5, marker="o", ms=3)
     ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
-    ax.annotate(
-        f"tol = {solution.tol:.0e}",
-        (0.01, solution.tol),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 4),
-        textcoords="offset points",
-        color=UPPER,
-        fontsize="small",
-    )
-    ax.set_ylabel("certified relative gap")
-    _passes_axis(ax, solution)
+    label, place, beside = f"tol = {solution.tol:.0e}", (0.01, solution.tol), ("axes fraction", "data")
+    ax.annotate(label, place, (0, 4), beside, "offset points", color=UPPER, fontsize="small")
+    _passes_axis(ax, solution, "certified relative gap")
     return ax
 
 
@@ -155,10 +137,11 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Iterations, upper and lower bounds and gaps; NaN where they are not finite."""
     if not solution.history:
         raise InputError("solution has no history to plot")
-    rows = [(p.iteration, p.upper_bound, p.lower_bound, p.gap) for p in solution.history]
-    passes, upper, lower, gap = np.array(rows, dtype=np.float64).T
+    rows = np.array([(p.iteration, p.upper_bound, p.lower_bound, p.gap) for p in solution.history], dtype=np.float64)
+    passes, upper, lower, gap = np.where(np.isfinite(rows), rows, np.nan).T
     return passes, upper, lower, gap
 
 
@@ -171,7 +154,7 @@ def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
     ax.set_ylim(low - margin, high + margin)
 
 
-def _passes_axis(ax: Axes, solution: Solution) -> None:
-    ax.set_xlabel(solution.unit)
+def _passes_axis(ax: Axes, solution: Solution, what: str) -> None:
+    ax.set(xlabel=solution.unit, ylabel=what)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     plain(ax)

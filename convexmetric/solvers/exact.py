@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import ClassVar
 
 from convexmetric.arguments import check_seconds
-from convexmetric.errors import InputError, SolverError, UnsupportedProblemError
+from convexmetric.errors import SolverError, UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import ADVICE, LONG_PASS_COORDINATES, ROUTES, Candidate, Candidates, Route, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver
@@ -209,8 +209,7 @@ def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float 
     >>> {step.name: step.why for step in explanation.others}["interior-point"]
     'its risk is not a sum of hinges of listed comparisons'
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     check_seconds(max_seconds, "max_seconds")
     bare = problem.without_constant()
     found = list(candidates_within(Candidates(bare), max_seconds))

@@ -26,7 +26,7 @@ from convexmetric.errors import (
 )
 from convexmetric.imports import room
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import SmoothedPairs, tangent_dual
 from convexmetric.solution import Progress, Solution
@@ -213,8 +213,7 @@ def solve(
     >>> max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
     True
     """
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
+    as_problem(problem)
     if not is_real(tol) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
     if not is_real(atol) or not 0.0 <= atol < float("inf"):

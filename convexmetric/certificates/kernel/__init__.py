@@ -27,7 +27,7 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 
 from .balls import Ball, U, rounded, semidefinite
 from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
-from .errors import CertificateError, NotProven, refusals
+from .errors import CertificateError, NotProven, refusals, require_valid
 
 from .files import (  # isort: skip
     FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
@@ -79,6 +79,7 @@ __all__ = [
     "natural",
     "prove",
     "refusals",
+    "require_valid",
     "rounded",
     "semidefinite",
     "some_rows",

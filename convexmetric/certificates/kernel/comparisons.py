@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .balls import BLOCK, WHOLE, Array, Ball, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, keys, natural, positive, rational
+from .files import Arrays, Table, altered, keys, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
 
@@ -99,10 +98,8 @@ class ListedRisk:
 
     def part(self, rows: slice) -> Self:
         """Risk of some of the comparisons; risks of disjoint rows add up."""
-        made = copy.copy(self)
-        made.items, made.kind, made.signs = self.items[rows], self.kind[rows], self.signs[rows]
-        made.weights, made.mu = self.weights[rows], self.mu[rows]
-        return made
+        own = {name: vars(self)[name][rows] for name in ("items", "kind", "signs", "weights", "mu")}
+        return altered(self, **own)
 
     def _by_loss(self) -> Iterator[tuple[Any, Array]]:
         """Yield losses with the rows of comparisons that have them, a block at a time."""
@@ -113,9 +110,7 @@ class ListedRisk:
 
     def times(self, factors: Ball) -> Self:
         """Risk with the weights of all comparisons multiplied by factors."""
-        made = copy.copy(self)
-        made.weights = self.weights * factors
-        return made
+        return altered(self, weights=self.weights * factors)
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
@@ -183,9 +178,7 @@ class ListedChoices(ListedRisk):
 
     def part(self, rows: slice) -> Self:
         """Risk of some of the trials."""
-        made = copy.copy(self)
-        made.items = self.items[rows.start * self.k : rows.stop * self.k]
-        return made
+        return altered(self, items=self.items[rows.start * self.k : rows.stop * self.k])
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
@@ -204,9 +197,8 @@ class ListedChoices(ListedRisk):
         require_valid(one * self.chosen <= WHOLE, "dual: 2^bits times the chosen exceed 2^53")
         found = arrays("probabilities", len(self.items), integers=one + 1).reshape(-1, self.k)
         # In floats, which do not wrap, and are exact if the sums are right.
-        require_proven(
-            (found.sum(axis=1, dtype=np.float64) == one).all(), "the probabilities of a trial do not add up to one"
-        )
+        fit = (found.sum(axis=1, dtype=np.float64) == one).all()
+        require_proven(fit, "the probabilities of a trial do not add up to one")
         share = Ball(found[found > 0] / one)
         lifted = found * self.chosen
         lifted[:, : self.chosen] -= one

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .balls import Array
 from .errors import require_valid
 
 Table = dict[str, Any]
+Kind = TypeVar("Kind")
 Contents = tuple[Table, Mapping[str, Array]]
 
 FORMAT, VERSION = "convexmetric-certificate", 2
@@ -23,6 +24,13 @@ FORMAT, VERSION = "convexmetric-certificate", 2
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
 #: Arrays of dual points that are split by rows among the parts of a certificate.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities", "parts_weights")
+
+
+def altered(thing: Kind, **changes: Any) -> Kind:
+    """A copy with some attributes changed; others are shared."""
+    made = copy.copy(thing)
+    vars(made).update(changes)
+    return made
 
 
 def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
@@ -91,9 +99,7 @@ class Arrays:
 
     def of(self, start: str, number: int) -> Arrays:
         """Arrays of one summand, under names without its prefix."""
-        made = copy.copy(self)
-        made.prefix = start.format(number)
-        return made
+        return altered(self, prefix=start.format(number))
 
     def _named(self, name: str) -> str:
         """Name of an array in the file: summands without points of their own share those of the sum."""

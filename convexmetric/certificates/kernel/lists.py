@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +11,7 @@ import numpy as np
 
 from .balls import TINY, WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, natural, positive, rational
+from .files import Arrays, Table, altered, natural, positive, rational
 from .metrics import Cone, Images, Minorant, laplacian
 
 
@@ -158,10 +157,8 @@ class ListRisk:
         require_valid(own or cone.shape[-1] == cone.d, "points are queries, and have other features")
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
         self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.positives, self.negatives))
-        require_valid(
-            len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0,
-            "a query has no positives or negatives",
-        )
+        fits = len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0
+        require_valid(fits, "a query has no positives or negatives")
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)
         require_valid((weights >= 0.0).all(), "query_weights must not be negative")
         self._weigh(table, weights)
@@ -183,10 +180,8 @@ class ListRisk:
 
     def part(self, rows: slice) -> Self:
         """Risk of some of the queries; risks of disjoint rows add up."""
-        made = copy.copy(self)
-        made.positives, made.negatives, made.Q = self.positives[rows], self.negatives[rows], self.Q[rows]
-        made.p, made.n, made.units, made.shares = self.p[rows], self.n[rows], self.units[rows], self.shares[rows]
-        return made
+        of_rows = ("positives", "negatives", "Q", "p", "n", "units", "shares")
+        return altered(self, **{name: vars(self)[name][rows] for name in of_rows})
 
     @property
     def ranked(self) -> bool:
@@ -195,9 +190,7 @@ class ListRisk:
 
     def times(self, factors: Ball) -> Self:
         """Risk with the queries' weights multiplied by factors."""
-        made = copy.copy(self)
-        made.units, made.shares = self.units * factors, self.shares * factors
-        return made
+        return altered(self, units=self.units * factors, shares=self.shares * factors)
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
@@ -228,15 +221,14 @@ class ListRisk:
         kind = "slopes" if self.loss == "logistic" else "rankings" if self.ranked else "sums"
         one = 2 ** natural(table["bits"], "dual: bits", most=41)
         require_valid(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
-        require_valid(
-            int((self.p * self.n).max()) * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53"
-        )
-        W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
+        pairs = int((self.p * self.n).max())
+        require_valid(pairs * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
+        W, worths = np.zeros((len(self), len(self.X))), []
         for q, (r, c, worth) in enumerate(self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)):
             # Integers below 2^53, and so exact.
             W[q] = np.bincount(self.negatives[q], c, len(self.X)) - np.bincount(self.positives[q], r, len(self.X))
-            mids[q], rads[q] = worth.mid, worth.rad
-        return self._minorant(Ball(mids, rads), W, self.units * (1.0 / one))
+            worths.append(worth)
+        return self._minorant(Ball.of(worths), W, self.units * (1.0 / one))
 
     def _minorant(self, worth: Ball, W: Array, unit: Ball) -> Minorant:
         """Minorant of what queries are worth, and of integers W that count units; W is overwritten."""
@@ -262,9 +254,8 @@ class ListRisk:
             steps = arrays("steps", None, int(ends[-1]), integers=int(self.n.max()) + 1)
             weights = arrays("weights", len(steps), None, integers=one + 1)
             groups = arrays("groups", len(self), integers=weights.shape[1])
-            require_proven(
-                (weights.sum(axis=0, dtype=np.float64) <= one).all(), "weights of rankings exceed one in sum"
-            )
+            fit = (weights.sum(axis=0, dtype=np.float64) <= one).all()
+            require_proven(fit, "weights of rankings exceed one in sum")
         for q, (r, c) in enumerate(zip(positives, negatives, strict=True)):
             # This keeps sums of c from overflowing; sums of r do not either, as the largest is compared first.
             fit = bool((c <= len(r) * one).all())
@@ -318,12 +309,11 @@ class Choices(ListRisk):
 
     def each(self, factor: Array) -> Ball:
         """Values of all queries."""
-        mids, rads = np.zeros(len(self)), np.zeros(len(self))
+        found = []
         for q, (row, error) in enumerate(Images(self.cone, factor, self.X, self.Q).rows()):
             d = np.concatenate([row[self.positives[q]], row[self.negatives[q]]])
-            total = cross_entropies(Ball(d[None], error), int(self.p[q]), self.temperature)
-            mids[q], rads[q] = total.mid[0], total.rad[0]
-        return Ball(mids, rads) * self.shares
+            found.append(cross_entropies(Ball(d[None], error), int(self.p[q]), self.temperature)[0])
+        return Ball.of(found) * self.shares
 
     def dual(self, table: Table, arrays: Arrays) -> Minorant:
         """Minorant of the probabilities of the file, integers over ``2^bits``: entropies, and differences to means."""
@@ -332,7 +322,7 @@ class Choices(ListRisk):
         require_valid(one * (int(self.p.max()) + 1) <= WHOLE, "dual: 2^bits times the chosen of a query exceed 2^53")
         sizes = (self.p + self.n).tolist()
         each = np.split(arrays("probabilities", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
-        W, (mids, rads) = np.zeros((len(self), len(self.X))), np.zeros((2, len(self)))
+        W, worths = np.zeros((len(self), len(self.X))), []
         for q, own in enumerate(each):
             p = int(self.p[q])
             # In floats, which do not wrap, and are exact if the sum is right.
@@ -341,6 +331,5 @@ class Choices(ListRisk):
             W[q] = np.bincount(self.negatives[q], own[p:] * p, len(self.X))
             W[q] += np.bincount(self.positives[q], own[:p] * p - one, len(self.X))
             share = Ball(own[own > 0] / one)
-            worth = -(share * log(share)).sum()
-            mids[q], rads[q] = worth.mid, worth.rad
-        return self._minorant(Ball(mids, rads), W, self.units / self.temperature / Ball(self.p * float(one)))
+            worths.append(-(share * log(share)).sum())
+        return self._minorant(Ball.of(worths), W, self.units / self.temperature / Ball(self.p * float(one)))

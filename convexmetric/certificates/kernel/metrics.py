@@ -53,9 +53,8 @@ class Cone:
         require_valid(not self.diagonal or (found >= 0.0).all(), f"{name} must not be negative")
         if self.blocks is not None:
             least, most = (np.where(found != 0.0, self.blocks, end) for end in (self.d, -1))
-            require_valid(
-                (least.min(axis=1) >= most.max(axis=1)).all(), "a row of factor is not zero in several blocks"
-            )
+            fits = (least.min(axis=1) >= most.max(axis=1)).all()
+            require_valid(fits, "a row of factor is not zero in several blocks")
         return found
 
     def metric(self, factor: Array) -> Ball:

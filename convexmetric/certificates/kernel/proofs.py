@@ -61,9 +61,8 @@ class Problem:
     def lower(self, says: Minorant, share: Fraction, given: Any, upper: Fraction | None) -> Fraction:
         """Lower bound on F without its constant (theorem 6)."""
         require_proven(0 <= share <= 1, "the share is not between 0 and 1")
-        require_proven(
-            share == 1 or self.risk.nonnegative, "a share of a dual point says nothing of a risk that may be negative"
-        )
+        scales = share == 1 or self.risk.nonnegative
+        require_proven(scales, "a share of a dual point says nothing of a risk that may be negative")
         if self.cone.free:
             # Nothing is dual to all matrices but zero: the slope is what it must be.
             P = says.S * Ball.of(share)
@@ -113,9 +112,8 @@ def prove(files: Iterable[Contents]) -> Proof:
             factor, share, given = problem.read(table, of)
             claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")
             before, common = common, shared(document, arrays)
-            require_valid(
-                before in ("", common), "these are no parts of one certificate: they differ in more than their rows"
-            )
+            fits = before in ("", common)
+            require_valid(fits, "these are no parts of one certificate: they differ in more than their rows")
             rows = some_rows(table, len(problem.risk))
             risk = problem.risk.part(slice(*rows))
             parts.append((rows, attempt("upper", risk.value, factor), attempt("lower", risk.dual, table, of)))

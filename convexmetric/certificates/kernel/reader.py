@@ -80,11 +80,9 @@ def directory(file: BinaryIO, max_bytes: int) -> dict[bytes, Any]:
         flags, method, (check, packed, size, long), end = entry[3], entry[4], entry[7:11], at + ENTRY.size + entry[10]
         fields, name = listed[at + 6 : at + 32], listed[at + ENTRY.size : end]
         known = entry[0] == b"PK\1\2" and not flags & ~HARMLESS and method in (STORED, DEFLATED)
-        require_valid(
-            known and not any(entry[11:14]) and name not in found and len(name) == long,
-            f"the member {name!r} is "
-            "damaged, there twice, encrypted, with notes, or compressed in another way than deflate",
-        )
+        known = known and not any(entry[11:14]) and name not in found and len(name) == long
+        flaws = "damaged, there twice, encrypted, with notes, or compressed in another way than deflate"
+        require_valid(known, f"the member {name!r} is {flaws}")
         # The local header of a member agrees with the directory, or has its sizes in 64 bits.
         wide = struct.pack("<HHQQ", 1, 16, size, packed)
         heads = (

@@ -168,9 +168,8 @@ class Entrywise(Frobenius):
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
-        require_valid(
-            not cone.diagonal and isinstance(table["diagonal"], bool), "regularizer: entries are of full metrics"
-        )
+        known = not cone.diagonal and isinstance(table["diagonal"], bool)
+        require_valid(known, "regularizer: entries are of full metrics")
         self.counts = np.ones(cone.shape) if table["diagonal"] else 1.0 - np.eye(cone.d)
 
     def size(self, X: Ball, given: Any) -> Ball:
@@ -202,9 +201,8 @@ class Budget(Zero):
         return Ball(np.maximum(over.mid, 0.0), over.rad) * Ball.of(self.most)
 
     def slopes(self, given: Fraction, most: Fraction | None) -> tuple[list[Ball], Ball]:
-        require_proven(
-            given >= 0 and (self.most is None or given <= self.most), "the multiplier of the budget is out of range"
-        )
+        inside = given >= 0 and (self.most is None or given <= self.most)
+        require_proven(inside, "the multiplier of the budget is out of range")
         return [Ball(self.A) * Ball.of(given)] if given else [], Ball.of(given * self.limit)
 
 
@@ -273,9 +271,8 @@ class SumRegularizer(Zero):
     def read(self, table: Table, arrays: Arrays) -> list[Any]:
         """Read every summand."""
         tables = table["summands"]
-        require_valid(
-            isinstance(tables, list) and len(tables) == len(self.parts), "dual: other summands than the regularizer"
-        )
+        fits = isinstance(tables, list) and len(tables) == len(self.parts)
+        require_valid(fits, "dual: other summands than the regularizer")
         for part, own in zip(self.parts, tables, strict=True):
             keys(own, "dual: a summand", part.parameters)
         each = enumerate(zip(self.parts, tables, strict=True))

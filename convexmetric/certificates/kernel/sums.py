@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -13,7 +12,7 @@ import numpy as np
 from .balls import Array, Ball
 from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .errors import NotProven, require_proven, require_valid
-from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, entry, keys, natural, rational
+from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, altered, entry, keys, natural, rational
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
@@ -40,9 +39,7 @@ class Worst:
 
     def part(self, rows: slice) -> Self:
         """Itself, or a risk without its row."""
-        made = copy.copy(self)
-        made.rows = rows.stop - rows.start
-        return made
+        return altered(self, rows=rows.stop - rows.start)
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric; as weights add up to one, it errs by no more than its parts do."""
@@ -95,9 +92,8 @@ class SumRisk:
 
     def part(self, rows: slice) -> Self:
         """Risk of some of the rows, which may belong to several summands."""
-        made = copy.copy(self)
-        made.risks = [risk.part(own) for risk, own in zip(self.risks, self.of_each(rows), strict=True)]
-        return made
+        each = zip(self.risks, self.of_each(rows), strict=True)
+        return altered(self, risks=[risk.part(own) for risk, own in each])
 
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""

@@ -58,7 +58,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, checked_margins, checked_weight
+from convexmetric.arguments import check_count, checked_margins, checked_weight, is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -329,7 +329,7 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
     InputError
         If an argument is malformed.
     """
-    if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or not 0.0 <= risk <= 1.0:
+    if not is_real(risk) or not 0.0 <= risk <= 1.0:
         raise InputError(f"risk must be a number from 0 to 1, got {risk!r}")
     check_count(n_operators, "n_operators")
     size, failing = checked_weight(m, "m"), checked_probability(delta)
@@ -407,6 +407,6 @@ def _check_diameter(squared: float) -> None:
 
 def checked_probability(delta: float) -> float:
     """``delta`` as a number between 0 and 1, or an :class:`InputError`."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0.0 < delta < 1.0:
+    if not is_real(delta) or not 0.0 < delta < 1.0:
         raise InputError(f"delta must be a probability between 0 and 1, got {delta!r}")
     return float(delta)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import ListedPairs, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -116,9 +117,7 @@ def choose_operator(
     for name, T in named.items():
         if not isinstance(T, Embedding):
             raise InputError(f"operators[{name}] must be a SimilarityOperator, got {type(T).__name__}")
-    if threshold is not None and (
-        isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or not 0.0 <= threshold <= 1.0
-    ):
+    if threshold is not None and not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise InputError(f"threshold must be a risk from 0 to 1, or None, got {threshold!r}")
     if pairs is None:
         risks = {name: empirical_risk_from_labels(T, X, y, balanced=balanced) for name, T in named.items()}

@@ -48,11 +48,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     if rows[0][1][-1].lower() in Qrels.column_names:
         # The first line may hold names of columns.
         rows = rows[1:]
-    degrees = []
-    for line, row in rows:
-        if not _is_integer(row[-1]):
-            raise InputError(f"{path}, line {line}: the degree must be an integer, got {row[-1]!r}")
-        degrees.append(int(row[-1]))
+    degrees = _numbers(path, rows, -1, int, (-(2**63), 2**63 - 1), "the degree must be an integer")
     return _table(Qrels, path, [(line, row[0], row[-2]) for line, row in rows], degrees)
 
 
@@ -76,14 +72,8 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
     """
     path = Path(path)
     rows = _columns(path, (6,), "a run has 'query Q0 document rank score tag'")
-    scores = []
-    for line, row in rows:
-        try:
-            scores.append(float(row[4]))
-        except ValueError:
-            scores.append(np.nan)
-        if not np.isfinite(scores[-1]):
-            raise InputError(f"{path}, line {line}: the score must be a finite number, got {row[4]!r}")
+    largest = np.finfo(np.float64).max
+    scores = _numbers(path, rows, 4, float, (-largest, largest), "the score must be a finite number")
     return _table(RetrievalRun, path, [(line, row[0], row[2]) for line, row in rows], scores)
 
 
@@ -99,6 +89,22 @@ def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[in
     return rows
 
 
+def _numbers(
+    path: Path, rows: list[tuple[int, list[str]]], column: int, number: type, span: tuple[float, float], wanted: str
+) -> list[Any]:
+    """Read a column of numbers, which are within a span."""
+    found = []
+    for line, row in rows:
+        try:
+            value = number(row[column])
+        except ValueError:
+            value = np.nan
+        if not span[0] <= value <= span[1]:
+            raise InputError(f"{path}, line {line}: {wanted}, got {row[column]!r}")
+        found.append(value)
+    return found
+
+
 def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], numbers: list[Any]) -> Table:
     """Make a table of pairs; the error for a pair that occurs twice names its line."""
     seen: set[tuple[str, str]] = set()
@@ -112,22 +118,7 @@ def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], num
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """Read the lines that are not blank, with their numbers."""
-    raw = _content(path)
+    """Read the lines that are not blank, with their numbers; the file is decompressed if it is compressed."""
+    raw = guarded(existing(path), lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
     text = guarded(path, lambda: raw.decode("utf-8-sig"))
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-
-
-def _content(path: Path) -> bytes:
-    """Read a file, decompressed if it is compressed."""
-    existing(path)
-    content = guarded(path, lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
-    assert isinstance(content, bytes)
-    return content
-
-
-def _is_integer(cell: str) -> bool:
-    try:
-        return -(2**63) <= int(cell) < 2**63
-    except ValueError:
-        return False

@@ -77,19 +77,18 @@ def bench(
         runs = read_runs(*plot_only)
         runs = [run for run in runs if not solver or run.solver in solver]
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
-        _write_benchmark(runs, tol, output, as_json)
-        return
-    with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
-        runs = benchmark(
-            solver or ["exact"],
-            instances,
-            tol=tol,
-            max_seconds=max_seconds,
-            n_jobs=jobs,
-            threads=threads,
-            output=output,
-            progress=not quiet,
-        )
+    else:
+        with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
+            runs = benchmark(
+                solver or ["exact"],
+                instances,
+                tol=tol,
+                max_seconds=max_seconds,
+                n_jobs=jobs,
+                threads=threads,
+                output=output,
+                progress=not quiet,
+            )
     _write_benchmark(runs, tol, output, as_json)
 
 

@@ -65,27 +65,14 @@ def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10
 
 
 def _text_words(folder: Path | None) -> Dataset:
-    """The bag of words that comes with the pages."""
+    """Words of the text: the bag of words that comes with the pages."""
     arrays = read_arrays(locate(folder, "webkb-cmu/webkb_bow.npz"))
     n, d = (int(size) for size in arrays["shape"])
     # The file keeps small unsigned integers; SciPy wants one signed type for both index arrays.
     indices, indptr = arrays["indices"].astype(np.int32), arrays["indptr"].astype(np.int32)
     X = csr_array((arrays["data"].astype(np.float64), indices, indptr), shape=(n, d))
     X.check_format(full_check=True)
-    return Dataset(
-        "webkb-cmu",
-        X,
-        arrays["topic"].astype(np.int64),
-        tuple(str(name) for name in arrays["topic_names"]),
-        f"{_WEBKB}: counts of 5589 words in 4199 web pages of computer science departments, four topics.",
-        {
-            "vocab": arrays["vocab"],
-            "university": arrays["university"].astype(np.int64),
-            "university_names": tuple(str(name) for name in arrays["university_names"]),
-            "page": arrays["page"],
-            "host": _hosts(arrays["page"].tolist()),
-        },
-    )
+    return _webkb(X, "5589 words in 4199 web pages", arrays["vocab"], arrays["page"])
 
 
 def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
@@ -101,19 +88,25 @@ def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
     vocab = sorted(word for word, number in pages.items() if number >= min_pages)
     if not vocab:
         raise InputError(f"no word is in {min_pages} pages or more; there are {len(names)} pages")
-    places = [name.split("/", 2) for name in names]
+    return _webkb(_bag_of_words(counts, vocab), f"words in web pages ({words})", np.array(vocab), np.array(names))
+
+
+def _webkb(X: csr_array, what: str, vocab: NDArray[Any], pages: NDArray[Any]) -> Dataset:
+    """Assemble the data set; the names of pages, topic/university/address, have the classes."""
+    places = [page.split("/", 2) for page in pages.tolist()]
     return Dataset(
         "webkb-cmu",
-        _bag_of_words(counts, vocab),
+        X,
         np.array([_TOPICS.index(topic) for topic, _, _ in places], dtype=np.int64),
         _TOPICS,
-        f"{_WEBKB}: counts of words in web pages ({words}) of computer science departments, four topics.",
+        f"{_WEBKB}: counts of {what} of computer science departments, four topics.",
         {
-            "vocab": np.array(vocab),
+            "vocab": vocab,
             "university": np.array([_UNIVERSITIES.index(name) for _, name, _ in places], dtype=np.int64),
             "university_names": _UNIVERSITIES,
-            "page": np.array(names),
-            "host": _hosts(names),
+            "page": pages,
+            # Addresses have ``^`` for ``/`` and perhaps ``_`` before a port.
+            "host": np.array([re.split("[:_]", address.split("^")[2])[0].lower() for _, _, address in places]),
         },
     )
 
@@ -126,11 +119,6 @@ def _bag_of_words(counts: list[Counter[str]], vocab: list[str]) -> csr_array:
     indptr = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int32)
     data, indices = entries[:, 1].astype(np.float64), entries[:, 0].astype(np.int32)
     return csr_array((data, indices, indptr), shape=(len(rows), len(vocab)))
-
-
-def _hosts(pages: list[str]) -> NDArray[Any]:
-    """Hosts of pages topic/university/address, where an address has ``^`` for ``/`` and perhaps ``_`` before a port."""
-    return np.array([re.split("[:_]", page.split("/", 2)[2].split("^")[2])[0].lower() for page in pages])
 
 
 def read_crossmodal(folder: Path | None) -> Dataset:

@@ -29,13 +29,13 @@ def read_balance_scale(folder: Path | None) -> Dataset:
     """Read Balance Scale from ``balance-scale/balance-scale.data``."""
     rows = _fields(locate(folder, "balance-scale/balance-scale.data"))
     # The class comes first in this file.
-    return balance_scale(_floats([row[1:] for row in rows]), [row[0] for row in rows])
+    return balance_scale(np.array([row[1:] for row in rows], dtype=np.float64), [row[0] for row in rows])
 
 
 def read_ionosphere(folder: Path | None) -> Dataset:
     """Read Ionosphere from ``ionosphere/ionosphere.data``."""
     rows = _fields(locate(folder, "ionosphere/ionosphere.data"))
-    return ionosphere(_floats([row[:-1] for row in rows]), [row[-1] for row in rows])
+    return ionosphere(np.array([row[:-1] for row in rows], dtype=np.float64), [row[-1] for row in rows])
 
 
 def read_isolet(folder: Path | None) -> Dataset:
@@ -93,10 +93,6 @@ def _codes(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
 
 def _fields(path: Path) -> list[list[str]]:
     return [line.split(",") for line in read_lines(path)]
-
-
-def _floats(rows: list[list[str]]) -> NDArray[np.float64]:
-    return np.array([[float(value) for value in row] for row in rows], dtype=np.float64)
 
 
 def fetch(name: str) -> Dataset:

@@ -135,17 +135,14 @@ class _Pass:
 
     def _running(self) -> dict[str, int]:
         """Number of threads of each worker that takes tasks."""
-        found: dict[str, int] = self.client.sync(self.client.scheduler.ncores_running)
-        return found
+        return self.client.sync(self.client.scheduler.ncores_running)
 
     def _result(self, root: Any) -> Partial:
         """Wait for the sum up to the deadline, checking now and then that workers are running."""
         while True:
             left = self.deadline - monotonic()
             try:
-                found = root.result(timeout=max(0.0, min(left, LOOK)))
-                assert isinstance(found, Partial)
-                return found
+                return root.result(timeout=max(0.0, min(left, LOOK)))
             except TimeoutError:
                 if left <= LOOK:
                     raise
@@ -162,9 +159,6 @@ class _Pass:
                 "into more shards and keep less of it: ShardedRisk(folder, shards=..., cache=...))"
             )
 
-    def _futures(self) -> dict[int, Any]:
-        return {number: leaf for number, leaf in self.leaves.items() if not isinstance(leaf, Partial)}
-
     def _check_scheduler(self, error: BaseException) -> None:
         """Wait for the scheduler to come back, and forget tasks that it does not know any more."""
         while self.client.status == "connecting" and monotonic() < self.deadline:
@@ -174,8 +168,8 @@ class _Pass:
                 "the scheduler of the Dask cluster is gone; start a cluster and call again, with checkpoint=path to go "
                 "on from where the solve stood"
             ) from error
-        for number, future in self._futures().items():
-            if future.status in ("cancelled", "lost"):
+        for number, leaf in list(self.leaves.items()):
+            if not isinstance(leaf, Partial) and leaf.status in ("cancelled", "lost"):
                 del self.leaves[number]
 
     def _what_is_there(self) -> Partial:
@@ -189,9 +183,7 @@ class _Pass:
     def _fetched(self, run: list[Shard], future: Any, end: float) -> Partial:
         if future is not None and future.status == "finished":
             with suppress(OSError, CancelledError):
-                found = future.result(timeout=max(0.0, end - monotonic()))
-                assert isinstance(found, Partial)
-                return found
+                return future.result(timeout=max(0.0, end - monotonic()))
         return lost(run, f"not done within {self.seconds:g} s")
 
     def _forgive(self, error: Exception) -> bool:

@@ -207,8 +207,8 @@ def _coordinates(X: Any, embedding: Embedding | None) -> tuple[Array, Array | No
         return Z, None
     U, lengths, basis = np.linalg.svd(Z, full_matrices=False)
     kept = lengths > lengths[0] * max(Z.shape) * np.finfo(float).eps
-    if not kept.any():
-        kept[0] = True
+    # Where all points are the same no length is above rounding.
+    kept[0] = True
     return np.ascontiguousarray(U[:, kept] * lengths[kept]), basis[kept]
 
 

@@ -51,7 +51,7 @@ What was checked, and what is printed otherwise:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Any
 
@@ -223,7 +223,7 @@ def affine_risk_bound(
     scale = _checked_scale(c)
     eta = np.where(r > 0.0, -1.0, 1.0 / (scale**2 - 1.0))
     means = float(eta.mean()), float(np.mean(eta * after))
-    return _affine(T, scale, radius, delta, means, r.size, balanced, "proposition 15 and theorem 16")
+    return _affine(T, scale, radius, delta, means, r.size, balanced)
 
 
 def affine_risk_bound_from_labels(
@@ -270,7 +270,8 @@ def affine_risk_bound_from_labels(
     dissimilar = 1.0 / (scale**2 - 1.0)
     mean_eta = (dissimilar * (pairs - similar) - similar) / pairs
     means = mean_eta, (dissimilar * (_scatter(images) - within) - within) / pairs
-    return _affine(T, scale, radius, delta, means, len(codes) // 2, False, "proposition 15 and theorem 16, all pairs")
+    bound = _affine(T, scale, radius, delta, means, len(codes) // 2, balanced=False)
+    return replace(bound, source=f"{bound.source}, all pairs")
 
 
 def _checked_scale(c: float) -> float:
@@ -281,14 +282,7 @@ def _checked_scale(c: float) -> float:
 
 
 def _affine(
-    T: SimilarityOperator,
-    scale: float,
-    radius: float,
-    delta: float,
-    means: tuple[float, float],
-    m: int,
-    balanced: bool,
-    source: str,
+    T: SimilarityOperator, scale: float, radius: float, delta: float, means: tuple[float, float], m: int, balanced: bool
 ) -> RiskBound:
     """Bound of theorem 16 from the means of eta and ``eta ||T(x - x')||^2`` over pairs worth m independent ones."""
     failing, ball = checked_probability(delta), checked_weight(radius, "radius")
@@ -304,7 +298,8 @@ def _affine(
     if not balanced:
         # Hoeffding: eta lies in an interval of length 1 + 1/(c^2 - 1).
         confidence += (1.0 + dissimilar) * sqrt(log(1.0 / share) / (2.0 * m))
-    return RiskBound(1.0 + expected - means[1], 2.0 * ball / sqrt(m), confidence, failing, source)
+    empirical, complexity = 1.0 + expected - means[1], 2.0 * ball / sqrt(m)
+    return RiskBound(empirical, complexity, confidence, failing, "proposition 15 and theorem 16")
 
 
 def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: int = 1) -> RiskBound:

@@ -172,7 +172,6 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
     points: list[Array] = []
     listed: list[NDArray[np.int64]] = []
     similar: list[Array] = []
-    shift = 0
     for k, task in enumerate(tasks):
         if not isinstance(task, tuple | list) or len(task) != 3:
             raise InputError(f"tasks[{k}] must be (X, pairs, y)")
@@ -181,9 +180,8 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
             raise InputError(f"tasks[{k}][0] has {X.shape[1]} features, but tasks[0][0] has {points[0].shape[1]}")
         pairs = ListedPairs(task[1], len(X), f"tasks[{k}][1]").pairs
         similar.append(pair_signs(task[2], len(pairs)))
-        listed.append(pairs + shift)
+        listed.append(pairs + sum(map(len, points)))
         points.append(X)
-        shift += len(X)
     if not points:
         raise InputError("tasks is empty: at least one (X, pairs, y) is needed")
     return PairSample(np.concatenate(points), np.concatenate(listed), np.concatenate(similar))

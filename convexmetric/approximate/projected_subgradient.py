@@ -197,14 +197,13 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        kept = PLANE_DECAY
-        self.weights = [kept * weight for weight in self.weights]
-        self.value, self.normal = kept * self.value, kept * self.normal
+        self.weights = [PLANE_DECAY * weight for weight in self.weights]
+        self.value, self.normal = PLANE_DECAY * self.value, PLANE_DECAY * self.normal
         self.add_plane(self.metric, cuts, 1.0)
         scaling = _Scaling(self.squares, SCALING_FLOOR)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
-        moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))
+        moved = scaling.by(self.metric - step * scaling.by(scaling.by(g)), -1)
         return scaling.by(cone.project(moved))
 
 
@@ -219,15 +218,9 @@ class _Scaling:
         values = np.maximum(values, floor * max(float(values.max()), np.finfo(float).tiny))
         self.roots = (values / values.max()) ** -0.125
 
-    def by(self, A: Array) -> Array:
-        """``P A P``."""
-        return self._both(A, self.roots)
-
-    def back(self, A: Array) -> Array:
-        """``P^-1 A P^-1``."""
-        return self._both(A, 1.0 / self.roots)
-
-    def _both(self, A: Array, roots: Array) -> Array:
+    def by(self, A: Array, power: int = 1) -> Array:
+        """``P A P``, or the same with a power of P."""
+        roots = self.roots**power
         if self.vectors is None:
             return np.asarray(roots * A * roots)
         P = (self.vectors * roots) @ self.vectors.T

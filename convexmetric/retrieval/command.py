@@ -103,13 +103,10 @@ def adapt(
     interrupted = False
     with shared.noted():
         vectors = _matrix(corpus), _matrix(queries)
-        names = {
-            "corpus_ids": _identifiers(corpus_ids, len(vectors[0])),
-            "query_ids": _identifiers(query_ids, len(vectors[1])),
-        }
+        documents, asked = _identifiers(corpus_ids, len(vectors[0])), _identifiers(query_ids, len(vectors[1]))
         judged = read_qrels(qrels)
         try:
-            adapter.fit(*vectors, judged, **names)
+            adapter.fit(*vectors, judged, corpus_ids=documents, query_ids=asked)
         except KeyboardInterrupt:
             # After Ctrl-C in the last solve the adapter is fitted.
             if not hasattr(adapter, "components_"):

@@ -78,8 +78,13 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
 
 
 def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[int, list[str]]]:
-    """Read rows with their line numbers; all have as many columns as the first, which is one of ``widths``."""
-    rows = [(line, text.split()) for line, text in _lines(path)]
+    """Read the rows of lines that are not blank, with their numbers, of a file that may be compressed.
+
+    All have as many columns as the first, which is one of ``widths``.
+    """
+    raw = guarded(existing(path), lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
+    text = guarded(path, lambda: raw.decode("utf-8-sig"))
+    rows = [(line, row) for line, row in enumerate(map(str.split, text.split("\n")), 1) if row]
     if not rows:
         raise InputError(f"{path} is empty")
     width = len(rows[0][1])
@@ -115,10 +120,3 @@ def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], num
             )
         seen.add((query, document))
     return kind.from_lists([query for _, query, _ in pairs], [document for _, _, document in pairs], numbers)
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Read the lines that are not blank, with their numbers; the file is decompressed if it is compressed."""
-    raw = guarded(existing(path), lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
-    text = guarded(path, lambda: raw.decode("utf-8-sig"))
-    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]

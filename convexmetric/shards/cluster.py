@@ -70,7 +70,7 @@ class DaskBackend(Backend):
             raise InputError("backend must be a distributed.Client that is not asynchronous, an address, or 'dask'")
         self.client = client
         self._opened = isinstance(named, str) and named != "dask"
-        self._seconds, self._patience = float(seconds), float(patience)
+        self.seconds, self.patience = float(seconds), float(patience)
 
     def close(self) -> None:
         """Close a client that was opened here."""
@@ -79,18 +79,16 @@ class DaskBackend(Backend):
 
     def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Submit a task for each shard, or run of neighbours where shards far outnumber workers, and for each sum."""
-        return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
+        return _Pass(self, task, shards, argument).total()
 
 
 class _Pass:
     """One pass: the tasks of its shards, and what became of them."""
 
-    def __init__(
-        self, client: Any, task: Task, shards: Sequence[Shard], argument: Any, seconds: float, patience: float
-    ) -> None:
-        self.client, self.task, self.shards, self.argument = client, task, shards, argument
-        self.patience, self.seen_working = patience, monotonic()
-        self.seconds, self.deadline = seconds, monotonic() + seconds
+    def __init__(self, backend: DaskBackend, task: Task, shards: Sequence[Shard], argument: Any) -> None:
+        self.client, self.task, self.shards, self.argument = backend.client, task, shards, argument
+        self.patience, self.seen_working = backend.patience, monotonic()
+        self.seconds, self.deadline = backend.seconds, monotonic() + backend.seconds
         #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
         self.runs: list[list[Shard]] = []
         self.level = 0

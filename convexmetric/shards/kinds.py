@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,7 @@ class SharedRankings(Rankings):
 
     def norms(self, M: Array) -> Array:
         """``x^T M x`` of every item."""
-        return self.once(M, lambda: self._norms(M))
-
-    def _norms(self, M: Array) -> Array:
-        return super().norms(M)
+        return self.once(M, partial(super().norms, M))
 
 
 class StreamedRankings(SharedRankings):
@@ -81,8 +79,9 @@ class StreamedRankings(SharedRankings):
             rows = slice(start, min(start + step, len(self.X)))
             yield rows, self.X.rows(rows.start, rows.stop)
 
-    def _norms(self, M: Array) -> Array:
-        return np.concatenate([self.cone.norms(X, M) for _, X in self._blocks_of_rows()])
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item, block by block."""
+        return self.once(M, lambda: np.concatenate([self.cone.norms(X, M) for _, X in self._blocks_of_rows()]))
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of squared distances under ``M`` from the queries, in the given order, to the corpus."""

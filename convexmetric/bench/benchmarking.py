@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexmetric import __version__
-from convexmetric.arguments import check_count, not_one_of
+from convexmetric.arguments import check_count, is_real, not_one_of
 from convexmetric.audits import audit
 from convexmetric.bench.library import Instance, list_problems, load_instance
 from convexmetric.bench.processes import Channel, Outcome, run_isolated
@@ -126,7 +125,7 @@ def benchmark(
     A script that calls this needs ``if __name__ == "__main__":`` around the call, as with all of multiprocessing.
     """
     for name, number in (("tol", tol), ("max_seconds", max_seconds)):
-        if isinstance(number, bool) or not isinstance(number, Real) or not 0.0 < number < np.inf:
+        if not is_real(number) or not 0.0 < number < np.inf:
             raise InputError(f"{name} must be a positive number, got {number!r}")
     if not tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
@@ -346,11 +345,11 @@ def _file(output: str | os.PathLike[str] | None) -> RunFile | None:
 
 
 def _processor() -> str:
-    try:
+    with suppress(OSError):
         said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        said = None
-    return said.group(1).strip() if said else platform.processor() or platform.machine()
+        if said:
+            return said[1].strip()
+    return platform.processor() or platform.machine()
 
 
 def _bar(shown: bool) -> Bar:

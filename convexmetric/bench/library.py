@@ -254,10 +254,8 @@ def _exact(
     if exact_lower > exact_upper:
         raise InputError(f"{where}: exact_lower must be at most exact_upper")
     slack = AGREEMENT * max(abs(lower), abs(upper))
-    near = np.isfinite(slack) and all(
-        abs(exact - Fraction(bound)) <= slack for exact, bound in ((exact_lower, lower), (exact_upper, upper))
-    )
-    if not near:
+    both = (exact_lower, lower), (exact_upper, upper)
+    if not (np.isfinite(slack) and all(abs(exact - Fraction(bound)) <= slack for exact, bound in both)):
         raise InputError(f"{where}: exact_lower and exact_upper are not the bounds lower and upper, but for rounding")
     return exact_lower, exact_upper
 

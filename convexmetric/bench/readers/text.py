@@ -129,17 +129,14 @@ def read_crossmodal(folder: Path | None) -> Dataset:
     numbers).
     """
     place = "wikipedia-crossmodal/"
-    images, texts = [], []
     names = read_lines(locate(folder, place + "categories.list"))
     mat = locate(folder, place + "raw_features.mat")
     rows: list[list[str]] = []
-    for part, suffix in (("train", "tr"), ("test", "te")):
+    for part in ("train", "test"):
         rows += [line.split("\t") for line in read_lines(locate(folder, f"{place}{part}set_txt_img_cat.list"))]
-        image, text = read_mat(mat, f"I_{suffix}", f"T_{suffix}")
-        images.append(image)
-        texts.append(text)
-    n_train = len(images[0])
-    X = np.ascontiguousarray(np.concatenate(images), dtype=np.float64)
+    arrays = read_mat(mat, "I_tr", "I_te", "T_tr", "T_te")
+    n_train = len(arrays[0])
+    X = np.ascontiguousarray(np.concatenate(arrays[:2]), dtype=np.float64)
     return Dataset(
         "wikipedia-crossmodal",
         X,
@@ -148,7 +145,7 @@ def read_crossmodal(folder: Path | None) -> Dataset:
         "Wikipedia featured articles (Rasiwasia et al., ACM MM 2010): 2866 image-text pairs of ten "
         "categories, images as 128 SIFT words and texts as 10 topics.",
         {
-            "text": np.ascontiguousarray(np.concatenate(texts), dtype=np.float64),
+            "text": np.ascontiguousarray(np.concatenate(arrays[2:]), dtype=np.float64),
             "part": np.repeat(["train", "test"], [n_train, len(X) - n_train]),
             "train": np.arange(n_train),
             "test": np.arange(n_train, len(X)),

@@ -108,16 +108,12 @@ def fetch(name: str) -> Dataset:
     try:
         bunch = fetch_openml(name=name, version=1, as_frame=False, parser="liac-arff", n_retries=1)
         X = np.ascontiguousarray(bunch.data, dtype=np.float64)
-        dataset = OPENML[name](X, [_label(value) for value in bunch.target])
+        # Depending on the version of scikit-learn, quotes of the ARFF file stay on nominal values.
+        dataset = OPENML[name](X, [str(value).strip().strip("'\"") for value in bunch.target])
     except Exception as error:
         # Whatever failed (network, cache, format of the site or of the file), there are no data.
         raise DataNotFoundError(f"the download from OpenML failed ({type(error).__name__}: {error})") from error
     return replace(dataset, description=dataset.description.rstrip(".") + ", from OpenML.")
-
-
-def _label(value: Any) -> str:
-    # Depending on the version of scikit-learn, quotes of the ARFF file stay on nominal values.
-    return str(value).strip().strip("'\"")
 
 
 def _fetched_balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset:

@@ -56,8 +56,7 @@ class BatchSolver(RandomisedSolver):
     @property
     def pairs(self) -> tuple[int, int]:
         """Similar and dissimilar pairs drawn for a step: (B_1, B_2)."""
-        similar, dissimilar = self.batch_similar, self.batch_dissimilar
-        return self.batch if similar is None else similar, self.batch if dissimilar is None else dissimilar
+        return self.batch_similar or self.batch, self.batch_dissimilar or self.batch
 
     def draws_in_epoch(self, risk: PairwiseRisk) -> int:
         """Number of comparisons, but at most ``epoch_draws`` or, if larger, the number of distances."""
@@ -152,36 +151,22 @@ class TripletSampler:
         relevance = self.relevance
         positives = relevance.relevant[relevance.relevant_start[q] + rng.integers(self.n_positives[q])]
         rank = rng.integers(self.n_negatives[q])
-        negatives = (
-            self._left(q, rank) if relevance.complement else relevance.irrelevant[relevance.irrelevant_start[q] + rank]
-        )
+        if relevance.complement:
+            itself = np.full(size, -1) if relevance.itself is None else relevance.itself[q]
+            lists = relevance.relevant, relevance.relevant_start[q], relevance.relevant_stop[q]
+            negatives = np.empty(size, dtype=np.int64)
+            _left_items(*lists, itself, rank, negatives)
+        else:
+            negatives = relevance.irrelevant[relevance.irrelevant_start[q] + rank]
         return self.rankings.rows(q), positives, negatives
-
-    def _left(self, q: np.ndarray, rank: np.ndarray) -> np.ndarray:
-        """Items of given ranks among those that are neither positives nor the query itself."""
-        relevance = self.relevance
-        itself = np.full(len(q), -1) if relevance.itself is None else relevance.itself[q]
-        found = np.empty(len(q), dtype=np.int64)
-        _left_items(relevance.relevant, relevance.relevant_start[q], relevance.relevant_stop[q], itself, rank, found)
-        return found
 
 
 @compiled
 def _left_items(relevant, start, stop, itself, rank, found):
+    """Items of given ranks among those that are neither relevant nor the query itself."""
     for t in range(found.size):
-        positives = relevant[start[t] : stop[t]]
-        out = np.empty(positives.size + 1, dtype=np.int64)
-        out[: positives.size] = positives
-        kept = positives.size
-        if itself[t] >= 0 and not (positives == itself[t]).any():
-            out[kept] = itself[t]
-            kept += 1
-        out = np.sort(out[:kept])
-        low, high = 0, kept
-        while low < high:
-            middle = (low + high) // 2
-            if out[middle] - middle <= rank[t]:
-                low = middle + 1
-            else:
-                high = middle
-        found[t] = rank[t] + low
+        out = relevant[start[t] : stop[t]].astype(np.int64)
+        if itself[t] >= 0 and not (out == itself[t]).any():
+            out = np.append(out, itself[t])
+        before = np.sort(out) - np.arange(out.size)
+        found[t] = rank[t] + np.searchsorted(before, rank[t], side="right")

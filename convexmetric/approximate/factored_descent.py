@@ -107,18 +107,27 @@ class FactoredDescent(RandomisedSolver):
             here = objective.at(self._start(problem, objective))
             length = self.step if self.step is not None else objective.newton_length(here)
         else:
-            number, passes = map(int, left["numbers"])
             length, last = map(float, left["lengths"])
             here = objective.at(left["B"])
-            objective.passes = passes
+            number, objective.passes = map(int, left["numbers"])
         looked_at = number if left else -1
+
+        def look() -> bool:
+            """Offer the metric and the lower bound of its tangent plane; True if the solve must stop."""
+            M = here.B.T @ here.B
+            value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
+            total = value + problem.penalty(M)
+            monitor.primal(M, total)
+            monitor.dual(problem.bound(point.value, point.S, M), partial(tangent_dual, risk, M), point)
+            return monitor.iterate(passes=objective.passes, steps=number, objective=total)
+
         while True:
             ends = objective.passes >= self.epochs
             if number != looked_at and (number % self.look_every == 0 or ends or monitor.out_of_time):
                 lengths = np.array([length, here.value])
                 own = {"numbers": np.array([number, objective.passes]), "B": here.B, "lengths": lengths}
                 monitor.state = partial(dict, own)
-                if self._look(problem, risk, here, monitor, number, objective.passes):
+                if look():
                     return
                 if not here.value < last - self.accuracy * abs(here.value):
                     return
@@ -135,7 +144,7 @@ class FactoredDescent(RandomisedSolver):
                 continue
             there = self._searched(objective, here, length)
             if there is None:
-                self._look(problem, risk, here, monitor, number, objective.passes)
+                look()
                 return
             step, change = there.B - here.B, there.gradient - here.gradient
             curvature = float(np.vdot(step, change))
@@ -149,17 +158,6 @@ class FactoredDescent(RandomisedSolver):
             if there.value <= here.value - SUFFICIENT * share * length * square:
                 return there
         return None
-
-    def _look(
-        self, problem: MetricProblem, risk: SmoothRisk, here: _Point, monitor: Monitor, number: int, passes: int
-    ) -> bool:
-        """Offer the metric and the lower bound of its tangent plane; True if the solve must stop."""
-        M = here.B.T @ here.B
-        value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
-        objective = value + problem.penalty(M)
-        monitor.primal(M, objective)
-        monitor.dual(problem.bound(point.value, point.S, M), partial(tangent_dual, risk, M), point)
-        return monitor.iterate(passes=passes, steps=number, objective=objective)
 
     def _start(self, problem: MetricProblem, objective: _Objective) -> Array:
         if not isinstance(self.start, str):

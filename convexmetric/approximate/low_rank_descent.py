@@ -150,44 +150,37 @@ class LowRankDescent(RandomisedSolver):
     def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
         """Descend at one width after the other, from a random normal factor or the one in a checkpoint."""
         shape = min(self.rank, problem.cone.d), problem.cone.d
-        descent = _Descent(self, problem, risk, reg, monitor)
+        descent = _Descent(problem, risk, monitor, self, reg)
         left = monitor.left_by(self.name, {"numbers": (2,), "B": shape})
         if left:
             number, descent.passes = map(int, left["numbers"])
             B = left["B"]
         else:
-            number, B = 0, descent.factor.scaled(generator_at(self.fresh_seed(), 0).standard_normal(shape))
+            number, B = 0, descent.scaled(generator_at(self.fresh_seed(), 0).standard_normal(shape))
         while number < self.widths and descent.passes < self.epochs:
             width = risk.margin * FIRST_WIDTH * WIDTH_FACTOR**number
             B = descent.descend(B, width)
             number += 1
             monitor.state = partial(dict, {"numbers": np.array([number, descent.passes]), "B": B})
-            if descent.factor.look(B, width, passes=descent.passes, width=width):
+            if descent.look(B, width, passes=descent.passes, width=width):
                 return
 
 
 @dataclass
-class _Descent:
+class _Descent(PairwiseFactor):
     """The smoothed objective as a function of a factor, with the number of passes made."""
 
     settings: LowRankDescent
-    problem: MetricProblem
-    risk: PairwiseRisk
     reg: float
-    monitor: Monitor
     passes: int = 0
-
-    def __post_init__(self) -> None:
-        self.factor = PairwiseFactor(self.problem, self.risk, self.monitor)
-        self.G = self.problem.G
 
     def value(self, B: Array, width: float) -> tuple[float, Array]:
         """Smoothed objective and its gradient in B, ``2 (lambda B + B G - B S)``: one pass."""
         self.passes += 1
-        here = self.factor.images(B).smoothed(B, width)
+        here = self.images(B).smoothed(B, width)
         value, slope = here.value + self.reg * float(np.vdot(B, B)), self.reg * B - here.point.S
-        if self.G is not None:
-            pulled = B @ self.G
+        if self.problem.G is not None:
+            pulled = B @ self.problem.G
             value, slope = value + float(np.vdot(pulled, B)), slope + pulled
         return value, 2.0 * slope
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -92,6 +92,9 @@ class ProjectedSubgradient(ApproximateSolver):
 class _Course:
     """Metrics visited, their supporting planes, and weights whose mean of the planes is the dual point."""
 
+    #: Names of further numbers for a checkpoint.
+    own: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
     ) -> None:
@@ -105,13 +108,6 @@ class _Course:
         self.weights: list[float] = []
         self.value, self.normal = 0.0, np.zeros(self.cone.size)
 
-    def numbers(self) -> list[float]:
-        """Further numbers for a checkpoint."""
-        return []
-
-    def restore_numbers(self, numbers: list[float]) -> None:
-        """Restore the state that :meth:`numbers` returned."""
-
     def state(self) -> dict[str, np.ndarray]:
         """Arrays for a checkpoint."""
         visited = np.array(self.visited).reshape(-1, *self.cone.shape)
@@ -119,17 +115,18 @@ class _Course:
             "metric": self.metric,
             "visited": visited,
             "weights": np.array(self.weights),
-            "own": np.array(self.numbers()),
+            "own": np.array([getattr(self, name) for name in self.own]),
         }
 
     def restore(self) -> None:
         """Resume from a checkpoint; planes are recomputed at their metrics."""
         shape = self.cone.shape
-        shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.numbers()),)}
+        shapes = {"metric": shape, "visited": (None, *shape), "weights": (None,), "own": (len(self.own),)}
         left = self.monitor.left_by(self.settings.name, shapes)
         if not left or len(left["visited"]) != len(left["weights"]):
             return
-        self.restore_numbers(left["own"].tolist())
+        for name, number in zip(self.own, left["own"].tolist(), strict=True):
+            setattr(self, name, number)
         for metric, weight in zip(left["visited"], left["weights"], strict=True):
             self.add_plane(metric, self.risk.separate(metric, self.groups), float(weight))
         self.t, self.metric = len(self.visited), left["metric"]
@@ -173,18 +170,10 @@ class _Course:
 class _Level(_Course):
     """Polyak steps towards a level, preconditioned by the gradients so far."""
 
-    def __init__(
-        self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
-    ) -> None:
-        self.squares = np.zeros(problem.cone.shape)
-        self.reference, self.distance, self.since = 0.0, -1.0, 0
-        super().__init__(settings, problem, quadratic, monitor)
-
-    def numbers(self) -> list[float]:
-        return [self.reference, self.distance, self.since]
-
-    def restore_numbers(self, numbers: list[float]) -> None:
-        self.reference, self.distance, self.since = numbers[0], numbers[1], int(numbers[2])
+    own = ("reference", "distance", "since")
+    # At first there is no level, and there are no gradients.
+    reference, distance, since = 0.0, -1.0, 0
+    squares = np.zeros(())
 
     def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
         super().add_plane(metric, cuts, weight)
@@ -208,14 +197,13 @@ class _Level(_Course):
         u = cone.coordinates(self.metric)
         g = cone.from_coordinates(self.gradient(u, cuts.normals[0]))
         excess = objective - self.level(objective)
-        kept = PLANE_DECAY
-        self.weights = [kept * weight for weight in self.weights]
-        self.value, self.normal = kept * self.value, kept * self.normal
+        self.weights = [PLANE_DECAY * weight for weight in self.weights]
+        self.value, self.normal = PLANE_DECAY * self.value, PLANE_DECAY * self.normal
         self.add_plane(self.metric, cuts, 1.0)
         scaling = _Scaling(self.squares, SCALING_FLOOR)
         square = float(np.sum(scaling.by(g) ** 2))
         step = max(excess, 0.0) / max(square, np.finfo(float).tiny)
-        moved = scaling.back(self.metric - step * scaling.by(scaling.by(g)))
+        moved = scaling.by(self.metric - step * scaling.by(scaling.by(g)), -1)
         return scaling.by(cone.project(moved))
 
 
@@ -230,15 +218,9 @@ class _Scaling:
         values = np.maximum(values, floor * max(float(values.max()), np.finfo(float).tiny))
         self.roots = (values / values.max()) ** -0.125
 
-    def by(self, A: Array) -> Array:
-        """``P A P``."""
-        return self._both(A, self.roots)
-
-    def back(self, A: Array) -> Array:
-        """``P^-1 A P^-1``."""
-        return self._both(A, 1.0 / self.roots)
-
-    def _both(self, A: Array, roots: Array) -> Array:
+    def by(self, A: Array, power: int = 1) -> Array:
+        """``P A P``, or the same with a power of P."""
+        roots = self.roots**power
         if self.vectors is None:
             return np.asarray(roots * A * roots)
         P = (self.vectors * roots) @ self.vectors.T
@@ -249,12 +231,10 @@ class _Scaling:
 class _Master(_Course):
     """Algorithm 1 of paper 1, with masters solved by subgradient steps."""
 
-    def __init__(
-        self, settings: ProjectedSubgradient, problem: MetricProblem, quadratic: float | Array, monitor: Monitor
-    ) -> None:
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.offsets: list[float] = []
         self.normals: list[Array] = []
-        super().__init__(settings, problem, quadratic, monitor)
 
     def add_plane(self, metric: Array, cuts: Cuts, weight: float) -> None:
         super().add_plane(metric, cuts, weight)

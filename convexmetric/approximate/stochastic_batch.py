@@ -28,14 +28,13 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.approximate.base import generator_at
 from convexmetric.approximate.batches import BOUND_WIDTH, BatchSolver, BatchState, TripletSampler, offered
 from convexmetric.arrays import Array
-from convexmetric.cones import Cone
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
@@ -122,11 +121,8 @@ class StochasticBatch(BatchSolver):
         linear, total = problem.sampled_G(rng, *self.pairs)
         if self.as_printed:
             active = np.where(margins <= risk.margin, draws.total, 0.0)
-            return _printed_sum(cone, q, i, k, active) + total
+            # The sum of ``X^T C X`` with +1 in all six entries of C.
+            sums = cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)
+            return sums + total
         active = np.where(margins < risk.margin, draws.total / self.batch, 0.0)
         return cone.outer_sum(q - i, active) - cone.outer_sum(q - k, active) + linear
-
-
-def _printed_sum(cone: Cone, q: Any, i: Any, k: Any, active: Array) -> Array:
-    """The sum of ``X^T C X`` with +1 in all six entries of C."""
-    return cone.outer_sum(q + i, active) + cone.outer_sum(q + k, active) - 2.0 * cone.outer_sum(q, active)

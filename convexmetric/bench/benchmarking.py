@@ -16,9 +16,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from numbers import Real
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexmetric import __version__
-from convexmetric.arguments import check_count, not_one_of
+from convexmetric.arguments import check_count, is_real, not_one_of
 from convexmetric.audits import audit
 from convexmetric.bench.library import Instance, list_problems, load_instance
 from convexmetric.bench.processes import Channel, Outcome, run_isolated
@@ -126,7 +125,7 @@ def benchmark(
     A script that calls this needs ``if __name__ == "__main__":`` around the call, as with all of multiprocessing.
     """
     for name, number in (("tol", tol), ("max_seconds", max_seconds)):
-        if isinstance(number, bool) or not isinstance(number, Real) or not 0.0 < number < np.inf:
+        if not is_real(number) or not 0.0 < number < np.inf:
             raise InputError(f"{name} must be a positive number, got {number!r}")
     if not tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
@@ -135,7 +134,7 @@ def benchmark(
     targets = _targets(solvers)
     chosen = [load_instance(name) for name in chosen_instances(instances)]
     file = _file(output)
-    found = _surroundings()
+    found: dict[str, Any] = {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
     asked = [
         Run(instance.name, label, float(tol), float(max_seconds), int(threads), "error", **found)
         for instance in chosen
@@ -144,7 +143,7 @@ def benchmark(
     known = {run.settings: run for run in file.runs if run.status != "error"} if file is not None else {}
     missing = [run for run in asked if run.settings not in known]
     bounds = {instance.name: instance.lower_bound for instance in chosen}
-    calls = [(run.instance, targets[run.solver], run.tol, run.max_seconds) for run in missing]
+    calls = [(run, targets[run.solver]) for run in missing]
     outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, n_jobs=n_jobs, threads=threads)
     with closing(outcomes), _bar(progress and bool(missing)) as bar:
         task = bar.add_task("starting", total=len(asked), completed=len(asked) - len(missing))
@@ -211,25 +210,12 @@ def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
     return found
 
 
-@dataclass(frozen=True)
-class _Reached:
-    """State of a run: status, seconds to each gap of ``GAPS``, and bounds."""
-
-    status: str
-    message: str = ""
-    seconds: float = np.nan
-    reached: tuple[float, ...] = (np.inf,) * len(GAPS)
-    lower_bound: float = -np.inf
-    upper_bound: float = np.inf
-    iterations: int = 0
-
-
 class _Watch:
     """Callback that records when a solve reaches each gap of ``GAPS``, and reports to the parent process."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, asked: Run) -> None:
         self.reached = [np.inf] * len(GAPS)
-        self._channel, self._last = channel, -np.inf
+        self._channel, self._asked, self._last = channel, asked, -np.inf
 
     def __call__(self, progress: Progress) -> bool:
         new = [k for k, gap in enumerate(GAPS) if progress.gap <= gap and self.reached[k] == np.inf]
@@ -237,28 +223,28 @@ class _Watch:
             self.reached[k] = progress.seconds
         if new or progress.seconds >= self._last + REPORT_EVERY:
             self._last = progress.seconds
-            lower, upper = progress.lower_bound, progress.upper_bound
-            state = _Reached("limit", "", progress.seconds, tuple(self.reached), lower, upper, progress.iteration)
-            self._channel.report(state)
+            bounds = {"lower_bound": progress.lower_bound, "upper_bound": progress.upper_bound}
+            found: dict[str, Any] = bounds | {"seconds": progress.seconds, "iterations": progress.iteration}
+            self._channel.report(replace(self._asked, status="limit", reached=tuple(self.reached), **found))
         return False
 
 
-def _measure(channel: Channel, name: str, target: Target, tol: float, max_seconds: float) -> _Reached:
+def _measure(channel: Channel, asked: Run, target: Target) -> Run:
     """Run a solver on an instance, in the child process."""
     # Warnings of gaps are dropped: the table has the gaps.
     warnings.simplefilter("ignore")
-    instance, solver = load_instance(name), loaded_solver(target)
+    instance, solver = load_instance(asked.instance), loaded_solver(target)
     problem = instance.problem()
     if isinstance(solver, Solver):
         reason = solver.unsupported(problem)
         if reason is not None:
-            return _Reached("unsupported", reason)
+            return replace(asked, status="unsupported", message=reason)
     _warm_up(problem, solver)
     problem = instance.problem()
     channel.start()
     if isinstance(solver, Solver):
-        return _solved(problem, solver, tol, max_seconds, _Watch(channel))
-    return _judged(problem, solver, tol, instance)
+        return _solved(problem, solver, asked, _Watch(channel, asked))
+    return _judged(problem, solver, asked, instance)
 
 
 def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], Any]) -> None:
@@ -275,32 +261,31 @@ def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], 
                 solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
 
 
-def _solved(problem: MetricProblem, solver: Solver, tol: float, max_seconds: float, watch: _Watch) -> _Reached:
+def _solved(problem: MetricProblem, solver: Solver, asked: Run, watch: _Watch) -> Run:
     start = perf_counter()
     try:
-        solution = solve(problem, tol=tol, solver=solver, max_seconds=max_seconds, callback=watch)
+        solution = solve(problem, tol=asked.tol, solver=solver, max_seconds=asked.max_seconds, callback=watch)
     except (SolverError, InputError) as error:
         seconds, message = perf_counter() - start, " ".join(str(error).split())
         if isinstance(solver, Conic) and isinstance(error, InputError):
             # The problem is too large to be written out for a conic solver.
-            return _Reached("unsupported", message)
-        if seconds < max_seconds:
+            return replace(asked, status="unsupported", message=message)
+        if seconds < asked.max_seconds:
             raise
-        return _Reached("limit", message, seconds)
+        return replace(asked, status="limit", message=message, seconds=seconds)
     seconds = perf_counter() - start
     status = "limit" if solution.status == "max_seconds" else solution.status
     # The final bounds are certified anew; a gap that the certificate does not confirm does not count as reached.
     reached = tuple(
         np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)
     )
-    bounds = solution.lower_bound, solution.upper_bound
-    name = solution.solver if solution.solver not in (solver.name, getattr(solver, "backend", "")) else ""
-    return _Reached(status, f"by {name}" if name else "", seconds, reached, *bounds, solution.iterations)
+    own = solution.solver in (solver.name, getattr(solver, "backend", ""))
+    found: dict[str, Any] = {name: getattr(solution, name) for name in ("lower_bound", "upper_bound", "iterations")}
+    found["message"] = "" if own else f"by {solution.solver}"
+    return replace(asked, status=status, seconds=seconds, reached=reached, **found)
 
 
-def _judged(
-    problem: MetricProblem, function: Callable[[MetricProblem], Any], tol: float, instance: Instance
-) -> _Reached:
+def _judged(problem: MetricProblem, function: Callable[[MetricProblem], Any], asked: Run, instance: Instance) -> Run:
     start = perf_counter()
     M = function(problem)
     seconds = perf_counter() - start
@@ -308,13 +293,14 @@ def _judged(
     gap = verdict.suboptimality
     reached = tuple(seconds if gap <= wanted else np.inf for wanted in GAPS)
     message = "" if verdict.feasible else f"projected: smallest eigenvalue {verdict.min_eigenvalue:.2g}"
-    status = "optimal" if gap <= tol else "stalled"
-    return _Reached(status, message, seconds, reached, instance.lower_bound, verdict.projected_objective)
+    status = "optimal" if gap <= asked.tol else "stalled"
+    bounds: dict[str, Any] = {"lower_bound": instance.lower_bound, "upper_bound": verdict.projected_objective}
+    return replace(asked, status=status, message=message, seconds=seconds, reached=reached, **bounds)
 
 
 def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     """Make the record of a run; gaps reached after the time limit do not count."""
-    found: _Reached = outcome.value or outcome.report or _Reached("error")
+    found: Run = outcome.value or outcome.report or asked
     status, message = found.status, found.message
     if outcome.failure:
         status, message = "error", outcome.failure
@@ -323,16 +309,13 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     elif status == "optimal" and found.seconds > asked.max_seconds:
         status, message = "limit", f"optimal after {found.seconds:.1f} s"
     return replace(
-        asked,
+        found,
         status=status,
         message=message,
         seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
         reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
-        lower_bound=found.lower_bound,
-        upper_bound=found.upper_bound,
         gap=relative_gap(found.upper_bound, found.lower_bound),
         suboptimality=relative_gap(found.upper_bound, bound),
-        iterations=found.iterations,
         peak_mb=outcome.peak_bytes / 2**20,
     )
 
@@ -361,16 +344,12 @@ def _file(output: str | os.PathLike[str] | None) -> RunFile | None:
     return RunFile(folder / RUNS_FILE)
 
 
-def _surroundings() -> dict[str, Any]:
-    return {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
-
-
 def _processor() -> str:
-    try:
+    with suppress(OSError):
         said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
-    except OSError:
-        said = None
-    return said.group(1).strip() if said else platform.processor() or platform.machine()
+        if said:
+            return said[1].strip()
+    return platform.processor() or platform.machine()
 
 
 def _bar(shown: bool) -> Bar:

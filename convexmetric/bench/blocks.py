@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,10 @@ def _made(table: Mapping[str, Any], data: Mapping[str, Any], place: str) -> Any:
     make, where = _constructor(table["class"], f"[{place}]"), f"[{place}] {table['class']}"
     given = {key: value for key, value in table.items() if key != "class"}
     parameters, kind = inspect.signature(make).parameters, table["class"].partition(".")[0]
-    _check_keys(parameters, given, where)
+    named = {key: of for key, of in parameters.items() if of.kind is not of.VAR_KEYWORD}
+    # A constructor of further options checks these itself.
+    known = named if len(named) == len(parameters) else given
+    check_keys(given, [key for key, of in named.items() if of.default is of.empty], known, where)
     drawn = [key for key in DRAWING if key in given and kind not in COVERED]
     if drawn:
         raise InputError(f"{where}: {drawn[0]} would draw what no hash covers; draw in [triplets] or [pairs]")
@@ -104,18 +107,23 @@ def _constructor(name: Any, where: str) -> Callable[..., Any]:
     others = [key for key in dir(made) if not key.startswith("_") and inspect.ismethod(getattr(made, key))]
     if other not in others:
         raise InputError(f"{where}: {not_one_of(f'the constructor of {kind}', others, other)}")
-    found: Callable[..., Any] = getattr(made, other)
-    return found
+    return getattr(made, other)
 
 
-def _check_keys(parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any], where: str) -> None:
-    """Refuse keys that a constructor does not have, unless it checks further options itself, and missing ones."""
-    options = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    for key in [] if options else [key for key in given if key not in parameters]:
-        close = difflib.get_close_matches(key, parameters, n=1)
-        raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    for key, one in parameters.items():
-        if one.default is one.empty and one.kind is not one.VAR_KEYWORD and key not in given:
+def check_keys(given: Collection[str], required: Collection[str], known: Collection[str], where: str) -> None:
+    """Refuse keys that are not known, and missing ones.
+
+    Raises
+    ------
+    InputError
+        If there are some; the message has the first of them.
+    """
+    for key in given:
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    for key in required:
+        if key not in given:
             raise InputError(f"{where}: the key {key!r} is missing")
 
 

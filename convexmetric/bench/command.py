@@ -11,7 +11,7 @@ import typer
 from convexmetric.bench import reports
 from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
 from convexmetric.bench.library import list_problems, load_instance
-from convexmetric.bench.records import Run, read_runs
+from convexmetric.bench.records import read_runs
 from convexmetric.cli.shared import (
     AsJson,
     Quiet,
@@ -73,34 +73,29 @@ def bench(
 
     Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
     """
+    from convexmetric.bench.profiles import plot_benchmark
+    from convexmetric.plotting import save_picture
+
     if plot_only:
         runs = read_runs(*plot_only)
         runs = [run for run in runs if not solver or run.solver in solver]
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
-        _write_benchmark(runs, tol, output, as_json)
-        return
-    with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
-        runs = benchmark(
-            solver or ["exact"],
-            instances,
-            tol=tol,
-            max_seconds=max_seconds,
-            n_jobs=jobs,
-            threads=threads,
-            output=output,
-            progress=not quiet,
-        )
-    _write_benchmark(runs, tol, output, as_json)
-
-
-def _write_benchmark(runs: list[Run], tol: float, folder: Path, as_json: bool) -> None:
-    from convexmetric.bench.profiles import plot_benchmark
-    from convexmetric.plotting import save_picture
-
-    table, picture = folder / "table.md", folder / "profile.png"
+    else:
+        with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
+            runs = benchmark(
+                solver or ["exact"],
+                instances,
+                tol=tol,
+                max_seconds=max_seconds,
+                n_jobs=jobs,
+                threads=threads,
+                output=output,
+                progress=not quiet,
+            )
+    table, picture = output / "table.md", output / "profile.png"
     figure, text = plot_benchmark(runs, tol), reports.benchmark_markdown(runs, tol)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {table}: {error.strerror or error}") from error
     with all_or_nothing(table) as unfinished:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from convexmetric.bench.blocks import compose
+from convexmetric.bench.blocks import check_keys, compose
 from convexmetric.bench.named_data import check_found, chosen_rows, named_data
 from convexmetric.certificates import relative_gap
 from convexmetric.datasets.bundled import BUNDLED
@@ -254,10 +254,8 @@ def _exact(
     if exact_lower > exact_upper:
         raise InputError(f"{where}: exact_lower must be at most exact_upper")
     slack = AGREEMENT * max(abs(lower), abs(upper))
-    near = np.isfinite(slack) and all(
-        abs(exact - Fraction(bound)) <= slack for exact, bound in ((exact_lower, lower), (exact_upper, upper))
-    )
-    if not near:
+    both = (exact_lower, lower), (exact_upper, upper)
+    if not (np.isfinite(slack) and all(abs(exact - Fraction(bound)) <= slack for exact, bound in both)):
         raise InputError(f"{where}: exact_lower and exact_upper are not the bounds lower and upper, but for rounding")
     return exact_lower, exact_upper
 
@@ -288,13 +286,7 @@ AGREEMENT = 1e-7
 
 def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[str, type], where: str) -> None:
     known = required | optional
-    for key in table:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    for key in required:
-        if key not in table:
-            raise InputError(f"{where}: the key {key!r} is missing")
+    check_keys(table, required, known, where)
     for key, value in table.items():
         kinds = (int, float) if known[key] is float else known[key]
         if isinstance(value, bool) != (kinds is bool) or not isinstance(value, kinds):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -94,13 +96,11 @@ def peak_bytes(pid: int | None = None) -> int:
 
     ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
     """
-    try:
-        with open(f"/proc/{'self' if pid is None else pid}/status", encoding="ascii", errors="replace") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return 1024 * int(line.split()[1])
-    except OSError:
-        pass
+    with suppress(OSError):
+        status = Path(f"/proc/{'self' if pid is None else pid}/status").read_text(encoding="ascii", errors="replace")
+        kilobytes = re.search(r"^VmHWM:\s*(\d+)", status, re.MULTILINE)
+        if kilobytes:
+            return 1024 * int(kilobytes[1])
     if pid is not None or sys.platform == "win32":
         return 0
     import resource
@@ -167,13 +167,11 @@ def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[An
 def _thread_variables(threads: int) -> Iterator[None]:
     """Set the environment variables by which libraries of a child process limit their threads."""
     names = (*THREAD_VARIABLES, "NUMBA_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
+    before = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, str(threads)))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in names:
+            os.environ.pop(name, None)
+        os.environ.update(before)

@@ -57,13 +57,10 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
     finite = ratios[np.isfinite(ratios)]
     # Leave room on the right, where profiles are constant.
     end = max(2.0, float(finite.max(initial=1.0)) ** 1.08)
-    ax = _profile_axes(ax, times)
-    ax.set_xscale("log", base=2)
-    ax.set_xlim(1.0, end)
+    ax = _drawn(ax, times, ratios, (1.0, end), 2)
     ax.xaxis.set_major_formatter(
         FuncFormatter(lambda tau, _: f"{tau:g}" if tau < 1e4 else f"$2^{{{np.log2(tau):.0f}}}$")
     )
-    _draw_profiles(ax, times, ratios, 1.0, end)
     ax.set_xlabel(r"$\tau$: seconds, as a multiple of the fastest solver's")
     ax.set_title("Performance profile")
     return ax
@@ -88,12 +85,9 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     seconds = np.maximum(times.seconds, RESOLUTION)
     finite = seconds[np.isfinite(seconds)]
     # Leave room on both sides; solvers that solve nothing are drawn as well.
-    start, end = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
-    ax = _profile_axes(ax, times)
-    ax.set_xscale("log")
-    ax.set_xlim(start, end)
+    span = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
+    ax = _drawn(ax, times, seconds, span, 10)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
-    _draw_profiles(ax, times, seconds, start, end)
     ax.set_xlabel("seconds")
     ax.set_title("Instances certified against time")
     return ax
@@ -126,20 +120,21 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     return figure
 
 
-def _profile_axes(ax: Axes | None, times: SolveTimes) -> Axes:
-    ax = axes_of(ax)
+def _drawn(
+    ax: Axes | None, times: SolveTimes, values: NDArray[np.float64], span: tuple[float, float], base: int
+) -> Axes:
+    """Draw the empirical distribution of each column over a span, with the legend from the highest line down.
+
+    Later lines are thinner, so that lines at the same height are all visible. The axis of values has the logarithm to a
+    base.
+    """
+    ax = plain(axes_of(ax), "both")
     count, left_out = len(times.instances), f", {times.left_out} not run by all left out" if times.left_out else ""
     ax.set_ylabel(f"share of {count} instance{'s' if count > 1 else ''} certified to {times.tol:.0e}{left_out}")
     ax.set_ylim(-0.02, 1.02)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0))
-    return plain(ax, "both")
-
-
-def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], start: float, end: float) -> None:
-    """Draw the empirical distribution of each column from start to end, with the legend from the highest line down.
-
-    Later lines are thinner, so that lines at the same height are all visible.
-    """
+    ax.set_xscale("log", base=base)
+    start, end = ax.set_xlim(*span)
     solved = np.isfinite(values)
     order = np.lexsort((np.where(solved, np.log(np.where(solved, values, 1.0)), 0.0).sum(axis=0), -solved.sum(axis=0)))
     for place, s in enumerate(order):
@@ -160,3 +155,4 @@ def _draw_profiles(ax: Axes, times: SolveTimes, values: NDArray[np.float64], sta
             label=text_of(times.solvers[s]),
         )
     ax.legend(frameon=False, fontsize="small", handlelength=4.0, loc="lower right")
+    return ax

@@ -6,9 +6,9 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class RunFile:
             with self.path.open("a", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if file.tell() == 0:
-                    writer.writerow(_HEADER)
+                    writer.writerow(_COLUMNS)
                 writer.writerow(_row(run))
                 file.flush()
                 os.fsync(file.fileno())
@@ -225,24 +225,19 @@ def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(times, best, out=np.full(times.shape, np.inf), where=np.isfinite(times))
 
 
-_PLAIN = [field.name for field in fields(Run) if field.name != "reached"]
-_HEADER = [
-    *_PLAIN[: _PLAIN.index("seconds") + 1],
-    *(f"seconds_to_{gap:.0e}" for gap in GAPS),
-    *_PLAIN[_PLAIN.index("seconds") + 1 :],
-]
-_KINDS: dict[str, type] = {
-    **dict.fromkeys(_HEADER, float),
-    **dict.fromkeys(("instance", "solver", "status", "message", "version", "machine"), str),
-    **dict.fromkeys(("threads", "iterations", "cores"), int),
-}
+#: Columns and their types: the fields of a run, with a column for every gap in place of ``reached``.
+_REACHED = [f"seconds_to_{gap:.0e}" for gap in GAPS]
+_COLUMNS: dict[str, type] = {}
+for _name, _kind in get_type_hints(Run).items():
+    _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _kind}
 
 
 def _row(run: Run) -> list[str]:
-    values: dict[str, Any] = {name: getattr(run, name) for name in _PLAIN}
-    values |= {f"seconds_to_{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
+    values = vars(run) | dict(zip(_REACHED, run.reached, strict=True))
     # repr of a float reads back as the same float.
-    return [" ".join(v.split()) if isinstance(v := values[name], str) else repr(_KINDS[name](v)) for name in _HEADER]
+    return [
+        " ".join(values[name].split()) if kind is str else repr(kind(values[name])) for name, kind in _COLUMNS.items()
+    ]
 
 
 def _text(path: Path) -> str:
@@ -254,16 +249,16 @@ def _text(path: Path) -> str:
 
 def _parsed(text: str, path: Path) -> list[Run]:
     lines = list(csv.reader(io.StringIO(text)))
-    if not lines or lines[0] != _HEADER:
-        raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_HEADER)}")
+    if not lines or lines[0] != list(_COLUMNS):
+        raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
     runs = []
     for number, cells in enumerate(lines[1:], start=2):
         try:
-            values = {name: _KINDS[name](cell) for name, cell in zip(_HEADER, cells, strict=True)}
+            values = {name: kind(cell) for (name, kind), cell in zip(_COLUMNS.items(), cells, strict=True)}
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
         if values["status"] not in STATUSES:
             raise InputError(f"{path}, line {number}: status must be one of {', '.join(STATUSES)}")
-        reached = tuple(values.pop(f"seconds_to_{gap:.0e}") for gap in GAPS)
+        reached = tuple(values.pop(name) for name in _REACHED)
         runs.append(Run(reached=reached, **values))
     return runs

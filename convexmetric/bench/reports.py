@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
@@ -14,45 +13,27 @@ from rich.table import Table
 from convexmetric.bench.library import Instance
 from convexmetric.bench.records import GAPS, STATUSES, Run, solve_times
 from convexmetric.bench.traces import AuditTrail
-from convexmetric.cli.reports import digits, facts, finite
+from convexmetric.cli.reports import attributes, columned, digits, plain
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
 
 
 def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
-    """Record that ``audit --iterates --json`` prints; numbers that are not finite become null."""
+    """Record that ``audit --iterates --json`` prints."""
     return {
         "name": name,
         "file": file,
-        "lower_bound": finite(trail.lower_bound),
-        "reference_gap": finite(trail.reference_gap),
-        "error": trail.error,
-        "seconds": [finite(value) for value in trail.seconds],
-        trail.unit: [finite(value) for value in trail.passes],
-        "objectives": [finite(value) for value in trail.objectives],
-        "suboptimality": [finite(value) for value in trail.suboptimality],
-        "violations": [finite(value) for value in trail.violations],
+        **attributes(trail, "lower_bound", "reference_gap", "error", "seconds"),
+        trail.unit: trail.passes,
+        **attributes(trail, "objectives", "suboptimality", "violations"),
     }
-
-
-def trail_table(trail: AuditTrail) -> Table:
-    """Table of a trail: first, last and best iterate, and the first times within some distances of the optimum."""
-    table = facts()
-    for name, value in trail.rows():
-        table.add_row(name, value)
-    return table
 
 
 def instance_record(instance: Instance) -> dict[str, Any]:
     """Record of one instance that ``list --json`` prints."""
     return {
-        "name": instance.name,
-        "title": instance.title,
-        "statement": instance.statement,
+        **attributes(instance, "name", "title", "statement"),
         "data": instance.data["set"],
-        "lower_bound": instance.lower_bound,
-        "upper_bound": instance.upper_bound,
-        "grade": instance.grade,
-        "needs_data_folder": instance.needs_data_folder,
+        **attributes(instance, "lower_bound", "upper_bound", "grade", "needs_data_folder"),
     }
 
 
@@ -66,11 +47,10 @@ def instances_table(instances: list[Instance]) -> Table:
         caption_justify="left",
     )
     # In a narrow terminal names fold; digits stay together.
-    table.add_column("name", overflow="fold")
-    table.add_column("statement", overflow="fold")
-    table.add_column("data", overflow="fold")
-    table.add_column("lower bound", justify="right", no_wrap=True)
-    table.add_column("upper bound", justify="right", no_wrap=True)
+    for name in ("name", "statement", "data"):
+        table.add_column(name, overflow="fold")
+    for name in ("lower bound", "upper bound"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("grade", no_wrap=True)
     for instance in instances:
         table.add_row(
@@ -86,18 +66,13 @@ def instances_table(instances: list[Instance]) -> Table:
 
 def run_record(run: Run) -> dict[str, Any]:
     """Record of one run that ``bench --json`` prints; numbers that are not finite become null."""
-    record = asdict(run)
-    record["reached"] = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
-    record["reached"] = {gap: finite(seconds) for gap, seconds in record["reached"].items()}
-    return {name: finite(value) if isinstance(value, float) else value for name, value in record.items()}
+    reached = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
+    return {**plain(run), "reached": plain(reached)}
 
 
 def benchmark_table(runs: Sequence[Run]) -> Table:
     """Table of runs by solver: numbers by status, seconds of the optimal ones, and the largest memory."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("solver", overflow="fold")
-    for name in (*STATUSES, "median seconds", "peak MB"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = columned("solver", (*STATUSES, "median seconds", "peak MB"))
     for solver in dict.fromkeys(run.solver for run in runs):
         own = [run for run in runs if run.solver == solver]
         seconds = [run.seconds for run in own if run.status == "optimal"]

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_weight
+from convexmetric.arguments import checked_weight, is_real
 from convexmetric.arrays import Array, real_array
 from convexmetric.audits.verdict import Reference, projected, reference_of
 from convexmetric.certificates import Certificate, relative_gap
@@ -138,11 +137,8 @@ class AuditTrail:
         if len(self):
             best = int(np.argmin(self.objectives))
             subopt = self.suboptimality
-            rows += [
-                ("first", f"objective {self.objectives[0]:.8g}, suboptimality {subopt[0]:.3g}"),
-                ("last", f"objective {self.objectives[-1]:.8g}, suboptimality {subopt[-1]:.3g}{self._when(-1)}"),
-                ("best", f"objective {self.objectives[best]:.8g}, suboptimality {subopt[best]:.3g}{self._when(best)}"),
-            ]
+            for name, k, when in (("first", 0, ""), ("last", -1, self._when(-1)), ("best", best, self._when(best))):
+                rows.append((name, f"objective {self.objectives[k]:.8g}, suboptimality {subopt[k]:.3g}{when}"))
             for milestone in MILESTONES:
                 first = self.first_within(milestone)
                 if first is not None:
@@ -291,9 +287,8 @@ def trace(
         error = "interrupted"
     except Exception as failure:
         error = f"{type(failure).__name__}: {failure}"
-    return record.trail(
-        str(getattr(solver, "__name__", type(solver).__name__)) if name is None else name, against, error
-    )
+    own = str(getattr(solver, "__name__", type(solver).__name__))
+    return record.trail(own if name is None else name, against, error)
 
 
 def audit_iterates(
@@ -372,6 +367,6 @@ def _ascending(values: ArrayLike | None, name: str, count: int) -> Array:
 
 
 def _count(passes: float) -> float:
-    if isinstance(passes, bool) or not isinstance(passes, Real) or not np.isfinite(passes) or passes < 0:
+    if not is_real(passes) or not np.isfinite(passes) or passes < 0:
         raise InputError(f"passes must be a nonnegative number, got {passes!r}")
     return float(passes)

@@ -74,7 +74,7 @@ def empirical_risk(
     listed = ListedPairs(pairs, len(Z)).pairs
     r = pair_signs(y, len(listed))
     losses = loss_of(listed_squared_distances(Z, listed), r, None if margin is None else checked_margins(margin))
-    return float(np.mean([losses[kind].mean() for kind in _kinds(r)])) if balanced else float(losses.mean())
+    return float(np.mean([losses[kind].mean() for kind in both_kinds(r)])) if balanced else float(losses.mean())
 
 
 def empirical_risk_from_labels(
@@ -337,7 +337,14 @@ def loss_of(squared: Array, r: Any, gammas: tuple[float, float] | None) -> Array
     return np.asarray(np.maximum(0.0, 1.0 - t / np.where(np.asarray(r) > 0.0, gammas[0], gammas[1])))
 
 
-def _kinds(r: Array) -> list[NDArray[np.bool_]]:
+def both_kinds(r: Array) -> list[NDArray[np.bool_]]:
+    """Which pairs are similar, and which are not.
+
+    Raises
+    ------
+    InputError
+        If all pairs are of one kind.
+    """
     kinds = [r > 0.0, r < 0.0]
     for kind, name in zip(kinds, ("similar", "dissimilar"), strict=True):
         if not kind.any():

@@ -519,8 +519,7 @@ def reported_measure(name: str) -> str:
 
 def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
     """Select the rows of queries with a relevant document; warn of the others."""
-    relevant = set(np.unique(table.query[table.degree >= least]).tolist())
-    able = {query for at, query in enumerate(table.queries) if at in relevant}
+    able = {table.queries[at] for at in np.unique(table.query[table.degree >= least])}
     rows = np.array([row for row, name in enumerate(names) if name in able], dtype=np.int64)
     if not rows.size:
         raise InputError(f"no query has a relevant document (of degree {least} or more); look at qrels and query_ids")

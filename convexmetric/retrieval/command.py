@@ -103,13 +103,10 @@ def adapt(
     interrupted = False
     with shared.noted():
         vectors = _matrix(corpus), _matrix(queries)
-        names = {
-            "corpus_ids": _identifiers(corpus_ids, len(vectors[0])),
-            "query_ids": _identifiers(query_ids, len(vectors[1])),
-        }
+        documents, asked = _identifiers(corpus_ids, len(vectors[0])), _identifiers(query_ids, len(vectors[1]))
         judged = read_qrels(qrels)
         try:
-            adapter.fit(*vectors, judged, **names)
+            adapter.fit(*vectors, judged, corpus_ids=documents, query_ids=asked)
         except KeyboardInterrupt:
             # After Ctrl-C in the last solve the adapter is fitted.
             if not hasattr(adapter, "components_"):
@@ -152,8 +149,7 @@ def _identifiers(path: Path | None, rows: int) -> list[str] | None:
     """Read a file of identifiers, one a line, of ``rows`` lines."""
     if path is None:
         return None
-    existing(path)
-    lines = guarded(path, lambda: path.read_text(encoding="utf-8-sig")).split("\n")
+    lines = guarded(existing(path), lambda: path.read_text(encoding="utf-8-sig")).split("\n")
     names = [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]
     if "" in names:
         raise InputError(f"{path}, line {names.index('') + 1}: it is empty; every line is an identifier")
@@ -188,34 +184,35 @@ def _save(path: Path, adapter: RetrievalAdapter) -> None:
 def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
     """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
     solution, held, path = adapter.solution_, adapter.held_out_, adapter.path_
-    loss, side, C = path.best
-    learned = {
-        "loss": loss or None,
-        "side": side,
-        "C": C,
-        "solution": None if solution is None else bounds_record(solution),
-    }
+    learned = _candidate(path.best) | {"solution": None if solution is None else bounds_record(solution)}
+    nothing = _candidate(("", adapter.side_, 0.0)) | {"solution": None}
     return {
         "kept": adapter.kept_,
         "result": adapter.result_,
         "verdict": adapter.verdict,
         "measure": held.measure,
-        **(learned if adapter.kept_ else {"loss": None, "side": adapter.side_, "C": 0.0, "solution": None}),
+        **(learned if adapter.kept_ else nothing),
         "refused": None if adapter.kept_ or solution is None else learned,
         "scale": adapter.scale_,
         "tried": [
-            {"loss": name or None, "side": of, "C": weight, "mean": mean, "gap": gap}
-            for (name, of, weight), mean, gap in zip(path.candidates, path.mean(), path.gaps[:, 0], strict=True)
+            _candidate(candidate) | {"mean": mean, "gap": gap}
+            for candidate, mean, gap in zip(path.candidates, path.mean(), path.gaps[:, 0], strict=True)
         ],
         "held_out": {
             "queries": held.queries,
             "fold": held.fold,
-            "chosen": [{"loss": loss or None, "side": side, "C": C} for loss, side, C in held.choices],
+            "chosen": [_candidate(choice) for choice in held.choices],
             "level": held.level,
             "detectable": held.detectable if held.power else None,
             "scores": {name: paired_record(scores) for name, scores in held.scores.items()},
         },
     }
+
+
+def _candidate(candidate: Any) -> dict[str, Any]:
+    """Record of a candidate: a loss, a side and C; the prior has no loss."""
+    loss, side, C = candidate
+    return {"loss": loss or None, "side": side, "C": C}
 
 
 def _print_adapter(adapter: RetrievalAdapter) -> None:

@@ -453,12 +453,10 @@ def _by_query(
     table: Qrels, names: list[str], documents: list[str], by_row: bool, documents_by_row: bool
 ) -> list[tuple[Rows, Rows]]:
     """Group judgements by query: ascending rows of judged documents, and their degrees."""
-    places = (
-        "the rows of queries" if by_row else "query_ids",
-        "the rows of corpus" if documents_by_row else "corpus_ids",
-    )
-    query = rows_named(table.queries, names, "query", places[0])[table.query]
-    document = rows_named(table.documents, documents, "document", places[1])[table.document]
+    known_queries = "the rows of queries" if by_row else "query_ids"
+    known_documents = "the rows of corpus" if documents_by_row else "corpus_ids"
+    query = rows_named(table.queries, names, "query", known_queries)[table.query]
+    document = rows_named(table.documents, documents, "document", known_documents)[table.document]
     order = np.lexsort((document, query))
     bounds = np.searchsorted(query[order], np.arange(len(names) + 1))
     missing = [names[q] for q in np.flatnonzero(np.diff(bounds) == 0)]

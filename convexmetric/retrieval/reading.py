@@ -48,11 +48,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     if rows[0][1][-1].lower() in Qrels.column_names:
         # The first line may hold names of columns.
         rows = rows[1:]
-    degrees = []
-    for line, row in rows:
-        if not _is_integer(row[-1]):
-            raise InputError(f"{path}, line {line}: the degree must be an integer, got {row[-1]!r}")
-        degrees.append(int(row[-1]))
+    degrees = _numbers(path, rows, -1, int, (-(2**63), 2**63 - 1), "the degree must be an integer")
     return _table(Qrels, path, [(line, row[0], row[-2]) for line, row in rows], degrees)
 
 
@@ -76,20 +72,19 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
     """
     path = Path(path)
     rows = _columns(path, (6,), "a run has 'query Q0 document rank score tag'")
-    scores = []
-    for line, row in rows:
-        try:
-            scores.append(float(row[4]))
-        except ValueError:
-            scores.append(np.nan)
-        if not np.isfinite(scores[-1]):
-            raise InputError(f"{path}, line {line}: the score must be a finite number, got {row[4]!r}")
+    largest = np.finfo(np.float64).max
+    scores = _numbers(path, rows, 4, float, (-largest, largest), "the score must be a finite number")
     return _table(RetrievalRun, path, [(line, row[0], row[2]) for line, row in rows], scores)
 
 
 def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[int, list[str]]]:
-    """Read rows with their line numbers; all have as many columns as the first, which is one of ``widths``."""
-    rows = [(line, text.split()) for line, text in _lines(path)]
+    """Read the rows of lines that are not blank, with their numbers, of a file that may be compressed.
+
+    All have as many columns as the first, which is one of ``widths``.
+    """
+    raw = guarded(existing(path), lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
+    text = guarded(path, lambda: raw.decode("utf-8-sig"))
+    rows = [(line, row) for line, row in enumerate(map(str.split, text.split("\n")), 1) if row]
     if not rows:
         raise InputError(f"{path} is empty")
     width = len(rows[0][1])
@@ -97,6 +92,22 @@ def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[in
         if len(row) != width or width not in widths:
             raise InputError(f"{path}, line {line}: {len(row)} columns; {otherwise}")
     return rows
+
+
+def _numbers(
+    path: Path, rows: list[tuple[int, list[str]]], column: int, number: type, span: tuple[float, float], wanted: str
+) -> list[Any]:
+    """Read a column of numbers, which are within a span."""
+    found = []
+    for line, row in rows:
+        try:
+            value = number(row[column])
+        except ValueError:
+            value = np.nan
+        if not span[0] <= value <= span[1]:
+            raise InputError(f"{path}, line {line}: {wanted}, got {row[column]!r}")
+        found.append(value)
+    return found
 
 
 def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], numbers: list[Any]) -> Table:
@@ -109,25 +120,3 @@ def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], num
             )
         seen.add((query, document))
     return kind.from_lists([query for _, query, _ in pairs], [document for _, _, document in pairs], numbers)
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Read the lines that are not blank, with their numbers."""
-    raw = _content(path)
-    text = guarded(path, lambda: raw.decode("utf-8-sig"))
-    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-
-
-def _content(path: Path) -> bytes:
-    """Read a file, decompressed if it is compressed."""
-    existing(path)
-    content = guarded(path, lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
-    assert isinstance(content, bytes)
-    return content
-
-
-def _is_integer(cell: str) -> bool:
-    try:
-        return -(2**63) <= int(cell) < 2**63
-    except ValueError:
-        return False

@@ -70,7 +70,7 @@ class DaskBackend(Backend):
             raise InputError("backend must be a distributed.Client that is not asynchronous, an address, or 'dask'")
         self.client = client
         self._opened = isinstance(named, str) and named != "dask"
-        self._seconds, self._patience = float(seconds), float(patience)
+        self.seconds, self.patience = float(seconds), float(patience)
 
     def close(self) -> None:
         """Close a client that was opened here."""
@@ -79,18 +79,16 @@ class DaskBackend(Backend):
 
     def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
         """Submit a task for each shard, or run of neighbours where shards far outnumber workers, and for each sum."""
-        return _Pass(self.client, task, shards, argument, self._seconds, self._patience).total()
+        return _Pass(self, task, shards, argument).total()
 
 
 class _Pass:
     """One pass: the tasks of its shards, and what became of them."""
 
-    def __init__(
-        self, client: Any, task: Task, shards: Sequence[Shard], argument: Any, seconds: float, patience: float
-    ) -> None:
-        self.client, self.task, self.shards, self.argument = client, task, shards, argument
-        self.patience, self.seen_working = patience, monotonic()
-        self.seconds, self.deadline = seconds, monotonic() + seconds
+    def __init__(self, backend: DaskBackend, task: Task, shards: Sequence[Shard], argument: Any) -> None:
+        self.client, self.task, self.shards, self.argument = backend.client, task, shards, argument
+        self.patience, self.seen_working = backend.patience, monotonic()
+        self.seconds, self.deadline = backend.seconds, monotonic() + backend.seconds
         #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
         self.runs: list[list[Shard]] = []
         self.level = 0
@@ -135,17 +133,14 @@ class _Pass:
 
     def _running(self) -> dict[str, int]:
         """Number of threads of each worker that takes tasks."""
-        found: dict[str, int] = self.client.sync(self.client.scheduler.ncores_running)
-        return found
+        return self.client.sync(self.client.scheduler.ncores_running)
 
     def _result(self, root: Any) -> Partial:
         """Wait for the sum up to the deadline, checking now and then that workers are running."""
         while True:
             left = self.deadline - monotonic()
             try:
-                found = root.result(timeout=max(0.0, min(left, LOOK)))
-                assert isinstance(found, Partial)
-                return found
+                return root.result(timeout=max(0.0, min(left, LOOK)))
             except TimeoutError:
                 if left <= LOOK:
                     raise
@@ -162,9 +157,6 @@ class _Pass:
                 "into more shards and keep less of it: ShardedRisk(folder, shards=..., cache=...))"
             )
 
-    def _futures(self) -> dict[int, Any]:
-        return {number: leaf for number, leaf in self.leaves.items() if not isinstance(leaf, Partial)}
-
     def _check_scheduler(self, error: BaseException) -> None:
         """Wait for the scheduler to come back, and forget tasks that it does not know any more."""
         while self.client.status == "connecting" and monotonic() < self.deadline:
@@ -174,8 +166,8 @@ class _Pass:
                 "the scheduler of the Dask cluster is gone; start a cluster and call again, with checkpoint=path to go "
                 "on from where the solve stood"
             ) from error
-        for number, future in self._futures().items():
-            if future.status in ("cancelled", "lost"):
+        for number, leaf in list(self.leaves.items()):
+            if not isinstance(leaf, Partial) and leaf.status in ("cancelled", "lost"):
                 del self.leaves[number]
 
     def _what_is_there(self) -> Partial:
@@ -189,9 +181,7 @@ class _Pass:
     def _fetched(self, run: list[Shard], future: Any, end: float) -> Partial:
         if future is not None and future.status == "finished":
             with suppress(OSError, CancelledError):
-                found = future.result(timeout=max(0.0, end - monotonic()))
-                assert isinstance(found, Partial)
-                return found
+                return future.result(timeout=max(0.0, end - monotonic()))
         return lost(run, f"not done within {self.seconds:g} s")
 
     def _forgive(self, error: Exception) -> bool:

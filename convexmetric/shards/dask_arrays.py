@@ -22,7 +22,7 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.described import description
 from convexmetric.errors import InputError, SolverNotInstalledError
-from convexmetric.measures import Measure, measure_named
+from convexmetric.measures import measure_named
 from convexmetric.shards.folder import Piece, StoredArray
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 from convexmetric.shards.writing import Written, finish, new_folder, piece_name, write_arrays
@@ -82,7 +82,23 @@ def write_labels(
     if len(labels) != n:
         raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
     path = new_folder(folder)
-    return finish(path, [_corpus(path, blocks, lengths, labels, learned, C / n, cone)], shards, cache)
+    relevance = Relevance.from_labels(labels)
+    ranges = _computed(_range, enumerate(blocks))
+    low, high = np.min([low for low, _ in ranges], axis=0), np.max([high for _, high in ranges], axis=0)
+    shift = large_offset(low, high)
+    # Chunks fill the file of the points once their common offset is known.
+    file = path / piece_name(0) / "points.npy"
+    try:
+        file.parent.mkdir(exist_ok=True)
+        np.lib.format.open_memmap(file, "w+", np.float64, (n, d)).flush()
+    except OSError as error:
+        raise InputError(f"folder: cannot write {file}: {error.strerror or error}") from error
+    starts = (np.cumsum(lengths) - lengths).tolist()
+    reaches = _computed(_fill, ((file, start, block, shift) for start, block in zip(starts, blocks, strict=True)))
+    arrays = {"points": None, "anchors": np.arange(n), **description(relevance).arrays}
+    piece = Piece(piece_name(0), n, n, C / n, write_arrays(path, 0, arrays))
+    risk = {"kind": "rankings", **description(learned).table}
+    return finish(path, [Written(piece, risk, description(cone).table, np.max(reaches, axis=0))], shards, cache)
 
 
 def _blocks(X: Any) -> tuple[list[Any], list[int], int]:
@@ -108,30 +124,6 @@ def _computed(task: Any, rows: Iterable[tuple[Any, ...]]) -> list[Any]:
         raise SolverNotInstalledError("X as a Dask array: pip install 'convexmetric[dask]'") from error
     delayed = dask.delayed(task, pure=False)
     return list(dask.compute(*[delayed(*row) for row in rows]))
-
-
-def _corpus(
-    folder: Path, blocks: list[Any], lengths: list[int], labels: np.ndarray, measure: Measure, weight: float, cone: Cone
-) -> Written:
-    """Write all points as one piece; chunks fill its file once the common offset is known."""
-    relevance = Relevance.from_labels(labels)
-    n = len(labels)
-    ranges = _computed(_range, enumerate(blocks))
-    low, high = np.min([low for low, _ in ranges], axis=0), np.max([high for _, high in ranges], axis=0)
-    shift = large_offset(low, high)
-    file = folder / piece_name(0) / "points.npy"
-    try:
-        file.parent.mkdir(exist_ok=True)
-        np.lib.format.open_memmap(file, "w+", np.float64, (n, cone.d)).flush()
-    except OSError as error:
-        raise InputError(f"folder: cannot write {file}: {error.strerror or error}") from error
-    starts = (np.cumsum(lengths) - lengths).tolist()
-    reaches = _computed(_fill, ((file, start, block, shift) for start, block in zip(starts, blocks, strict=True)))
-    arrays = {"points": None, "anchors": np.arange(n), **description(relevance).arrays}
-    piece = Piece(piece_name(0), n, n, weight, write_arrays(folder, 0, arrays))
-    return Written(
-        piece, {"kind": "rankings", **description(measure).table}, description(cone).table, np.max(reaches, axis=0)
-    )
 
 
 def _range(number: int, block: Any) -> tuple[Array, Array]:

@@ -92,7 +92,7 @@ class Shard:
         Range of the piece's parts.
     first : int
         Number of its first part among those of the risk.
-    cone : (str, int)
+    cone : dict
         Name and number of features.
     risk : dict
         Kind and parameters.
@@ -111,7 +111,7 @@ class Shard:
     start: int
     stop: int
     first: int
-    cone: tuple[str, int]
+    cone: dict[str, Any]
     risk: dict[str, Any]
     weight: float
     sizes: dict[str, int]
@@ -150,11 +150,6 @@ class StoredArray:
 
     def __len__(self) -> int:
         return int(self.shape[0])
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def row_bytes(self) -> int:
@@ -219,9 +214,9 @@ def reach_of(folder: Path, table: dict[str, Any]) -> Array:
     return found
 
 
-def cone_of(name: str, features: int) -> Cone:
+def cone_of(table: dict[str, Any]) -> Cone:
     """Make the cone that a table names."""
-    return CONES[name](features)
+    return CONES[table["cone"]](int(table["features"]))
 
 
 def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Piece]]:

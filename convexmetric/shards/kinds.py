@@ -13,7 +13,8 @@ with :math:`X_k` the rows of a block and :math:`T_k` the columns of their weight
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,11 @@ Once = Callable[[Array, Callable[[], Array]], Array]
 
 
 class SharedRankings(Rankings):
-    """Rankings over a corpus in memory, from which a common offset has been taken already.
+    """Rankings over a corpus from which a common offset has been taken already.
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array, or StoredArray
         Corpus, that of all shards.
     Q : (n_q, d) array
         Queries.
@@ -61,22 +62,16 @@ class SharedRankings(Rankings):
         self.X, self.Q, self.anchors = X, Q, None
         self.relevance, self.cone, self.once = relevance, cone, once
         self.sizes = relevance.n_relevant + relevance.n_irrelevant
-        self.dense = relevance.complement or float(self.sizes.mean()) >= DENSE_FROM * X.shape[0]
+        listed = isinstance(X, np.ndarray) and not relevance.complement
+        self.dense = not listed or float(self.sizes.mean()) >= DENSE_FROM * X.shape[0]
 
     def norms(self, M: Array) -> Array:
         """``x^T M x`` of every item."""
-        return self.once(M, lambda: self._norms(M))
-
-    def _norms(self, M: Array) -> Array:
-        return super().norms(M)
+        return self.once(M, partial(super().norms, M))
 
 
 class StreamedRankings(SharedRankings):
     """Rankings over a corpus in a :class:`~convexmetric.shards.folder.StoredArray`, read in blocks."""
-
-    def __init__(self, X: Any, Q: Array, relevance: Relevance, cone: Cone, once: Once) -> None:
-        super().__init__(X, Q, relevance, cone, once)
-        self.dense = True
 
     def _blocks_of_rows(self) -> Iterator[tuple[slice, Array]]:
         step = max(1, BLOCK // self.X.row_bytes)
@@ -84,8 +79,9 @@ class StreamedRankings(SharedRankings):
             rows = slice(start, min(start + step, len(self.X)))
             yield rows, self.X.rows(rows.start, rows.stop)
 
-    def _norms(self, M: Array) -> Array:
-        return np.concatenate([self.cone.norms(X, M) for _, X in self._blocks_of_rows()])
+    def norms(self, M: Array) -> Array:
+        """``x^T M x`` of every item, block by block."""
+        return self.once(M, lambda: np.concatenate([self.cone.norms(X, M) for _, X in self._blocks_of_rows()]))
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of squared distances under ``M`` from the queries, in the given order, to the corpus."""
@@ -117,11 +113,14 @@ class Made:
         The rows of the corpus that its points are; None for all.
     queries : array or None
         The rows that its queries are, of the piece's queries or else of the corpus; None where there are no queries.
+    nbytes : int
+        Bytes that were read for it alone.
     """
 
     risk: Risk
     rows: np.ndarray | None
     queries: np.ndarray | None = None
+    nbytes: int = 0
 
     def rows_of(self, named: tuple[int, ...]) -> tuple[int, ...]:
         """Translate row numbers of the risk's points to those of the piece; the first one is the query's."""
@@ -176,19 +175,17 @@ def load(shard: Shard) -> Made:
         If its files are not there, or not what was written.
     """
     key = shard.contents, shard.start, shard.stop, shard.weight, repr((shard.cone, shard.risk))
-    found = CACHE.get(key, lambda: _made(shard), shard.cache)
-    assert isinstance(found, Made)
-    return found
+    return CACHE.get(key, lambda: _made(shard), shard.cache)
 
 
-def _made(shard: Shard) -> tuple[Made, int]:
+def _made(shard: Shard) -> Made:
     source = PieceFiles(shard)
     try:
         make = KINDS[shard.risk["kind"]]
-        found = make(shard.risk, shard.weight, source, cone_of(*shard.cone), shard.start, shard.stop)
+        found = make(shard.risk, shard.weight, source, cone_of(shard.cone), shard.start, shard.stop)
     except (KeyError, TypeError, IndexError) as error:
         raise InputError(f"the folder of shards is damaged ({error!r}); write it again") from error
-    return found, source.read
+    return replace(found, nbytes=source.read)
 
 
 def _ranking_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
@@ -200,9 +197,8 @@ def _ranking_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone
 
 def _pairwise_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
     rankings, rows, queries = _rankings(source, cone, start, stop)
-    return Made(
-        PairwiseRisk(rankings, source.rows("query_weights", start, stop), float(table["margin"])), rows, queries
-    )
+    weights = source.rows("query_weights", start, stop)
+    return Made(PairwiseRisk(rankings, weights, float(table["margin"])), rows, queries)
 
 
 def _triplet_risk(table: dict[str, Any], weight: float, source: PieceFiles, cone: Cone, start: int, stop: int) -> Made:
@@ -226,10 +222,7 @@ def _rankings(source: PieceFiles, cone: Cone, start: int, stop: int) -> tuple[Ra
     else:
         negatives, negative_start, negative_stop = _lists(source, "far", start, stop)
         rows = _needed(n, positives, negatives, *([] if own else [anchors]))
-        positives, negatives = (
-            _renumbered(rows, positives).astype(np.int32),
-            _renumbered(rows, negatives).astype(np.int32),
-        )
+        positives, negatives = (_renumbered(rows, items).astype(np.int32) for items in (positives, negatives))
         relevance = Relevance(positives, positive_start, positive_stop, negatives, negative_start, negative_stop)
     asked = source.take("queries" if own else "points", anchors)
     if rows is not None:

@@ -22,7 +22,7 @@ class Cache:
     """Thread-safe cache of loaded objects, up to a number of bytes, with random eviction."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Any, int]] = {}
+        self._kept: dict[Hashable, Any] = {}
         #: Keys of objects that other entries refer to: evicted last, as they would otherwise be loaded twice.
         self._shared: set[Hashable] = set()
         self._guards: dict[Hashable, Lock] = {}
@@ -30,8 +30,8 @@ class Cache:
         self._random = Random(0)
         self.size = 0
 
-    def get(self, key: Hashable, load: Callable[[], tuple[Any, int]], limit: int, *, shared: bool = False) -> Any:
-        """Return the object under a key, or the one of ``load() -> (object, bytes)``, which is kept if it fits."""
+    def get(self, key: Hashable, load: Callable[[], Any], limit: int, *, shared: bool = False) -> Any:
+        """Return the object under a key, or that of ``load()``, which is kept if its ``nbytes`` fit."""
         with self._lock:
             guard = self._guards.setdefault(key, Lock())
         # Two threads that ask for the same key load it once.
@@ -39,14 +39,14 @@ class Cache:
             self._make_room(limit)
             with self._lock:
                 if key in self._kept:
-                    return self._kept[key][0]
-            value, size = load()
+                    return self._kept[key]
+            value = load()
             with self._lock:
                 self._guards.pop(key, None)
-                if size <= limit:
-                    self._make_room(limit - size)
-                    self._kept[key] = value, size
-                    self.size += size
+                if value.nbytes <= limit:
+                    self._make_room(limit - value.nbytes)
+                    self._kept[key] = value
+                    self.size += value.nbytes
                     if shared:
                         self._shared.add(key)
             return value
@@ -57,7 +57,7 @@ class Cache:
             while self.size > limit:
                 own = [key for key in self._kept if key not in self._shared]
                 key = self._random.choice(own or list(self._kept))
-                self.size -= self._kept.pop(key)[1]
+                self.size -= self._kept.pop(key).nbytes
                 self._shared.discard(key)
 
 
@@ -108,27 +108,13 @@ class PieceFiles:
     def corpus(self) -> np.ndarray | StoredArray:
         """Return the corpus from the cache that shards share, or as a ``StoredArray`` where it is too large."""
         stored = self._array("points")
-        if stored.size * stored.dtype.itemsize > self._shard.cache:
+        if len(stored) * stored.row_bytes > self._shard.cache:
             return stored
-
-        def whole() -> tuple[np.ndarray, int]:
-            X = stored.rows(0, len(stored))
-            return X, X.nbytes
-
-        kept = CACHE.get(self._shard.contents, whole, self._shard.cache, shared=True)
-        assert isinstance(kept, np.ndarray)
-        return kept
+        return CACHE.get(self._shard.contents, lambda: stored.rows(0, len(stored)), self._shard.cache, shared=True)
 
     def once(self, M: Array, make: Callable[[], Array]) -> Array:
         """Return ``make()``, cached by corpus and metric if the piece has several shards."""
         if self._shard.stop - self._shard.start == self.length("anchors"):
             return make()
-
-        def made() -> tuple[Array, int]:
-            found = make()
-            return found, found.nbytes
-
-        key = self._shard.contents, self._shard.cone, sha256(np.ascontiguousarray(M).data).digest()
-        found = _AT_METRICS.get(key, made, AT_METRICS_BYTES)
-        assert isinstance(found, np.ndarray)
-        return found
+        key = self._shard.contents, repr(self._shard.cone), sha256(np.ascontiguousarray(M).data).digest()
+        return _AT_METRICS.get(key, make, AT_METRICS_BYTES)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,7 @@ class ShardedRisk(Risk):
             raise InputError(f"cache must be a number of bytes, 0 or more, got {cache!r}")
         self.folder = Path(folder).absolute()
         self.table, self.pieces = read_table(self.folder)
-        name, features = self.table["cone"]["cone"], int(self.table["cone"]["features"])
-        self.cone = cone_of(name, features)
-        self._parts = sum(piece.parts for piece in self.pieces)
+        self.cone = cone_of(self.table["cone"])
         self._extent = BoundingBox(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
         self.shards, self.cache = _cut(self, shards, cache), cache
         self.backend: Backend = Serial()
@@ -143,10 +142,10 @@ class ShardedRisk(Risk):
             return 1.0
         return sum(piece.weight * piece.parts for piece in self.pieces)
 
-    @property
+    @cached_property
     def parts(self) -> int:
         """Number of parts of all pieces."""
-        return self._parts
+        return sum(piece.parts for piece in self.pieces)
 
     @property
     def part_kind(self) -> str:
@@ -170,8 +169,7 @@ class ShardedRisk(Risk):
 
     def value(self, M: Array) -> float:
         """Evaluate R(M), the sum over shards; infinite while a shard is missing."""
-        found = self._total(_value, M)
-        return np.inf if found.lost else float(found.terms[0][0])
+        return self._number(_value, M)
 
     def part_values(self, M: Array) -> Array:
         """Values of all parts at M, ``(parts,)``; infinite for the parts of a lost shard."""
@@ -182,17 +180,13 @@ class ShardedRisk(Risk):
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
         """Sum the Lipschitz constants of shards near M; infinite while a shard is missing."""
-        found = self._total(_sensitivity, (M, error))
-        if found.lost:
-            return np.inf
-        total = float(found.terms[0][0])
+        total = self._number(_sensitivity, (M, error))
         return None if np.isnan(total) else total
 
     @property
     def lipschitz(self) -> float:
         """Sum of the Lipschitz constants of the shards; infinite while a shard is missing."""
-        found = self._total(_steepest, None)
-        return np.inf if found.lost else float(found.terms[0][0])
+        return self._number(_steepest, None)
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """Cuts of groups of parts at M, summed over shards; values of groups with lost parts are infinite."""
@@ -263,7 +257,8 @@ class ShardedRisk(Risk):
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """Find the worst comparison of each of some parts; its rows are those of its piece."""
         found = self._total(_worst, (np.asarray(parts), M, other))
-        self._all_there(found)
+        if found.lost:
+            raise BackendError(f"shards were lost: {next(iter(found.lost.values()))}")
         return [found.terms[int(part)][0] for part in parts]
 
     def statement(self, M: Any) -> RiskStatement:
@@ -292,15 +287,15 @@ class ShardedRisk(Risk):
             )
         return found
 
-    def _all_there(self, found: Partial) -> None:
-        if found.lost:
-            raise BackendError(f"shards were lost: {next(iter(found.lost.values()))}")
+    def _number(self, task: Callable[[Any, Any], Terms], argument: Any) -> float:
+        """Sum a number over shards; infinite while a shard is missing."""
+        found = self._total(task, argument)
+        return np.inf if found.lost else float(found.terms[0][0])
 
 
 def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
     """Cut a risk into about ``count`` shards of about equal numbers of parts, none across two pieces."""
     shards: list[Shard] = []
-    cone = risk.table["cone"]["cone"], int(risk.table["cone"]["features"])
     first = 0
     for piece in risk.pieces:
         cuts = min(piece.parts, max(1, round(count * piece.parts / risk.parts)))
@@ -309,7 +304,7 @@ def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
         sizes, contents = {name: size for name, (size, _) in piece.files.items()}, piece.contents
         for start, stop in pairwise(ends):
             path = str(risk.folder / piece.name)
-            of = cone, risk.table["risk"], piece.weight, sizes, contents, cache
+            of = risk.table["cone"], risk.table["risk"], piece.weight, sizes, contents, cache
             shards.append(Shard(len(shards), path, start, stop, first + start, *of))
         first += piece.parts
     return shards

@@ -26,7 +26,6 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import checked_weight
@@ -36,6 +35,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.evaluation.operators import SimilarityOperator
+from convexmetric.evaluation.pairs import both_kinds
 from convexmetric.features import Embedding
 from convexmetric.theory.risk_bounds import (
     RiskBound,
@@ -143,21 +143,15 @@ def hyperbolic_pca(
         given.
     """
     Z, basis = _coordinates(X, embedding)
-    listed = ListedPairs(pairs, len(Z)).pairs
+    listed = ListedPairs(pairs, len(Z))
     r = pair_signs(y, len(listed))
     scale = _scale(c)
     weights = np.full(r.size, 1.0 / r.size)
     if balanced:
-        for kind, name in ((r > 0.0, "similar"), (r < 0.0, "dissimilar")):
-            if not kind.any():
-                raise InputError(f"y names no pair {name}, so that there is nothing to balance")
+        for kind in both_kinds(r):
             weights[kind] = 0.5 / kind.sum()
     weights *= np.where(r > 0.0, -1.0, 1.0 / (scale**2 - 1.0))
-    i, j = listed.T
-    W = sp.csr_array((weights, (i, j)), shape=(len(Z), len(Z)))
-    degrees = np.asarray(W.sum(axis=0) + W.sum(axis=1), dtype=np.float64).ravel()
-    cone = PSDCone(Z.shape[1])
-    A = cone.outer_sum(Z, degrees) - 2.0 * cone.cross(Z, W, Z)
+    A = listed.total(Z, PSDCone(Z.shape[1]), weights)
     return _projected(A, basis, d, scale, float(weights.sum()), embedding)
 
 
@@ -213,8 +207,8 @@ def _coordinates(X: Any, embedding: Embedding | None) -> tuple[Array, Array | No
         return Z, None
     U, lengths, basis = np.linalg.svd(Z, full_matrices=False)
     kept = lengths > lengths[0] * max(Z.shape) * np.finfo(float).eps
-    if not kept.any():
-        kept[0] = True
+    # Where all points are the same no length is above rounding.
+    kept[0] = True
     return np.ascontiguousarray(U[:, kept] * lengths[kept]), basis[kept]
 
 

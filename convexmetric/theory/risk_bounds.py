@@ -51,14 +51,14 @@ What was checked, and what is printed otherwise:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, checked_margins, checked_weight
+from convexmetric.arguments import check_count, checked_margins, checked_weight, is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -223,7 +223,7 @@ def affine_risk_bound(
     scale = _checked_scale(c)
     eta = np.where(r > 0.0, -1.0, 1.0 / (scale**2 - 1.0))
     means = float(eta.mean()), float(np.mean(eta * after))
-    return _affine(T, scale, radius, delta, means, r.size, balanced, "proposition 15 and theorem 16")
+    return _affine(T, scale, radius, delta, means, r.size, balanced)
 
 
 def affine_risk_bound_from_labels(
@@ -270,7 +270,8 @@ def affine_risk_bound_from_labels(
     dissimilar = 1.0 / (scale**2 - 1.0)
     mean_eta = (dissimilar * (pairs - similar) - similar) / pairs
     means = mean_eta, (dissimilar * (_scatter(images) - within) - within) / pairs
-    return _affine(T, scale, radius, delta, means, len(codes) // 2, False, "proposition 15 and theorem 16, all pairs")
+    bound = _affine(T, scale, radius, delta, means, len(codes) // 2, balanced=False)
+    return replace(bound, source=f"{bound.source}, all pairs")
 
 
 def _checked_scale(c: float) -> float:
@@ -281,14 +282,7 @@ def _checked_scale(c: float) -> float:
 
 
 def _affine(
-    T: SimilarityOperator,
-    scale: float,
-    radius: float,
-    delta: float,
-    means: tuple[float, float],
-    m: int,
-    balanced: bool,
-    source: str,
+    T: SimilarityOperator, scale: float, radius: float, delta: float, means: tuple[float, float], m: int, balanced: bool
 ) -> RiskBound:
     """Bound of theorem 16 from the means of eta and ``eta ||T(x - x')||^2`` over pairs worth m independent ones."""
     failing, ball = checked_probability(delta), checked_weight(radius, "radius")
@@ -304,7 +298,8 @@ def _affine(
     if not balanced:
         # Hoeffding: eta lies in an interval of length 1 + 1/(c^2 - 1).
         confidence += (1.0 + dissimilar) * sqrt(log(1.0 / share) / (2.0 * m))
-    return RiskBound(1.0 + expected - means[1], 2.0 * ball / sqrt(m), confidence, failing, source)
+    empirical, complexity = 1.0 + expected - means[1], 2.0 * ball / sqrt(m)
+    return RiskBound(empirical, complexity, confidence, failing, "proposition 15 and theorem 16")
 
 
 def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: int = 1) -> RiskBound:
@@ -329,7 +324,7 @@ def transfer_bound(risk: float, m: float, *, delta: float = 0.05, n_operators: i
     InputError
         If an argument is malformed.
     """
-    if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or not 0.0 <= risk <= 1.0:
+    if not is_real(risk) or not 0.0 <= risk <= 1.0:
         raise InputError(f"risk must be a number from 0 to 1, got {risk!r}")
     check_count(n_operators, "n_operators")
     size, failing = checked_weight(m, "m"), checked_probability(delta)
@@ -407,6 +402,6 @@ def _check_diameter(squared: float) -> None:
 
 def checked_probability(delta: float) -> float:
     """``delta`` as a number between 0 and 1, or an :class:`InputError`."""
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0.0 < delta < 1.0:
+    if not is_real(delta) or not 0.0 < delta < 1.0:
         raise InputError(f"delta must be a probability between 0 and 1, got {delta!r}")
     return float(delta)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import is_real
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import ListedPairs, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -116,9 +117,7 @@ def choose_operator(
     for name, T in named.items():
         if not isinstance(T, Embedding):
             raise InputError(f"operators[{name}] must be a SimilarityOperator, got {type(T).__name__}")
-    if threshold is not None and (
-        isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or not 0.0 <= threshold <= 1.0
-    ):
+    if threshold is not None and not (is_real(threshold) and 0.0 <= threshold <= 1.0):
         raise InputError(f"threshold must be a risk from 0 to 1, or None, got {threshold!r}")
     if pairs is None:
         risks = {name: empirical_risk_from_labels(T, X, y, balanced=balanced) for name, T in named.items()}
@@ -173,7 +172,6 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
     points: list[Array] = []
     listed: list[NDArray[np.int64]] = []
     similar: list[Array] = []
-    shift = 0
     for k, task in enumerate(tasks):
         if not isinstance(task, tuple | list) or len(task) != 3:
             raise InputError(f"tasks[{k}] must be (X, pairs, y)")
@@ -182,9 +180,8 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
             raise InputError(f"tasks[{k}][0] has {X.shape[1]} features, but tasks[0][0] has {points[0].shape[1]}")
         pairs = ListedPairs(task[1], len(X), f"tasks[{k}][1]").pairs
         similar.append(pair_signs(task[2], len(pairs)))
-        listed.append(pairs + shift)
+        listed.append(pairs + sum(map(len, points)))
         points.append(X)
-        shift += len(X)
     if not points:
         raise InputError("tasks is empty: at least one (X, pairs, y) is needed")
     return PairSample(np.concatenate(points), np.concatenate(listed), np.concatenate(similar))

@@ -54,7 +54,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_value_and_gradient_are_those_of_the_metric(name):
     problem, width = PROBLEMS[name](), 0.7
-    descent = _Descent(cm.approximate.LowRankDescent(), problem, problem.risk, problem.regularizer.reg, Monitor(1e-6))
+    descent = _Descent(problem, problem.risk, Monitor(1e-6), cm.approximate.LowRankDescent(), problem.regularizer.reg)
     rng = np.random.default_rng(3)
     B = 0.4 * rng.normal(size=(3, problem.cone.d))
     value, gradient = descent.value(B, width)

@@ -56,7 +56,7 @@ def test_what_is_interrupted_goes_on_where_it_stopped(tmp_path, monkeypatch):
     made = []
 
     def interrupted(function, calls, **limits):
-        made.append([call[0] for call in calls])
+        made.append([call[0].instance for call in calls])
         for known, outcome in enumerate(given(function, calls, **limits)):
             yield outcome
             if len(made) == 1 and known == 0:

@@ -86,9 +86,8 @@ def read_chameleon(folder: Path | None) -> Dataset:
     edges = locate(folder, "wikipedia-chameleon/chameleon_edges.csv")
     n = len(words)
     bags = [sorted(set(words[str(page)])) for page in range(n)]
-    counts = [len(bag) for bag in bags]
     indices = np.concatenate([np.array(bag, dtype=np.int64) for bag in bags])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indptr = np.cumsum([0, *(len(bag) for bag in bags)])
     X = csr_array((np.ones(len(indices)), indices, indptr), shape=(n, int(indices.max()) + 1))
     links = np.array([line.split(",") for line in read_lines(edges)[1:]], dtype=np.int64)
     return Dataset(

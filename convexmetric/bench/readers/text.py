@@ -65,27 +65,14 @@ def read_webkb_cmu(folder: Path | None, words: str = "text", min_pages: int = 10
 
 
 def _text_words(folder: Path | None) -> Dataset:
-    """The bag of words that comes with the pages."""
+    """Words of the text: the bag of words that comes with the pages."""
     arrays = read_arrays(locate(folder, "webkb-cmu/webkb_bow.npz"))
     n, d = (int(size) for size in arrays["shape"])
     # The file keeps small unsigned integers; SciPy wants one signed type for both index arrays.
     indices, indptr = arrays["indices"].astype(np.int32), arrays["indptr"].astype(np.int32)
     X = csr_array((arrays["data"].astype(np.float64), indices, indptr), shape=(n, d))
     X.check_format(full_check=True)
-    return Dataset(
-        "webkb-cmu",
-        X,
-        arrays["topic"].astype(np.int64),
-        tuple(str(name) for name in arrays["topic_names"]),
-        f"{_WEBKB}: counts of 5589 words in 4199 web pages of computer science departments, four topics.",
-        {
-            "vocab": arrays["vocab"],
-            "university": arrays["university"].astype(np.int64),
-            "university_names": tuple(str(name) for name in arrays["university_names"]),
-            "page": arrays["page"],
-            "host": _hosts(arrays["page"].tolist()),
-        },
-    )
+    return _webkb(X, "5589 words in 4199 web pages", arrays["vocab"], arrays["page"])
 
 
 def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
@@ -101,19 +88,25 @@ def _page_words(folder: Path | None, words: str, min_pages: int) -> Dataset:
     vocab = sorted(word for word, number in pages.items() if number >= min_pages)
     if not vocab:
         raise InputError(f"no word is in {min_pages} pages or more; there are {len(names)} pages")
-    places = [name.split("/", 2) for name in names]
+    return _webkb(_bag_of_words(counts, vocab), f"words in web pages ({words})", np.array(vocab), np.array(names))
+
+
+def _webkb(X: csr_array, what: str, vocab: NDArray[Any], pages: NDArray[Any]) -> Dataset:
+    """Assemble the data set; the names of pages, topic/university/address, have the classes."""
+    places = [page.split("/", 2) for page in pages.tolist()]
     return Dataset(
         "webkb-cmu",
-        _bag_of_words(counts, vocab),
+        X,
         np.array([_TOPICS.index(topic) for topic, _, _ in places], dtype=np.int64),
         _TOPICS,
-        f"{_WEBKB}: counts of words in web pages ({words}) of computer science departments, four topics.",
+        f"{_WEBKB}: counts of {what} of computer science departments, four topics.",
         {
-            "vocab": np.array(vocab),
+            "vocab": vocab,
             "university": np.array([_UNIVERSITIES.index(name) for _, name, _ in places], dtype=np.int64),
             "university_names": _UNIVERSITIES,
-            "page": np.array(names),
-            "host": _hosts(names),
+            "page": pages,
+            # Addresses have ``^`` for ``/`` and perhaps ``_`` before a port.
+            "host": np.array([re.split("[:_]", address.split("^")[2])[0].lower() for _, _, address in places]),
         },
     )
 
@@ -128,11 +121,6 @@ def _bag_of_words(counts: list[Counter[str]], vocab: list[str]) -> csr_array:
     return csr_array((data, indices, indptr), shape=(len(rows), len(vocab)))
 
 
-def _hosts(pages: list[str]) -> NDArray[Any]:
-    """Hosts of pages topic/university/address, where an address has ``^`` for ``/`` and perhaps ``_`` before a port."""
-    return np.array([re.split("[:_]", page.split("/", 2)[2].split("^")[2])[0].lower() for page in pages])
-
-
 def read_crossmodal(folder: Path | None) -> Dataset:
     """Read the Wikipedia image-text pairs from the files of ``wikipedia-crossmodal/``.
 
@@ -141,17 +129,14 @@ def read_crossmodal(folder: Path | None) -> Dataset:
     numbers).
     """
     place = "wikipedia-crossmodal/"
-    images, texts = [], []
     names = read_lines(locate(folder, place + "categories.list"))
     mat = locate(folder, place + "raw_features.mat")
     rows: list[list[str]] = []
-    for part, suffix in (("train", "tr"), ("test", "te")):
+    for part in ("train", "test"):
         rows += [line.split("\t") for line in read_lines(locate(folder, f"{place}{part}set_txt_img_cat.list"))]
-        image, text = read_mat(mat, f"I_{suffix}", f"T_{suffix}")
-        images.append(image)
-        texts.append(text)
-    n_train = len(images[0])
-    X = np.ascontiguousarray(np.concatenate(images), dtype=np.float64)
+    arrays = read_mat(mat, "I_tr", "I_te", "T_tr", "T_te")
+    n_train = len(arrays[0])
+    X = np.ascontiguousarray(np.concatenate(arrays[:2]), dtype=np.float64)
     return Dataset(
         "wikipedia-crossmodal",
         X,
@@ -160,7 +145,7 @@ def read_crossmodal(folder: Path | None) -> Dataset:
         "Wikipedia featured articles (Rasiwasia et al., ACM MM 2010): 2866 image-text pairs of ten "
         "categories, images as 128 SIFT words and texts as 10 topics.",
         {
-            "text": np.ascontiguousarray(np.concatenate(texts), dtype=np.float64),
+            "text": np.ascontiguousarray(np.concatenate(arrays[2:]), dtype=np.float64),
             "part": np.repeat(["train", "test"], [n_train, len(X) - n_train]),
             "train": np.arange(n_train),
             "test": np.arange(n_train, len(X)),

@@ -29,13 +29,13 @@ def read_balance_scale(folder: Path | None) -> Dataset:
     """Read Balance Scale from ``balance-scale/balance-scale.data``."""
     rows = _fields(locate(folder, "balance-scale/balance-scale.data"))
     # The class comes first in this file.
-    return balance_scale(_floats([row[1:] for row in rows]), [row[0] for row in rows])
+    return balance_scale(np.array([row[1:] for row in rows], dtype=np.float64), [row[0] for row in rows])
 
 
 def read_ionosphere(folder: Path | None) -> Dataset:
     """Read Ionosphere from ``ionosphere/ionosphere.data``."""
     rows = _fields(locate(folder, "ionosphere/ionosphere.data"))
-    return ionosphere(_floats([row[:-1] for row in rows]), [row[-1] for row in rows])
+    return ionosphere(np.array([row[:-1] for row in rows], dtype=np.float64), [row[-1] for row in rows])
 
 
 def read_isolet(folder: Path | None) -> Dataset:
@@ -95,10 +95,6 @@ def _fields(path: Path) -> list[list[str]]:
     return [line.split(",") for line in read_lines(path)]
 
 
-def _floats(rows: list[list[str]]) -> NDArray[np.float64]:
-    return np.array([[float(value) for value in row] for row in rows], dtype=np.float64)
-
-
 def fetch(name: str) -> Dataset:
     """Download a data set of :data:`OPENML` with scikit-learn, which keeps a copy in its own cache.
 
@@ -112,16 +108,12 @@ def fetch(name: str) -> Dataset:
     try:
         bunch = fetch_openml(name=name, version=1, as_frame=False, parser="liac-arff", n_retries=1)
         X = np.ascontiguousarray(bunch.data, dtype=np.float64)
-        dataset = OPENML[name](X, [_label(value) for value in bunch.target])
+        # Depending on the version of scikit-learn, quotes of the ARFF file stay on nominal values.
+        dataset = OPENML[name](X, [str(value).strip().strip("'\"") for value in bunch.target])
     except Exception as error:
         # Whatever failed (network, cache, format of the site or of the file), there are no data.
         raise DataNotFoundError(f"the download from OpenML failed ({type(error).__name__}: {error})") from error
     return replace(dataset, description=dataset.description.rstrip(".") + ", from OpenML.")
-
-
-def _label(value: Any) -> str:
-    # Depending on the version of scikit-learn, quotes of the ARFF file stay on nominal values.
-    return str(value).strip().strip("'\"")
 
 
 def _fetched_balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset:

@@ -78,9 +78,6 @@ class PairDistances(Comparisons):
         """The pairs."""
         return self.pairs
 
-    def __len__(self) -> int:
-        return len(self.pairs)
-
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
         """The pairs, and their signs on the diagonal."""
         return self.pairs, sp.diags_array(self.signs).tocsr()

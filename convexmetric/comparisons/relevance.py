@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.comparisons.points import rows_of
+from convexmetric.comparisons.points import rows_of, zero_one
 from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
@@ -90,12 +90,10 @@ class Relevance:
         mask = np.ones(self.n_corpus, dtype=bool)
         for q, first, last in zip(queries, start, stop, strict=True):
             out = self.relevant[self.relevant_start[q] : self.relevant_stop[q]]
+            if self.itself is not None:
+                out = np.append(out, self.itself[q])
             mask[out] = False
-            if self.itself is not None:
-                mask[self.itself[q]] = False
             irrelevant[first:last] = np.flatnonzero(mask)
-            if self.itself is not None:
-                mask[self.itself[q]] = True
             mask[out] = True
         return *relevant, irrelevant, start, stop
 
@@ -261,18 +259,11 @@ def _compress(rows: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if sp.issparse(lists) or (isinstance(lists, np.ndarray) and lists.ndim == 2):
-        try:
-            matrix = sp.csr_array(lists, copy=True)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} as a matrix must hold only 0 and 1") from error
-        if matrix.shape != (n_queries, n_corpus):
+        if lists.shape != (n_queries, n_corpus):
             raise InputError(
-                f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {matrix.shape}"
+                f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {lists.shape}"
             )
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise InputError(f"{name} as a matrix must hold only 0 and 1")
+        matrix = zero_one(lists, name)
         matrix.sort_indices()
         return _compress(matrix.indices, np.diff(matrix.indptr).astype(np.int64))
     try:

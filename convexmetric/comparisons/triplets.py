@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
+from convexmetric.comparisons.points import as_points, described_points, listed_rows, translated
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -145,17 +145,7 @@ class Triplets(Comparisons):
 
 def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:
     """``triplets`` as ``(T, 3)`` rows of three different points, or an :class:`InputError`."""
-    try:
-        array = np.asarray(triplets)
-    except ValueError as error:
-        raise InputError(
-            "triplets must have shape (T, 3) with rows (i, j, k), got rows of different lengths"
-        ) from error
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
-    if array.shape[0] == 0:
-        raise InputError("triplets is empty: at least one comparison (i, j, k) is needed")
-    array = rows_of(array, n, "triplets")
+    array = listed_rows(triplets, n, "triplets", "(T, 3)", "comparison (i, j, k)")
     i, j, k = array.T
     repeated = np.flatnonzero((i == j) | (i == k) | (j == k))
     if repeated.size:

@@ -59,14 +59,7 @@ def count_below(x, z, shift, counts):
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
-            first, last = np.int64(counts[j]), p
-            while first < last:
-                middle = (first + last) // 2
-                if x[middle] <= key:
-                    first = middle + 1
-                else:
-                    last = middle
-            counts[j] = first
+            counts[j] += np.searchsorted(x[counts[j] :], key, "right")
 
 
 @compiled

@@ -130,13 +130,7 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            i, last = b, e
-            while i < last:
-                middle = (i + last) // 2
-                if x[middle] <= key:
-                    i = middle + 1
-                else:
-                    last = middle
+            i = b + np.searchsorted(x[b:e], key, "right")
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift

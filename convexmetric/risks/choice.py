@@ -32,7 +32,8 @@ from convexmetric.risks.base import (
     group_sums,
     tangent_dual,
 )
-from convexmetric.risks.softmax import bend, check_candidates, exponentials
+from convexmetric.risks.separable import check_stated
+from convexmetric.risks.softmax import CANDIDATES_LIMIT, bend, exponentials
 
 
 class ChoiceRisk(SmoothRisk):
@@ -119,10 +120,6 @@ class ChoiceRisk(SmoothRisk):
         """Name of a part: a trial."""
         return "trial"
 
-    def lipschitz_near(self, M: Array, error: float) -> float:
-        """:attr:`lipschitz`, which does not depend on the metric."""
-        return self.lipschitz
-
     @property
     def lipschitz(self) -> float:
         """Two sets of probabilities a trial, over the temperature."""
@@ -204,7 +201,7 @@ class ChoiceRisk(SmoothRisk):
         InputError
             If there are too many candidates to write out.
         """
-        check_candidates(self.distances)
+        check_stated(self.distances, CANDIDATES_LIMIT, "candidates")
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
         return RiskStatement(self.C * loss, [], lambda: tangent_dual(self, self.cone.project(M.value)))

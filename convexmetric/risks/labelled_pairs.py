@@ -21,14 +21,13 @@ from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described, description
-from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass, ImageRisk
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Rows of a block of distances.
 BLOCK = 256
@@ -125,10 +124,6 @@ class LabelledPairRisk(Risk, ImageRisk):
     def points(self) -> tuple[Any, ...]:
         """The one set of points, X."""
         return (self.X,)
-
-    def lipschitz_near(self, M: Array, error: float) -> float:
-        """Sum of the weights of all pairs."""
-        return self.lipschitz
 
     @property
     def lipschitz(self) -> float:
@@ -263,10 +258,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         InputError
             If there are too many.
         """
-        if self.count > PAIRS_LIMIT:
-            raise InputError(
-                f"the statement cannot be written out at this size: {self.count} pairs; keep it to {PAIRS_LIMIT}"
-            )
+        check_stated(self.count, PAIRS_LIMIT, "pairs")
         i, j, (signs, weights, margins, linear) = self._listed()
         distances = PairDistances(self.X, np.column_stack([i, j]), signs, self.cone)
         return SeparableRisk(distances, BoxLoss.hinge(weights, margins, linear > 0.0))

@@ -20,7 +20,7 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.base import COMPILED
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_part
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.pairwise import PairwiseRisk
 from convexmetric.risks.query import QueryRisk
@@ -283,7 +283,7 @@ class RankingRisk(QueryRisk):
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
             return self.pairs.minorant(dual)
         if isinstance(dual, np.ndarray) and self.measure.pairwise:
-            return self.pairs.minorant(2.0 * real_multipliers(dual))
+            return self.pairs.minorant(2.0 * real_part(dual, "multipliers"))
         if isinstance(dual, np.ndarray) and self.count() <= ENUMERATION_LIMIT:
             return self._enumerated_minorant(dual)
         return super().minorant(dual)

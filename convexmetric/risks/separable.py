@@ -13,6 +13,7 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.comparisons.pair_distances import BLOCK
 from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
+from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Loss, SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
@@ -327,6 +328,18 @@ class SeparableRisk(Risk):
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
         return Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
+
+
+def check_stated(count: float, limit: int, what: str) -> None:
+    """Refuse to write out a statement of more than ``limit`` terms.
+
+    Raises
+    ------
+    InputError
+        If there are more.
+    """
+    if count > limit:
+        raise InputError(f"the statement cannot be written out at this size: {count:.0f} {what}; keep it to {limit}")
 
 
 class SmoothSeparableRisk(SeparableRisk, SmoothRisk):

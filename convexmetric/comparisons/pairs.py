@@ -120,8 +120,7 @@ class LabelledPairs(Pairs):
         others = counts - 1 if self.same else self.codes.size - counts
         i = rng.choice(self.codes.size, size=size, p=others / others.sum())
         first = (np.cumsum(self.counts) - self.counts)[self.codes[i]]
-        place = np.empty(self.codes.size, dtype=np.int64)
-        place[self.by_class] = np.arange(self.codes.size)
+        place = np.argsort(self.by_class)
         step = rng.integers(others[i])
         if self.same:
             at = first + (place[i] - first + 1 + step) % counts[i]

@@ -71,6 +71,20 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     return points
 
 
+def points_on(X: Any, cone: Cone, *, sparse: bool) -> Any:
+    """``X`` as points without a large common offset that metrics of the cone act on.
+
+    Raises
+    ------
+    InputError
+        If :func:`as_points` refuses it, or its number of features is not that of the cone.
+    """
+    (points,) = translated(as_points(X, sparse=sparse))
+    if points.shape[1] != cone.d:
+        raise InputError(f"X has {points.shape[1]} features, but the metric acts on {cone.d}")
+    return points
+
+
 def as_rows(X: Any) -> Array:
     """Convert checked points to a dense matrix; for statements of few points."""
     return np.asarray(X.toarray() if sp.issparse(X) else X)

@@ -100,12 +100,8 @@ def worst_weighted(x, z, v, b, weight):
         done, size, cell = stop, 2 * size, after
         if lowest == p + 1:
             break
-    above = 0
-    score = 0.0
-    for i in range(p):
-        above += projected[i + 1]
-        b[i] = above
-        score += weight[i] / (i + 1.0 + above)
+    b[:] = np.cumsum(projected[1 : p + 1])
+    score = (weight / (np.arange(1.0, p + 1.0) + b)).sum()
     return 1.0 - score / p
 
 

@@ -121,8 +121,7 @@ def distribute(z):
             c = min(c, int((z[j] - low) * scale))
         cell[j] = c
         start[c + 1] += 1
-    for c in range(cells):
-        start[c + 1] += start[c]
+    start = np.cumsum(start)
     items, place = np.empty(n, dtype=np.int64), start[:-1].copy()
     for j in range(n):
         items[place[cell[j]]] = j

@@ -143,6 +143,12 @@ def group_sums(values: Array, groups: np.ndarray, n_groups: int) -> Array:
     return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
 
 
+def group_adjoints(comparisons: Comparisons, u: Array, groups: np.ndarray, n_groups: int) -> Array:
+    """``sum_t u_t D_t`` over the comparisons of every group, in coordinates."""
+    sums = [comparisons.adjoint(np.where(groups == g, u, 0.0)) for g in range(n_groups)]
+    return comparisons.cone.coordinates(np.array(sums))
+
+
 def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
     """``dual`` as ``(size,)`` float64 multipliers, or a :class:`DualError`."""
     if dual.shape != (size,):

@@ -29,6 +29,7 @@ from convexmetric.risks.base import (
     RiskStatement,
     SmoothRisk,
     Violation,
+    group_adjoints,
     group_sums,
     tangent_dual,
 )
@@ -178,10 +179,7 @@ class ChoiceRisk(SmoothRisk):
         n_groups = int(groups.max()) + 1
         u = self._weights(p)
         of_each = np.repeat(groups, self.candidates)
-        normals = np.empty((n_groups, self.cone.size))
-        for g in range(n_groups):
-            mine = u if n_groups == 1 else np.where(of_each == g, u, 0.0)
-            normals[g] = self.cone.coordinates(self.comparisons.adjoint(mine))
+        normals = group_adjoints(self.comparisons, u, of_each, n_groups)
         values, offsets = (self.C * group_sums(each, groups, n_groups) for each in (losses, entropies))
         return Cuts(values, offsets, normals, group_sums(np.abs(u), of_each, n_groups))
 

@@ -227,7 +227,10 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Evaluate the smoothed risk at images of the points, in one pass."""
-        sums, weights, counts = self._whole(G, G, width, centre)
+        n = self.parts
+        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
+        for rows, block, block_sums, block_counts in self._passes(G, G, width, centre):
+            weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
         start = np.concatenate([[0], np.cumsum(counts)])
         other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
         if start[-1]:
@@ -305,14 +308,6 @@ class LabelledPairRisk(Risk, ImageRisk):
                 arguments = block, norms, first, self.codes, self._numbers, width, before, sums, counts
                 over_rows(_hinges, len(block), block.size, *arguments)
                 yield rows, block, sums, counts
-
-    def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
-        """Collect all blocks of :meth:`_passes`."""
-        n = self.parts
-        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
-        for rows, block, block_sums, block_counts in self._passes(P, Q, width, centre):
-            weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
-        return sums, weights, counts
 
 
 @compiled

@@ -229,9 +229,8 @@ class PairwiseRisk(QueryRisk):
         for here, there in zip(self.rankings.blocks(M, every), self.rankings.blocks(other, every), strict=True):
             rows = here.first, here.items is None, here.lists, self.margin
             counts = np.zeros(len(here), dtype=np.int64)
-            nothing = np.empty((0, 3), dtype=np.int64)
             work = len(here), int(self.pairs[here.queries].sum()), here.values, there.values
-            over_rows(_turned, *work, rows, counts, False, nothing)
+            over_rows(_turned, *work, rows, counts, False, np.empty((0, 3), dtype=np.int64))
             stop = np.cumsum(counts)
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
             over_rows(_turned, *work, rows, stop - counts, True, found)
@@ -332,17 +331,8 @@ def listed_pairs(rankings: Rankings) -> Comparisons:
     InputError
         If there are too many to write out.
     """
-    count = int(rankings.pairs.sum())
-    check_stated(count, PAIRS_LIMIT, "pairs of a positive and a negative")
-    triplets = np.empty((count, 3), dtype=np.int64)
-    first = 0
-    for q, row in enumerate(rankings.rows(np.arange(len(rankings)))):
-        positives, negatives = rankings.relevance.of(q)
-        last = first + len(positives) * len(negatives)
-        triplets[first:last, 0] = row
-        triplets[first:last, 1] = np.repeat(positives, len(negatives))
-        triplets[first:last, 2] = np.tile(negatives, len(positives))
-        first = last
+    check_stated(int(rankings.pairs.sum()), PAIRS_LIMIT, "pairs of a positive and a negative")
+    triplets = np.array(list(rankings.triples()), dtype=np.int64)
     if isinstance(rankings.cone, AllMatrices):
         return SimilarityTriplets(rankings.Q, rankings.X, triplets, rankings.cone)
     if rankings.Q is rankings.X:

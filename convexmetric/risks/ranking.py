@@ -200,9 +200,8 @@ class RankingRisk(QueryRisk):
         for Y, relevant in rankings_of(len(positives), len(negatives)):
             if Y.any():
                 order, _ = order_of(positives, negatives, -scale * Y.sum(axis=1), scale * Y.sum(axis=0))
-                found.append(
-                    Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), 1.0 - self.measure.score(relevant))
-                )
+                loss = 1.0 - self.measure.score(relevant)
+                found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
         return found
 
     def normal(self, batch: list[Ranking], weights: Array) -> Array:

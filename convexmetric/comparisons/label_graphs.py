@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
+from convexmetric.comparisons.points import zero_one
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
@@ -61,14 +62,7 @@ def _one_hot(codes: np.ndarray, size: int) -> sp.csr_array:
 
 
 def _indicators(labels: Any, name: str) -> sp.csr_array:
-    try:
-        matrix = sp.csr_array(labels, dtype=np.float64, copy=True)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} as a matrix must hold only 0 and 1") from error
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if not (matrix.data == 1.0).all():
-        raise InputError(f"{name} as a matrix must hold only 0 and 1")
+    matrix = zero_one(labels, name, np.float64)
     without = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if without.size:
         raise InputError(f"{name}: object {without[0]} has no label; leave it out")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from convexmetric.arguments import check_count
 from convexmetric.comparisons.points import translated
-from convexmetric.comparisons.relevance import Relevance, as_labels
+from convexmetric.comparisons.relevance import Relevance, against_all_others, as_labels, compressed
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
@@ -71,17 +71,13 @@ def nearest_by_label(X: Any, y: Any, n_same: int | None, n_other: int | None) ->
         for row, d in enumerate(distances):
             positives.append(_nearest(d, relevant[start[row] : stop[row]], n_same))
             negatives.append(_nearest(d, irrelevant[begin[row] : end[row]], n_other))
-    lists = []
-    for found, number, whole in (
-        (positives, n_same, (every.relevant, every.relevant_start, every.relevant_stop)),
-        (negatives, n_other, (every.irrelevant, every.irrelevant_start, every.irrelevant_stop)),
-    ):
-        if number is None:
-            lists.append(whole)
-        else:
-            stops = np.cumsum([len(items) for items in found])
-            lists.append((np.concatenate(found).astype(np.int32), np.r_[0, stops[:-1]], stops))
-    return Relevance(*lists[0], *lists[1])
+    near = every.relevant, every.relevant_start, every.relevant_stop
+    far = every.irrelevant, every.irrelevant_start, every.irrelevant_stop
+    if n_same is not None:
+        near = compressed(np.concatenate(positives), np.array(list(map(len, positives))))
+    if n_other is not None:
+        far = compressed(np.concatenate(negatives), np.array(list(map(len, negatives))))
+    return Relevance(*near, *far)
 
 
 def _nearest(distances: np.ndarray, items: np.ndarray, number: int | None) -> np.ndarray:
@@ -143,16 +139,6 @@ def linked_triplets(graph: sp.csr_array) -> tuple[Relevance, np.ndarray]:
             "adjacency links every point to all others or to none: no triplet (i, j, k) has a link from i to j and "
             "none from i to k"
         )
-    none = np.zeros(anchors.size, dtype=np.int64)
-    relevance = Relevance(
-        graph.indices.astype(np.int32),
-        graph.indptr[anchors].astype(np.int64),
-        graph.indptr[anchors + 1].astype(np.int64),
-        np.empty(0, dtype=np.int32),
-        none,
-        none,
-        True,
-        anchors,
-        n,
-    )
-    return relevance, anchors
+    ends = graph.indptr.astype(np.int64)
+    positives = graph.indices.astype(np.int32), ends[anchors], ends[anchors + 1]
+    return against_all_others(positives, anchors, n), anchors

@@ -17,11 +17,10 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import as_points, described_points, translated
+from convexmetric.comparisons.points import described_points, points_on
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
-from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
@@ -53,10 +52,7 @@ class PairDistances(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
-        (self.X,) = translated(as_points(X, sparse=cone.diagonal))
-        if self.X.shape[1] != cone.d:
-            raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
-        self.cone = cone
+        self.X, self.cone = points_on(X, cone, sparse=cone.diagonal), cone
         self.pairs = ListedPairs(pairs, self.X.shape[0]).pairs
         self.signs = np.asarray(signs, dtype=np.float64)
 
@@ -77,9 +73,6 @@ class PairDistances(Comparisons):
     def places(self) -> np.ndarray:
         """The pairs."""
         return self.pairs
-
-    def __len__(self) -> int:
-        return len(self.pairs)
 
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
         """The pairs, and their signs on the diagonal."""

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons.points import rows_of
+from convexmetric.comparisons.points import listed_rows
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
@@ -63,17 +63,8 @@ class ListedPairs(Pairs):
     """
 
     def __init__(self, pairs: Any, n: int, name: str = "pairs") -> None:
-        try:
-            array = np.asarray(pairs)
-        except ValueError as error:
-            raise InputError(
-                f"{name} must have shape (P, 2) with rows (i, j), got rows of different lengths"
-            ) from error
-        if array.ndim != 2 or array.shape[1] != 2:
-            raise InputError(f"{name} must have shape (P, 2) with rows (i, j), got {array.shape}")
-        if not len(array):
-            raise InputError(f"{name} is empty: at least one pair (i, j) is needed")
-        self.pairs, self.n, self.size = rows_of(array, n, name), n, len(array)
+        self.pairs, self.n = listed_rows(pairs, n, name, "(P, 2)", "pair (i, j)"), n
+        self.size = len(self.pairs)
         same = np.flatnonzero(self.pairs[:, 0] == self.pairs[:, 1])
         if same.size:
             raise InputError(f"{name} must name two different points, but {name}[{same[0]}] repeats one")
@@ -129,8 +120,7 @@ class LabelledPairs(Pairs):
         others = counts - 1 if self.same else self.codes.size - counts
         i = rng.choice(self.codes.size, size=size, p=others / others.sum())
         first = (np.cumsum(self.counts) - self.counts)[self.codes[i]]
-        place = np.empty(self.codes.size, dtype=np.int64)
-        place[self.by_class] = np.arange(self.codes.size)
+        place = np.argsort(self.by_class)
         step = rng.integers(others[i])
         if self.same:
             at = first + (place[i] - first + 1 + step) % counts[i]

@@ -71,6 +71,20 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
     return points
 
 
+def points_on(X: Any, cone: Cone, *, sparse: bool) -> Any:
+    """``X`` as points without a large common offset that metrics of the cone act on.
+
+    Raises
+    ------
+    InputError
+        If :func:`as_points` refuses it, or its number of features is not that of the cone.
+    """
+    (points,) = translated(as_points(X, sparse=sparse))
+    if points.shape[1] != cone.d:
+        raise InputError(f"X has {points.shape[1]} features, but the metric acts on {cone.d}")
+    return points
+
+
 def as_rows(X: Any) -> Array:
     """Convert checked points to a dense matrix; for statements of few points."""
     return np.asarray(X.toarray() if sp.issparse(X) else X)
@@ -142,6 +156,55 @@ def check_features(Q: Any, X: Any, cone: Cone) -> None:
     if (Q.shape[1], X.shape[1]) != cone.shape:
         sizes = f"queries have {Q.shape[1]} features and X {X.shape[1]}"
         raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
+
+
+def listed_rows(indices: Any, n: int, name: str, shape: str, what: str) -> np.ndarray:
+    """Check ``indices``, a list of pairs or triplets of points, and return them as integers in ``[0, n)``.
+
+    Parameters
+    ----------
+    indices : (T, k) int array
+    n : int
+        Number of points.
+    name, shape, what : str
+        The argument in error messages, its shape, such as ``"(P, 2)"``, and what it lists: ``"pair (i, j)"``.
+
+    Raises
+    ------
+    InputError
+        If they are malformed or empty, or point outside the ``n`` rows.
+    """
+    columns = what[what.index("(") :]
+    wanted = f"{name} must have shape {shape} with rows {columns}"
+    try:
+        array = np.asarray(indices)
+    except ValueError as error:
+        raise InputError(f"{wanted}, got rows of different lengths") from error
+    if array.ndim != 2 or array.shape[1] != columns.count(",") + 1:
+        raise InputError(f"{wanted}, got {array.shape}")
+    if not len(array):
+        raise InputError(f"{name} is empty: at least one {what} is needed")
+    return rows_of(array, n, name)
+
+
+def zero_one(matrix: Any, name: str, dtype: Any = None) -> sp.csr_array:
+    """A matrix of 0 and 1, dense or sparse, as a CSR array of its ones.
+
+    Raises
+    ------
+    InputError
+        If it holds anything else.
+    """
+    message = f"{name} as a matrix must hold only 0 and 1"
+    try:
+        ones = sp.csr_array(matrix, dtype=dtype, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(message) from error
+    ones.sum_duplicates()
+    ones.eliminate_zeros()
+    if not (ones.data == 1).all():
+        raise InputError(message)
+    return ones
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

@@ -51,9 +51,6 @@ class Quadruplets(Comparisons):
             raise InputError("quadruplets must name two different pairs, (i, j) and (k, l), in every row")
         self.X, self.cone, self.quadruplets = self.pairs.X, cone, np.hstack(np.split(self.pairs.pairs, 2))
 
-    def __len__(self) -> int:
-        return len(self.quadruplets)
-
     @property
     def points(self) -> tuple[Any, ...]:
         """The one set of points, X."""

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.comparisons.points import rows_of
+from convexmetric.comparisons.points import rows_of, zero_one
 from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
@@ -90,23 +90,18 @@ class Relevance:
         mask = np.ones(self.n_corpus, dtype=bool)
         for q, first, last in zip(queries, start, stop, strict=True):
             out = self.relevant[self.relevant_start[q] : self.relevant_stop[q]]
+            if self.itself is not None:
+                out = np.append(out, self.itself[q])
             mask[out] = False
-            if self.itself is not None:
-                mask[self.itself[q]] = False
             irrelevant[first:last] = np.flatnonzero(mask)
-            if self.itself is not None:
-                mask[self.itself[q]] = True
             mask[out] = True
         return *relevant, irrelevant, start, stop
 
     def subset(self, queries: np.ndarray) -> Relevance:
         """Relevance of some of the queries, sharing storage."""
-        starts = (self.relevant_start, self.relevant_stop, self.irrelevant_start, self.irrelevant_stop)
-        first, last, start, stop = (numbers[queries] for numbers in starts)
-        itself = None if self.itself is None else self.itself[queries]
-        return replace(
-            self, relevant_start=first, relevant_stop=last, irrelevant_start=start, irrelevant_stop=stop, itself=itself
-        )
+        names = "relevant_start", "relevant_stop", "irrelevant_start", "irrelevant_stop", "itself"
+        numbers = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: each[queries] for name, each in numbers.items() if each is not None})
 
     def check(self, n: int) -> None:
         """Raise an :class:`~convexmetric.errors.InputError` unless every query has points of both kinds among ``n``.
@@ -158,17 +153,10 @@ class Relevance:
         by_class = np.argsort(code, kind="stable").astype(np.int32)
         first = np.cumsum(counts) - counts
         own = first[code]
-        place = np.empty(n, dtype=np.int64)
-        place[by_class] = np.arange(n)
-        start = own + place + 1
-        return cls(
-            np.concatenate([np.tile(by_class[f : f + size], 2) for f, size in zip(first, counts, strict=True)]),
-            start,
-            start + counts[code] - 1,
-            np.tile(by_class, 2),
-            own + counts[code],
-            own + n,
-        )
+        start = own + np.argsort(by_class) + 1
+        each_twice = [np.tile(by_class[f : f + size], 2) for f, size in zip(first, counts, strict=True)]
+        relevant = np.concatenate(each_twice), start, start + counts[code] - 1
+        return cls(*relevant, np.tile(by_class, 2), own + counts[code], own + n)
 
     @classmethod
     def between(cls, labels: ArrayLike, y: ArrayLike) -> Relevance:
@@ -215,9 +203,7 @@ class Relevance:
             return relevant
         positive = _as_lists(relevant, n_queries, n_corpus, "relevant")
         if irrelevant is None:
-            none = np.zeros(n_queries, dtype=np.int64)
-            itself = np.arange(n_queries) if exclude_self else None
-            relevance = cls(*positive, np.empty(0, dtype=np.int32), none, none, True, itself, n_corpus)
+            relevance = against_all_others(positive, np.arange(n_queries) if exclude_self else None, n_corpus)
         else:
             relevance = cls(*positive, *_as_lists(irrelevant, n_queries, n_corpus, "irrelevant"))
         for sizes, kind in ((relevance.n_relevant, "relevant"), (relevance.n_irrelevant, "irrelevant")):
@@ -241,6 +227,14 @@ class Relevance:
         return relevance
 
 
+def against_all_others(
+    relevant: tuple[np.ndarray, np.ndarray, np.ndarray], itself: np.ndarray | None, n_corpus: int
+) -> Relevance:
+    """Relevance by lists of relevant rows alone: irrelevant are all others of the corpus, but for ``itself``."""
+    none = np.zeros(len(relevant[1]), dtype=np.int64)
+    return Relevance(*relevant, np.empty(0, dtype=np.int32), none, none, True, itself, n_corpus)
+
+
 def as_labels(y: ArrayLike, count: int | None = None) -> np.ndarray:
     """Check ``y`` and return it as a one-dimensional array of labels without missing values, of ``count`` if given."""
     try:
@@ -260,27 +254,21 @@ def as_labels(y: ArrayLike, count: int | None = None) -> np.ndarray:
     return labels
 
 
-def _compress(rows: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def compressed(rows: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lists of the given sizes, one after the other, with where each of them starts and stops."""
     stop = np.cumsum(sizes)
     return rows.astype(np.int32), stop - sizes, stop
 
 
 def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if sp.issparse(lists) or (isinstance(lists, np.ndarray) and lists.ndim == 2):
-        try:
-            matrix = sp.csr_array(lists, copy=True)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} as a matrix must hold only 0 and 1") from error
-        if matrix.shape != (n_queries, n_corpus):
+        if lists.shape != (n_queries, n_corpus):
             raise InputError(
-                f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {matrix.shape}"
+                f"{name} as a matrix must have shape (queries, corpus) = ({n_queries}, {n_corpus}), got {lists.shape}"
             )
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        if not np.isin(matrix.data, (0, 1)).all():
-            raise InputError(f"{name} as a matrix must hold only 0 and 1")
+        matrix = zero_one(lists, name)
         matrix.sort_indices()
-        return _compress(matrix.indices, np.diff(matrix.indptr).astype(np.int64))
+        return compressed(matrix.indices, np.diff(matrix.indptr).astype(np.int64))
     try:
         lists = [np.asarray(rows) for rows in lists]
     except (TypeError, ValueError) as error:
@@ -304,7 +292,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
     if repeated.size:
         at = repeated[0]
         raise InputError(f"{name}[{query[at]}] lists row {int(flat[at])} twice; remove the duplicate")
-    return _compress(flat, sizes)
+    return compressed(flat, sizes)
 
 
 @compiled

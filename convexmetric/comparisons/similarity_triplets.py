@@ -50,9 +50,6 @@ class SimilarityTriplets(Comparisons):
         if (self.triplets[:, 1] == self.triplets[:, 2]).any():
             raise InputError("triplets must name two different items, j and k, in every row")
 
-    def __len__(self) -> int:
-        return len(self.triplets)
-
     @property
     def points(self) -> tuple[Any, ...]:
         """Items and queries, or one set where they are the same."""

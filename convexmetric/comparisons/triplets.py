@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.points import as_points, described_points, rows_of, translated
+from convexmetric.comparisons.points import as_rows, described_points, listed_rows, points_on
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -51,10 +51,7 @@ class Triplets(Comparisons):
     """
 
     def __init__(self, X: Any, triplets: ArrayLike, cone: Cone) -> None:
-        (self.X,) = translated(as_points(X, sparse=True))
-        if self.X.shape[1] != cone.d:
-            raise InputError(f"X has {self.X.shape[1]} features, but the metric acts on {cone.d}")
-        self.cone = cone
+        self.X, self.cone = points_on(X, cone, sparse=True), cone
         self.triplets = checked_triplets(triplets, self.X.shape[0])
 
     def described(self) -> Described:
@@ -110,9 +107,7 @@ class Triplets(Comparisons):
         if self.cone.diagonal:
             return self._diagonal.block(slice(None), slice(None))
         differences, incidence = self._pairs
-        V = differences if isinstance(differences, np.ndarray) else differences.toarray()
-        outer = np.einsum("pi,pj->pij", V, V)
-        return incidence @ self.cone.coordinates(outer)
+        return incidence @ self.cone.outer_rows(as_rows(differences))
 
     def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, made without the others where the metric is diagonal."""
@@ -139,23 +134,12 @@ class Triplets(Comparisons):
         if self.cone.diagonal:
             return self.rows @ M
         differences, incidence = self._pairs
-        V = differences if isinstance(differences, np.ndarray) else differences.toarray()
-        return incidence @ self.cone.quadratic_form_expressions(V, M)
+        return incidence @ self.cone.quadratic_form_expressions(as_rows(differences), M)
 
 
 def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:
     """``triplets`` as ``(T, 3)`` rows of three different points, or an :class:`InputError`."""
-    try:
-        array = np.asarray(triplets)
-    except ValueError as error:
-        raise InputError(
-            "triplets must have shape (T, 3) with rows (i, j, k), got rows of different lengths"
-        ) from error
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {array.shape}")
-    if array.shape[0] == 0:
-        raise InputError("triplets is empty: at least one comparison (i, j, k) is needed")
-    array = rows_of(array, n, "triplets")
+    array = listed_rows(triplets, n, "triplets", "(T, 3)", "comparison (i, j, k)")
     i, j, k = array.T
     repeated = np.flatnonzero((i == j) | (i == k) | (j == k))
     if repeated.size:

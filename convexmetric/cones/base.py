@@ -70,13 +70,13 @@ class Cone(ABC):
             If the shape is wrong, an entry is not finite, or a matrix is not symmetric.
         """
 
-    @abstractmethod
     def full(self, M: Array) -> Array:
-        """The element as a ``(d, d)`` matrix."""
+        """The element as a ``(d, d)`` matrix; by default itself, where elements are matrices."""
+        return M
 
-    @abstractmethod
     def identity(self) -> Array:
-        """The Euclidean metric."""
+        """The Euclidean metric; by default a matrix with ones on the diagonal."""
+        return np.eye(self.shape[0], self.shape[-1])
 
     @abstractmethod
     def project(self, S: Array) -> Array:
@@ -176,9 +176,13 @@ class Cone(ABC):
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of a dense ``V``."""
 
-    @abstractmethod
     def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """All inner products ``<a_i, b_j>_M`` between the rows of ``A`` and of ``B``."""
+        """All inner products ``<a_i, b_j>_M`` between the rows of ``A`` and of ``B``.
+
+        By default ``A M B^T``, the smaller side first, where elements are matrices.
+        """
+        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
+        return np.ascontiguousarray(product)
 
     @abstractmethod
     def cross(self, A: Any, T: Array, B: Any) -> Array:

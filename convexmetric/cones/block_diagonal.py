@@ -10,7 +10,7 @@ in task t are those under :math:`M_0 + M_t` (Parameswaran & Weinberger 2010, *La
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,9 +83,10 @@ class BlockDiagonal(MatrixCone):
             M[..., part, part] = block
         return M
 
-    def _each(self, of: Callable[[PSDCone, Array], Array], M: Array) -> Array:
-        """Apply ``of(cone, block)`` to every block of M and join the results."""
-        return self.joined([of(cone, block) for cone, block in zip(self._cones, self.blocks(M), strict=True)])
+    def _each(self, name: str, *elements: Array) -> list[Any]:
+        """Call the method ``name`` of every block's cone with that block of each of the elements."""
+        blocks = zip(*map(self.blocks, elements), strict=True)
+        return [getattr(cone, name)(*own) for cone, own in zip(self._cones, blocks, strict=True)]
 
     @property
     def size(self) -> int:
@@ -106,43 +107,40 @@ class BlockDiagonal(MatrixCone):
 
     def project(self, S: Array) -> Array:
         """Project every block."""
-        return self._each(lambda cone, block: cone.project(block), S)
+        return self.joined(self._each("project", S))
 
     def smallest(self, M: Array) -> float:
         """Smallest eigenvalue of all blocks."""
-        return min(cone.smallest(block) for cone, block in zip(self._cones, self.blocks(M), strict=True))
+        return min(self._each("smallest", M))
 
     def largest(self, S: Array) -> float:
         """Largest eigenvalue of all blocks."""
-        return max(cone.largest(block) for cone, block in zip(self._cones, self.blocks(S), strict=True))
+        return max(self._each("largest", S))
 
     def bottom(self, S: Array) -> Array:
         """``v v^T`` for a unit eigenvector of the smallest eigenvalue, zero outside one block."""
         blocks = self.blocks(S)
-        least = int(np.argmin([cone.smallest(block) for cone, block in zip(self._cones, blocks, strict=True)]))
+        least = int(np.argmin(self._each("smallest", S)))
         found = [np.zeros_like(block) for block in blocks]
         found[least] = self._cones[least].bottom(blocks[least])
         return self.joined(found)
 
     def largest_ratio(self, S: Array, H: Array) -> float:
         """Largest generalised eigenvalue of ``(S, H)`` over all blocks; NaN unless H is positive definite."""
-        pairs = zip(self._cones, self.blocks(S), self.blocks(H), strict=True)
-        return float(np.max([cone.largest_ratio(s, h) for cone, s, h in pairs]))
+        return float(np.max(self._each("largest_ratio", S, H)))
 
     def relative_norm(self, R: Array, Z: Array) -> float:
         """Largest absolute generalised eigenvalue of ``(R, Z)`` of all blocks; infinite unless Z is definite."""
-        pairs = zip(self._cones, self.blocks(R), self.blocks(Z), strict=True)
-        return float(np.max([cone.relative_norm(r, z) for cone, r, z in pairs]))
+        return float(np.max(self._each("relative_norm", R, Z)))
 
     def inverse(self, M: Array) -> Array:
         """Invert every block."""
-        return self._each(lambda cone, block: cone.inverse(block), M)
+        return self.joined(self._each("inverse", M))
 
     def centred_pair(self, S: Array, curvature: Any, mu: float) -> tuple[Array, Array]:
         """Join the centred pairs of all blocks."""
-        found = [
-            cone.centred_pair(block, curvature, mu) for cone, block in zip(self._cones, self.blocks(S), strict=True)
-        ]
+        blocks = zip(self._cones, self.blocks(S), strict=True)
+        found = [cone.centred_pair(block, curvature, mu) for cone, block in blocks]
         return self.joined([U for U, _ in found]), self.joined([Z for _, Z in found])
 
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> BlockScaling:
@@ -157,18 +155,15 @@ class BlockDiagonal(MatrixCone):
 
     def spectrum(self, M: Array) -> Array:
         """Eigenvalues of all blocks, largest first."""
-        return np.sort(np.concatenate([np.linalg.eigvalsh(block) for block in self.blocks(M)]))[::-1]
+        return np.sort(np.concatenate(self._each("spectrum", M)))[::-1]
 
     def factor(self, M: Array) -> Array:
         """Block-diagonal matrix of the blocks' factors; eigenvalues at rounding level are left out."""
-        return np.asarray(
-            la.block_diag(*[c.factor(block) for c, block in zip(self._cones, self.blocks(M), strict=True)])
-        )
+        return np.asarray(la.block_diag(*self._each("factor", M)))
 
     def coordinates(self, S: Array) -> Array:
         """Svec of the blocks of one matrix or of a stack of matrices; entries outside the blocks are ignored."""
-        blocks = zip(self._cones, self.blocks(S), strict=True)
-        return np.concatenate([cone.coordinates(block) for cone, block in blocks], axis=-1)
+        return np.concatenate(self._each("coordinates", S), axis=-1)
 
     def from_coordinates(self, v: Array) -> Array:
         """Matrices from the svec of their blocks."""
@@ -185,9 +180,8 @@ class BlockDiagonal(MatrixCone):
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
         """The blocks of ``(A^T T B + B^T T^T A) / 2``."""
-        return self.joined(
-            [c.cross(A[:, part], T, B[:, part]) for c, part in zip(self._cones, self._parts, strict=True)]
-        )
+        parts = zip(self._cones, self._parts, strict=True)
+        return self.joined([cone.cross(A[:, part], T, B[:, part]) for cone, part in parts])
 
     def variable(self, name: str) -> tuple[cp.Variable, list[cp.Constraint]]:
         """A symmetric variable, zero between blocks, with ``>> 0`` for every block."""
@@ -223,9 +217,7 @@ class BlockScaling(Scaling):
 
     def rows(self, elements: Any) -> Array:
         """Coordinates of every element's blocks, side by side."""
-        d = self.cone.d
-        blocks = self.cone.blocks(elements.reshape(-1, d, d))
-        return np.hstack([part.rows(block) for part, block in zip(self.parts, blocks, strict=True)])
+        return np.hstack(self._each("rows", elements.reshape(-1, *self.cone.shape)))
 
     def outer_rows(self, V: Array) -> Array:
         """Coordinates of the blocks of ``v v^T`` for every row ``v``, side by side."""

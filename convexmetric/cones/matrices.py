@@ -73,14 +73,6 @@ class AllMatrices(Cone):
         """``M`` as a float64 matrix."""
         return finite_array(M, self.shape, name)
 
-    def full(self, M: Array) -> Array:
-        """The matrix itself."""
-        return M
-
-    def identity(self) -> Array:
-        """Ones on the diagonal: plain inner products where queries and items have the same features."""
-        return np.eye(*self.shape)
-
     def project(self, S: Array) -> Array:
         """The matrix itself."""
         return S
@@ -132,11 +124,6 @@ class AllMatrices(Cone):
     def times(self, V: Any, M: Array) -> Array:
         """``M v`` for every row ``v`` of V."""
         return np.asarray(V @ M.T)
-
-    def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """``A M B^T``, the smaller side first."""
-        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
-        return np.ascontiguousarray(product)
 
     def cross(self, A: Any, T: Array, B: Any) -> Array:
         """``A^T T B``, the smaller side first."""

@@ -40,18 +40,13 @@ class NonnegativeDiagonal(Cone):
 
     def element(self, M: Any, name: str = "w") -> Array:
         """Weights ``(d,)``; a diagonal ``(d, d)`` matrix, sparse or not, is accepted for its diagonal."""
-        if sp.issparse(M) and M.shape == (self.d, self.d):
-            weights = M.diagonal()
-            if sp.csr_array(M).count_nonzero() > np.count_nonzero(weights):
+        given = M if sp.issparse(M) else real_array(M, name)
+        if given.shape == (self.d, self.d):
+            weights = given.diagonal()
+            if (given != 0.0).sum() > np.count_nonzero(weights):
                 raise InputError(f"{name} must be a vector of {self.d} weights or a diagonal matrix")
-            M = weights
-        array = real_array(M, name)
-        if array.shape == (self.d, self.d):
-            weights = np.diag(array)
-            if np.count_nonzero(array) > np.count_nonzero(weights):
-                raise InputError(f"{name} must be a vector of {self.d} weights or a diagonal matrix")
-            array = weights
-        return finite_array(array, self.shape, name)
+            given = weights
+        return finite_array(given, self.shape, name)
 
     def full(self, M: Array) -> Array:
         """``diag(w)``."""

@@ -13,7 +13,6 @@ Semismooth Newton methods work in the coordinates in which Omega is not zero.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -45,7 +44,7 @@ class ListedDifferences(Protocol):
         """``B^T D_t B`` for an orthogonal matrix B."""
 
 
-class Projection(ABC):
+class Projection(Protocol):
     """The projection at a point W.
 
     Attributes
@@ -71,23 +70,18 @@ class Projection(ABC):
         """Number of coordinates in which the derivative is not zero."""
         return int(self.omega.size)
 
-    @abstractmethod
     def scaled(self, factor: float) -> Projection:
         """Projection at ``factor [W]_+ - [-W]_+``."""
 
-    @abstractmethod
     def into(self, S: Array) -> Array:
         """``Pi^(1/2) S`` in coordinates of the derivative."""
 
-    @abstractmethod
     def out(self, v: Array) -> Array:
         """``Pi^(1/2) v`` as an element of the cone's space."""
 
-    @abstractmethod
     def rows(self, listed: ListedDifferences) -> Any:
         """``H Pi^(1/2)``, ``(N, size)``, where the rows of H are the listed elements; a new array, or sparse."""
 
-    @abstractmethod
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """Products with ``H Pi^(1/2)`` and with its transpose."""
 

@@ -29,14 +29,6 @@ class MatrixCone(Cone):
         """``(d, d)``."""
         return (self.d, self.d)
 
-    def full(self, M: Array) -> Array:
-        """The matrix itself."""
-        return M
-
-    def identity(self) -> Array:
-        """The identity matrix."""
-        return np.eye(self.d)
-
     def trace(self, M: Array) -> float:
         """``tr M``."""
         return float(np.trace(M))
@@ -51,11 +43,6 @@ class MatrixCone(Cone):
     def times(self, V: Any, M: Array) -> Array:
         """``V M``."""
         return np.asarray(V @ M)
-
-    def gram(self, A: Any, M: Array, B: Any) -> Array:
-        """``A M B^T``, the smaller side first."""
-        product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
-        return np.ascontiguousarray(product)
 
     def trace_expression(self, M: cp.Variable) -> cp.Expression:
         """``tr M``."""

@@ -8,8 +8,7 @@ identity.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as la
@@ -20,7 +19,7 @@ from convexmetric.cones.base import Cone
 from convexmetric.errors import SolverError
 
 
-class Scaling(ABC):
+class Scaling(Protocol):
     """The scaling of a pair (U, Z), and the curvature H of the Newton system.
 
     Attributes
@@ -34,43 +33,33 @@ class Scaling(ABC):
     v: Array
     H: Array
 
-    @abstractmethod
     def rows(self, elements: Any) -> Any:
         """Elements of the cone's space, flattened and one a row, in coordinates of the Newton system."""
 
-    @abstractmethod
     def outer_rows(self, V: Array) -> Array:
         """``v v^T`` in coordinates of the Newton system for every row ``v``."""
 
-    @abstractmethod
     def into(self, V: Array) -> Array:
         """A direction in coordinates of the Newton system."""
 
-    @abstractmethod
     def out(self, x: Array) -> Array:
         """The inverse of :meth:`into`."""
 
-    @abstractmethod
     def dual(self, S: Array) -> Array:
         """``G^T S G``: an element as a direction of Z."""
 
-    @abstractmethod
     def primal_step(self, V: Array) -> Array:
         """``G V G^T``: a direction of U as an element."""
 
-    @abstractmethod
     def dual_step(self, V: Array) -> Array:
         """``G^-T V G^-1``: a direction of Z as an element."""
 
-    @abstractmethod
     def centring(self, target: float, du: Array | None = None, dz: Array | None = None) -> Array:
         """``V^-1 o (target I - V^2 - dU o dZ)``: right-hand side of a step towards ``U Z = target I``."""
 
-    @abstractmethod
     def longest(self, V: Array) -> float:
         """Largest step along the direction ``V`` that stays in the cone; infinite if all do."""
 
-    @abstractmethod
     def along(self, V: Array) -> float:
         """Change of ``<U, Z>`` to first order along a step."""
 

@@ -51,10 +51,7 @@ def every_auc(begin, end, block, k, cut, losses, violations):
 def worst_auc(x, z, v, b):
     """Invert every pair with ``z_j < x_i + 1/2``; returns the loss."""
     place(x, z, 0.5, v, b)
-    total = 0
-    for i in range(x.size):
-        total += b[i]
-    return total / (x.size * z.size)
+    return b.sum() / (x.size * z.size)
 
 
 register(compiled=every_auc)(AUC)

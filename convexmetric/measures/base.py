@@ -185,7 +185,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
     Parameters
     ----------
     compiled : callable, optional
-        Oracle over the rows of a block, such as ``every_map`` of ``convexmetric/measures/map.py``. Default: the dynamic
+        Oracle over the rows of a block, such as ``every_mrr`` of ``convexmetric/measures/mrr.py``. Default: the dynamic
         program for any gains.
 
     Raises

@@ -26,6 +26,7 @@ precision but for their weights, and so is the oracle.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,11 +59,15 @@ class AveragePrecision(Measure):
 
 
 @compiled
-def every_map(begin, end, block, k, cut, losses, violations):
-    """The most violated rankings of the block's rows from begin to end."""
+def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
+    """The most violated rankings of the block's rows from begin to end; with ``stopping`` of the reciprocal rank."""
     for row in range(begin, end):
         x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_weighted(sorted_x, z, v, b, np.arange(1.0, sorted_x.size + 1.0))
+        weight = np.arange(1.0, x.size + 1.0)
+        if stopping:
+            halves = 0.5**weight
+            weight = x.size / (halves / weight).sum() * halves
+        losses[row] = worst_weighted(sorted_x, z, v, b, weight)
         violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
 
 
@@ -95,12 +100,8 @@ def worst_weighted(x, z, v, b, weight):
         done, size, cell = stop, 2 * size, after
         if lowest == p + 1:
             break
-    above = 0
-    score = 0.0
-    for i in range(p):
-        above += projected[i + 1]
-        b[i] = above
-        score += weight[i] / (i + 1.0 + above)
+    b[:] = np.cumsum(projected[1 : p + 1])
+    score = (weight / (np.arange(1.0, p + 1.0) + b)).sum()
     return 1.0 - score / p
 
 
@@ -137,27 +138,10 @@ def conquer(x, z, items, weight, inverse, best, start, stop, lowest):
             depth += 1
 
 
-register(compiled=every_map)(AveragePrecision)
+register(compiled=partial(every_weighted, False))(AveragePrecision)
 
 
-@compiled
-def every_err(begin, end, block, k, cut, losses, violations):
-    """The most violated rankings of the block's rows from begin to end."""
-    for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        p = sorted_x.size
-        weight, perfect, stopping = np.empty(p), 0.0, 1.0
-        for i in range(p):
-            stopping *= 0.5
-            weight[i] = stopping
-            perfect += stopping / (i + 1.0)
-        for i in range(p):
-            weight[i] *= p / perfect
-        losses[row] = worst_weighted(sorted_x, z, v, b, weight)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
-
-
-@register(compiled=every_err)
+@register(compiled=partial(every_weighted, True))
 class ExpectedReciprocalRank(Measure):
     """Expected reciprocal rank (Chapelle, Metzler, Zhang and Grinspan, CIKM 2009), of one grade of relevance."""
 

@@ -52,9 +52,7 @@ def worst_mrr(x, z, v, b):
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base = x[0]
-    sums = np.zeros(p + 1)
-    for i in range(p):
-        sums[i + 1] = sums[i] + (x[i] - base)
+    sums = np.append(0.0, np.cumsum(x - base))
     scale = 2.0 / (p * n)
 
     # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
@@ -96,12 +94,8 @@ def worst_mrr(x, z, v, b):
             if not worth(values[j], p - v[candidates[j]], base, sums, scale, top + pushed + 1):
                 break
             pushed += 1
-    for c in range(pushed):
-        v[candidates[items[c]]] = p
-    for i in range(p):
-        if b[i] >= top + pushed:
-            break
-        b[i] = top + pushed
+    v[candidates[items[:pushed]]] = p
+    b[:] = np.maximum(b, top + pushed)
     return 1.0 - 1.0 / (1.0 + b[0])
 
 

@@ -108,14 +108,9 @@ def worst_ndcg(x, z, k, cut, shift, v, b):
     order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
     scale = 2.0 / (p * n)
-    D = np.empty(k + 1)
+    D = 1.0 / np.log2(np.maximum(np.arange(k + 1) + shift, 2.0))
     D[0] = 0.0
-    total, perfect = 0.0, 0.0
-    for t in range(1, k + 1):
-        D[t] = 1.0 / np.log2(max(t + shift, 2.0))
-        total += D[t]
-        if t <= p:
-            perfect += D[t]
+    total, perfect = D.sum(), D[: p + 1].sum()
 
     # value[m, c]: best of the first m relevant items with b_1 <= .. <= b_m <= c, relative to their natural places.
     most = min(k, n)

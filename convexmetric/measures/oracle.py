@@ -52,15 +52,10 @@ def _by_programme(measure: Measure, block: Block, losses: Array, violations: Arr
     for row in range(len(block)):
         _, _, x, z = block.of(row)
         near, far = block.places(row)
-        losses[row], violations[row] = _ranked(measure, x, z)
+        order, order_z = np.argsort(x, kind="stable"), np.argsort(z, kind="stable")
+        b, losses[row] = places(measure, x[order], z[order_z])
+        v = np.empty(z.size, dtype=np.int64)
+        v[order_z] = x.size - np.searchsorted(b, np.arange(z.size), side="right")
+        violations[row] = coefficients(x, z, order, x[order], v, b, losses[row])
         block.part(row, row + 1)[:] = 0.0
         block.values[near], block.values[far] = x, z
-
-
-def _ranked(measure: Measure, x: Array, z: Array) -> tuple[float, float]:
-    """Overwrite the distances of one query by the coefficients, for any gains; returns loss and violation."""
-    order, order_z = np.argsort(x, kind="stable"), np.argsort(z, kind="stable")
-    b, loss = places(measure, x[order], z[order_z])
-    v = np.empty(z.size, dtype=np.int64)
-    v[order_z] = x.size - np.searchsorted(b, np.arange(z.size), side="right")
-    return loss, float(coefficients(x, z, order, x[order], v, b, loss))

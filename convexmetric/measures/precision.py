@@ -147,13 +147,15 @@ class NearestNeighbours(MeasureAtK):
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0; ``k <- min(k, p)`` or completed to a sum of 1."""
         k = self._head(p)
-        return self._completed(
-            ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64), i, np.where(k // 2 + 1 <= p, 1.0, 0.0)
-        )
+        return self._completed(self._majority(i, b, k), i, np.where(k // 2 + 1 <= p, 1.0, 0.0))
 
     def plain_gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
         """1 for ``i = floor(k / 2) + 1`` when ``i + b <= k``, else 0: are more than k / 2 of the first k relevant?"""
-        return ((i == self.k // 2 + 1) & (i + b <= self.k)).astype(np.float64)
+        return self._majority(i, b, self.k)
+
+    @staticmethod
+    def _majority(i: np.ndarray, b: np.ndarray, k: Any) -> Array:
+        return ((i == k // 2 + 1) & (i + b <= k)).astype(np.float64)
 
 
 @compiled

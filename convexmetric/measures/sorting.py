@@ -59,14 +59,7 @@ def count_below(x, z, shift, counts):
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
-            first, last = np.int64(counts[j]), p
-            while first < last:
-                middle = (first + last) // 2
-                if x[middle] <= key:
-                    first = middle + 1
-                else:
-                    last = middle
-            counts[j] = first
+            counts[j] += np.searchsorted(x[counts[j] :], key, "right")
 
 
 @compiled
@@ -128,8 +121,7 @@ def distribute(z):
             c = min(c, int((z[j] - low) * scale))
         cell[j] = c
         start[c + 1] += 1
-    for c in range(cells):
-        start[c + 1] += start[c]
+    start = np.cumsum(start)
     items, place = np.empty(n, dtype=np.int64), start[:-1].copy()
     for j in range(n):
         items[place[cell[j]]] = j

@@ -11,7 +11,6 @@ multiplier of that constraint is an exact penalty: the optimum is the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,10 +60,8 @@ class Budget(Regularizer):
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         """The limit, the weight if it is finite, and A."""
-        table: dict[str, Any] = {"kind": "budget", "limit": self.limit}
-        return Described(
-            table if np.isinf(self.weight) else table | {"weight": self.weight}, {"spent": symmetric(self.A)}
-        )
+        weight = {} if np.isinf(self.weight) else {"weight": self.weight}
+        return Described({"kind": "budget", "limit": self.limit, **weight}, {"spent": symmetric(self.A)})
 
     def value(self, M: Array, cone: Cone) -> float:
         """``weight * max(0, <A, M> - limit)``."""

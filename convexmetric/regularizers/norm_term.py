@@ -118,10 +118,11 @@ class NormTerm(Regularizer):
         if len(each) == 1:
             return own
         table = {"kind": "sum", "summands": [one.table for one in each]}
-        named = {f"term{k}_{name}": array for k, one in enumerate(each) for name, array in one.arrays.items()}
-        linear = {name: rest.arrays[name] for name in ("linear",) if name in rest.arrays}
-        named = {name: array for name, array in named.items() if not name.endswith("_linear")}
-        return Described(table, named | linear, tuple(each), rest.constant)
+        arrays = {f"term{k}_{name}": array for k, one in enumerate(each) for name, array in one.arrays.items()}
+        arrays = {name: array for name, array in arrays.items() if not name.endswith("_linear")}
+        if "linear" in rest.arrays:
+            arrays["linear"] = rest.arrays["linear"]
+        return Described(table, arrays, tuple(each), rest.constant)
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms."""
@@ -270,10 +271,6 @@ class NormTerm(Regularizer):
         """The formula in plain text."""
         norm = self.norm_text(M if self.centre is None else f"({M} - {M}0)")
         return norm if isinstance(self.rest, Zero) else f"{self.rest.text(M)} + {norm}"
-
-    def quadratic(self, cone: Cone) -> None:
-        """None: it is neither linear nor quadratic."""
-        return None
 
 
 class Distance(NormTerm):

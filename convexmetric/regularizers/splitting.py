@@ -124,8 +124,7 @@ class Splitting:
             self.units = np.append(self.units, 1.0 / norm_of(A))
             self.base = Zero()
             self.prox = lambda v, t: np.append(prox(v[:-1], t[:-1]), last(v[-1:], t[-1:]))
-        scale = sp.dia_array((self.units[None], [0]), shape=2 * self.units.shape) if sp.issparse(rows) else 0
-        self.rows = sp.csr_array(scale @ rows) if sp.issparse(rows) else self.units[:, None] * rows
+        self.rows = sp.csr_array(sp.diags_array(self.units) @ rows) if sp.issparse(rows) else self.units[:, None] * rows
         self.columns = self.rows.T.tocsr() if sp.issparse(rows) else self.rows.T
         self.copies = 1.0 + len(terms)
         self.wide = self.rows.shape[0] < self.rows.shape[1]

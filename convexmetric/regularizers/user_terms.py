@@ -96,7 +96,7 @@ class SubjectTo(Regularizer):
         )
         self.cone, self.on_features = cone, on_features
         self.M, self.in_cone = cone.variable("M")
-        self.own, self.term = self._constraints(self.M), self._term(self.M)
+        self.term, self.own = self._stated(self.M)
         for parameter in cp.Problem(cp.Minimize(self.term), self.own).parameters():
             if parameter.value is None:
                 raise InputError(f"the CVXPY parameter {parameter.name()} in your constraints or term has no value")
@@ -110,14 +110,10 @@ class SubjectTo(Regularizer):
     def _has_others(self, stated: cp.Expression | cp.Constraint) -> bool:
         return any(variable.id != self.M.id for variable in stated.variables())
 
-    def _constraints(self, M: cp.Expression) -> list[cp.Constraint]:
-        """The user's constraints on the problem's variable."""
-        return self.added(self.on_features(M))[1]
-
-    def _term(self, M: cp.Expression) -> cp.Expression:
-        """The user's term of the problem's variable."""
-        term = self.added(self.on_features(M))[0]
-        return cp.Constant(0.0) if term is None else term
+    def _stated(self, M: cp.Expression) -> tuple[cp.Expression, list[cp.Constraint]]:
+        """The user's term of the problem's variable, and the constraints on it."""
+        term, constraints = self.added(self.on_features(M))
+        return (cp.Constant(0.0) if term is None else term), constraints
 
     @property
     def base(self) -> Regularizer:
@@ -274,11 +270,11 @@ class SubjectTo(Regularizer):
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:
         """``Omega(M) + h(M)``."""
-        return self.omega.expression(M, cone) + self._term(M)
+        return self.omega.expression(M, cone) + self._stated(M)[0]
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
         """The user's constraints."""
-        return [*self.omega.constraints(M, cone), *self._constraints(M)]
+        return [*self.omega.constraints(M, cone), *self._stated(M)[1]]
 
     def _wishes(self, term: str, inside: str) -> str:
         given, extra = (any(one[i] is not None for one in self.given) for i in (0, 1))
@@ -295,10 +291,6 @@ class SubjectTo(Regularizer):
     def text(self, M: str) -> str:
         """The formula in plain text."""
         return self.omega.text(M) + self._wishes(f" + h({M})", f" + [{M} in U]")
-
-    def quadratic(self, cone: Cone) -> None:
-        """None: it is neither linear nor quadratic."""
-        return None
 
 
 def _listed(function: Constraints, M: cp.Expression) -> list[cp.Constraint]:

@@ -143,17 +143,23 @@ def group_sums(values: Array, groups: np.ndarray, n_groups: int) -> Array:
     return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
 
 
+def group_adjoints(comparisons: Comparisons, u: Array, groups: np.ndarray, n_groups: int) -> Array:
+    """``sum_t u_t D_t`` over the comparisons of every group, in coordinates."""
+    sums = [comparisons.adjoint(np.where(groups == g, u, 0.0)) for g in range(n_groups)]
+    return comparisons.cone.coordinates(np.array(sums))
+
+
 def checked_multipliers(dual: np.ndarray, size: int, meaning: str) -> Array:
     """``dual`` as ``(size,)`` float64 multipliers, or a :class:`DualError`."""
     if dual.shape != (size,):
         raise DualError(f"multipliers must have shape ({size},), {meaning}, got {dual.shape}")
-    return real_multipliers(dual)
+    return real_part(dual, "multipliers")
 
 
-def real_multipliers(dual: np.ndarray) -> Array:
-    """Check that ``dual`` is a real array, and return it in float64."""
+def real_part(values: Any, name: str) -> Array:
+    """An array of a dual point in float64, or a :class:`DualError` if it holds no real numbers."""
     try:
-        return real_array(dual, "multipliers")
+        return real_array(values, name)
     except InputError as error:
         raise DualError(str(error)) from error
 
@@ -291,9 +297,10 @@ class Risk(ABC):
         """Lipschitz constant of ``R`` in the error of squared distances near ``M``, all being wrong by the same amount.
 
         ``error`` bounds the errors: comparisons within it of costing something must be counted, too.
-        None if that is not known.
+        None if that is not known. Default: :attr:`lipschitz`, if it is finite.
         """
-        return None
+        most = self.lipschitz
+        return most if np.isfinite(most) else None
 
     @property
     def lipschitz(self) -> float:
@@ -380,11 +387,7 @@ class Risk(ABC):
                 f"dual must be a CutDual, or a NumPy array of multipliers where the risk is a sum of hinges, "
                 f"got {type(dual).__name__}"
             )
-        try:
-            witnesses = real_array(dual.witnesses, "witnesses")
-            weights = real_array(dual.weights, "weights")
-        except InputError as error:
-            raise DualError(str(error)) from error
+        witnesses, weights = real_part(dual.witnesses, "witnesses"), real_part(dual.weights, "weights")
         groups = np.asarray(dual.groups)
         if witnesses.shape[1:] != self.cone.shape or weights.ndim != 2 or len(weights) != len(witnesses):
             raise DualError(

@@ -29,10 +29,12 @@ from convexmetric.risks.base import (
     RiskStatement,
     SmoothRisk,
     Violation,
+    group_adjoints,
     group_sums,
     tangent_dual,
 )
-from convexmetric.risks.softmax import bend, check_candidates, exponentials
+from convexmetric.risks.separable import check_stated
+from convexmetric.risks.softmax import CANDIDATES_LIMIT, bend, exponentials
 
 
 class ChoiceRisk(SmoothRisk):
@@ -119,10 +121,6 @@ class ChoiceRisk(SmoothRisk):
         """Name of a part: a trial."""
         return "trial"
 
-    def lipschitz_near(self, M: Array, error: float) -> float:
-        """:attr:`lipschitz`, which does not depend on the metric."""
-        return self.lipschitz
-
     @property
     def lipschitz(self) -> float:
         """Two sets of probabilities a trial, over the temperature."""
@@ -181,10 +179,7 @@ class ChoiceRisk(SmoothRisk):
         n_groups = int(groups.max()) + 1
         u = self._weights(p)
         of_each = np.repeat(groups, self.candidates)
-        normals = np.empty((n_groups, self.cone.size))
-        for g in range(n_groups):
-            mine = u if n_groups == 1 else np.where(of_each == g, u, 0.0)
-            normals[g] = self.cone.coordinates(self.comparisons.adjoint(mine))
+        normals = group_adjoints(self.comparisons, u, of_each, n_groups)
         values, offsets = (self.C * group_sums(each, groups, n_groups) for each in (losses, entropies))
         return Cuts(values, offsets, normals, group_sums(np.abs(u), of_each, n_groups))
 
@@ -204,7 +199,7 @@ class ChoiceRisk(SmoothRisk):
         InputError
             If there are too many candidates to write out.
         """
-        check_candidates(self.distances)
+        check_stated(self.distances, CANDIDATES_LIMIT, "candidates")
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
         return RiskStatement(self.C * loss, [], lambda: tangent_dual(self, self.cone.project(M.value)))

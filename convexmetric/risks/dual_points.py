@@ -50,13 +50,8 @@ class CutDual:
         """Metrics and weights for certificate files, for a risk over ``parts`` lists."""
         clipped = self.clipped()
         kept = np.flatnonzero(clipped.weights.any(axis=1))
-        arrays = {
-            "witnesses": clipped.witnesses[kept],
-            "widths": np.zeros(len(kept)),
-            "weights": clipped.weights[kept],
-            "groups": clipped.groups,
-        }
-        return Described({"kind": "witnesses"}, arrays)
+        widths = np.zeros(len(kept))
+        return _witnesses(clipped.witnesses[kept], widths, clipped.weights[kept], clipped.groups)
 
     def clipped(self) -> CutDual:
         """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
@@ -104,15 +99,11 @@ class SmoothedPairs:
 
     def hints(self, parts: int) -> Described:
         """The metric with its width for certificate files, for a risk over ``parts`` lists."""
-        arrays = {
-            "witnesses": np.asarray(self.M)[None],
-            "widths": np.array([self.width], dtype=np.float64),
-            "weights": np.ones((1, 1)),
-            "groups": np.zeros(parts, dtype=np.int64),
-        }
+        widths = np.array([self.width], dtype=np.float64)
+        said = _witnesses(np.asarray(self.M)[None], widths, np.ones((1, 1)), np.zeros(parts, dtype=np.int64))
         if self.places is not None and self.slopes is not None:
-            arrays |= {"exceptions": self.places, "exception_slopes": self.slopes}
-        return Described({"kind": "witnesses"}, arrays)
+            said.arrays.update(exceptions=self.places, exception_slopes=self.slopes)
+        return said
 
 
 @dataclass(frozen=True)
@@ -150,6 +141,12 @@ class JoinedDual:
                 raise DualError(f"it has no dual point of the risk number {k}")
             duals.append(found)
         return cls(tuple(duals))
+
+
+def _witnesses(witnesses: Array, widths: Array, weights: Array, groups: np.ndarray) -> Described:
+    """Metrics, the widths over which hinges are smoothed there, and weights, as hints of certificate files."""
+    arrays = {"witnesses": witnesses, "widths": widths, "weights": weights, "groups": groups}
+    return Described({"kind": "witnesses"}, arrays)
 
 
 KINDS = (CutDual, SmoothedPairs, JoinedDual)

@@ -21,14 +21,13 @@ from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described, description
-from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
 from convexmetric.risks.images import ImagePass, ImageRisk
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Rows of a block of distances.
 BLOCK = 256
@@ -125,10 +124,6 @@ class LabelledPairRisk(Risk, ImageRisk):
     def points(self) -> tuple[Any, ...]:
         """The one set of points, X."""
         return (self.X,)
-
-    def lipschitz_near(self, M: Array, error: float) -> float:
-        """Sum of the weights of all pairs."""
-        return self.lipschitz
 
     @property
     def lipschitz(self) -> float:
@@ -232,7 +227,10 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Evaluate the smoothed risk at images of the points, in one pass."""
-        sums, weights, counts = self._whole(G, G, width, centre)
+        n = self.parts
+        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
+        for rows, block, block_sums, block_counts in self._passes(G, G, width, centre):
+            weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
         start = np.concatenate([[0], np.cumsum(counts)])
         other, curvature = np.empty(start[-1], dtype=np.int64), np.empty(start[-1])
         if start[-1]:
@@ -263,10 +261,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         InputError
             If there are too many.
         """
-        if self.count > PAIRS_LIMIT:
-            raise InputError(
-                f"the statement cannot be written out at this size: {self.count} pairs; keep it to {PAIRS_LIMIT}"
-            )
+        check_stated(self.count, PAIRS_LIMIT, "pairs")
         i, j, (signs, weights, margins, linear) = self._listed()
         distances = PairDistances(self.X, np.column_stack([i, j]), signs, self.cone)
         return SeparableRisk(distances, BoxLoss.hinge(weights, margins, linear > 0.0))
@@ -313,14 +308,6 @@ class LabelledPairRisk(Risk, ImageRisk):
                 arguments = block, norms, first, self.codes, self._numbers, width, before, sums, counts
                 over_rows(_hinges, len(block), block.size, *arguments)
                 yield rows, block, sums, counts
-
-    def _whole(self, P: Array, Q: Array, width: float, centre: Array | None = None) -> tuple[Array, Array, np.ndarray]:
-        """Collect all blocks of :meth:`_passes`."""
-        n = self.parts
-        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
-        for rows, block, block_sums, block_counts in self._passes(P, Q, width, centre):
-            weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
-        return sums, weights, counts
 
 
 @compiled

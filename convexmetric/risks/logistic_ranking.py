@@ -111,7 +111,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
         # What fits one block is kept from one application to the next: distances, or even better the weights.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
         stop = np.cumsum(self.pairs)
-        C, weights, nothing = float(self.loss.C), np.empty(0), np.empty(0)
+        C, weights = float(self.loss.C), np.empty(0)
         if kept is not None and 8 * stop[-1] <= BLOCK_BYTES:
             weights = np.empty(int(stop[-1]))
             arguments = *kept[0].flat, C, stop - self.pairs, weights
@@ -122,8 +122,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
             with blas_threads_for(work):
                 changes = tangents.blocks(change, every)
                 for here, along in zip(kept or rankings.blocks(M, every), changes, strict=True):
-                    values = nothing if weights.size else here.values
-                    arguments = values, *along.flat, C, (stop - self.pairs)[here.queries], weights
+                    arguments = here.values, *along.flat, C, (stop - self.pairs)[here.queries], weights
                     over_rows(_bend, len(here), int(self.pairs[here.queries].sum()), *arguments)
                     S = S + along.adjoint(0, len(along))
             return S
@@ -214,29 +213,19 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
     known = weights.size > 0
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
-        dx, dz = changes[x_at], changes[z_at]
+        x, z, dx, dz = values[x_at], values[z_at], changes[x_at], changes[z_at]
         changes[first[row] : first[row + 1]] = 0.0
-        negatives = np.zeros(dz.size)
-        if known:
-            place = start[row]
-            for i in range(dx.size):
-                positives = 0.0
-                for j in range(dz.size):
-                    bent = weights[place + j] * (dz[j] - dx[i])
-                    positives += bent
-                    negatives[j] += bent
-                place += dz.size
-                changes[x_at[i]] -= positives
-        else:
-            x, z = values[x_at], values[z_at]
-            a, b, split = _factors(x, z)
-            for i in range(dx.size):
-                positives = 0.0
-                for j in range(dz.size):
-                    bent = C * _curvature(z[j] - x[i], a[i], b[j], split) * (dz[j] - dx[i])
-                    positives += bent
-                    negatives[j] += bent
-                changes[x_at[i]] -= positives
+        a, b, split = (x, z, False) if known else _factors(x, z)
+        negatives, place = np.zeros(dz.size), start[row]
+        for i in range(dx.size):
+            positives = 0.0
+            for j in range(dz.size):
+                weight = weights[place + j] if known else C * _curvature(z[j] - x[i], a[i], b[j], split)
+                bent = weight * (dz[j] - dx[i])
+                positives += bent
+                negatives[j] += bent
+            place += dz.size
+            changes[x_at[i]] -= positives
         for j in range(dz.size):
             changes[z_at[j]] += negatives[j]
 

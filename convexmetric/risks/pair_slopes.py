@@ -89,7 +89,8 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
-    sums, squares = _prefix_sums(x, low)
+    shifted = x - low
+    sums, squares = np.append(0.0, np.cumsum(shifted)), np.append(0.0, np.cumsum(shifted * shifted))
     run_begin, run_end, with_run = counts
     x_places, items, z_places = places
     exact, total = 0.0, 0.0
@@ -130,13 +131,7 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            i, last = b, e
-            while i < last:
-                middle = (i + last) // 2
-                if x[middle] <= key:
-                    i = middle + 1
-                else:
-                    last = middle
+            i = b + np.searchsorted(x[b:e], key, "right")
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
@@ -198,13 +193,3 @@ def _slope(x, z, margin, width):
     if half > 0.0 and x <= z - (margin - half):
         return 0.5 + (x - (z - margin)) / width
     return 1.0
-
-
-@compiled
-def _prefix_sums(values, low):
-    """Prefix sums of ``values - low``, and of their squares."""
-    sums, squares = np.zeros(values.size + 1), np.zeros(values.size + 1)
-    for i in range(values.size):
-        sums[i + 1] = sums[i] + (values[i] - low)
-        squares[i + 1] = squares[i] + (values[i] - low) ** 2
-    return sums, squares

@@ -24,20 +24,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.arrays import Array, real_array
+from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Comparisons, Rankings, SimilarityTriplets, Triplets
-from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, place
+from convexmetric.comparisons.relevance import Relevance, lists_of, place
 from convexmetric.cones import AllMatrices
 from convexmetric.described import Described, description
-from convexmetric.errors import DualError, InputError
+from convexmetric.errors import DualError
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
-from convexmetric.risks.base import Minorant, checked_multipliers
+from convexmetric.risks.base import Minorant, checked_multipliers, real_part
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.pair_slopes import every_slope
 from convexmetric.risks.query import QueryRisk
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
@@ -168,25 +168,19 @@ class PairwiseRisk(QueryRisk):
         seed : int
             Seed of the random places where sampling starts.
         """
-        totals = np.zeros(3)
-        S = self.cone.zeros()
-        kinks = 0
-        places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
-        curvatures = [np.empty(0)]
+        totals, S, kinks = np.zeros(3), self.cone.zeros(), 0
+        named: list[tuple[np.ndarray, np.ndarray]] = []
+        curvatures: list[Array] = []
         for block, sums, found, strides in self._passes(M, width, None, stride, most, seed):
-            q = block.queries
             totals += sums[:, :3].sum(axis=0)
             S = S + block.adjoint(0, len(block))
             kinks += int(sums[:, 3].sum())
             row, at = np.nonzero(found[:, :, 0] >= 0)
-            positives, negatives = found[row, at].T
-            places.append(np.column_stack([q[row], positives, negatives]))
-            samples.append(np.column_stack([q[row], *_items(block.lists, row, positives, negatives)]))
-            curvatures.append(self.weights[q[row]] * strides[row] / width if row.size else np.empty(0))
+            named.append(_named(block, row, *found[row, at].T))
+            curvatures.append(self.weights[block.queries[row]] * strides[row] / width if row.size else np.empty(0))
         value, exact, total = map(float, totals)
-        point = self._says(total, S)
-        listed = np.concatenate(places), np.concatenate(samples), np.concatenate(curvatures)
-        return Smoothed(value, exact, point, kinks, *listed)
+        places, sample = map(np.concatenate, zip(*named, strict=True))
+        return Smoothed(value, exact, self._says(total, S), kinks, places, sample, np.concatenate(curvatures))
 
     def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
         """Differences of sampled queries and items, ``(K, d)`` each: query minus positive, query minus negative."""
@@ -230,21 +224,19 @@ class PairwiseRisk(QueryRisk):
 
         Time is proportional to the number of pairs; nothing but the result is stored.
         """
-        places, samples = [np.empty((0, 3), dtype=np.int64)], [np.empty((0, 3), dtype=np.int64)]
+        named: list[tuple[np.ndarray, np.ndarray]] = []
         every = np.arange(self.parts)
         for here, there in zip(self.rankings.blocks(M, every), self.rankings.blocks(other, every), strict=True):
             rows = here.first, here.items is None, here.lists, self.margin
             counts = np.zeros(len(here), dtype=np.int64)
-            nothing = np.empty((0, 3), dtype=np.int64)
             work = len(here), int(self.pairs[here.queries].sum()), here.values, there.values
-            over_rows(_turned, *work, rows, counts, False, nothing)
+            over_rows(_turned, *work, rows, counts, False, np.empty((0, 3), dtype=np.int64))
             stop = np.cumsum(counts)
             found = np.empty((int(stop[-1]), 3), dtype=np.int64)
             over_rows(_turned, *work, rows, stop - counts, True, found)
-            row, positives, negatives = found.T
-            places.append(np.column_stack([here.queries[row], positives, negatives]))
-            samples.append(np.column_stack([here.queries[row], *_items(here.lists, row, positives, negatives)]))
-        return np.concatenate(places), np.concatenate(samples)
+            named.append(_named(here, *found.T))
+        places, sample = map(np.concatenate, zip(*named, strict=True))
+        return places, sample
 
     def _passes(
         self,
@@ -300,10 +292,7 @@ class PairwiseRisk(QueryRisk):
 
     def _smoothed_minorant(self, dual: SmoothedPairs) -> Minorant | None:
         """Minorant of the slopes of smoothed hinges, which are in their box at any metric and width."""
-        try:
-            M = real_array(dual.M, "M")
-        except InputError as error:
-            raise DualError(str(error)) from error
+        M = real_part(dual.M, "M")
         if M.shape != self.cone.shape:
             raise DualError(f"M must have shape {self.cone.shape}, got {M.shape}")
         width = float(dual.width)
@@ -342,21 +331,8 @@ def listed_pairs(rankings: Rankings) -> Comparisons:
     InputError
         If there are too many to write out.
     """
-    count = int(rankings.pairs.sum())
-    if count > PAIRS_LIMIT:
-        raise InputError(
-            f"the statement cannot be written out at this size: {count} pairs of a positive and a negative; "
-            f"keep it to {PAIRS_LIMIT}"
-        )
-    triplets = np.empty((count, 3), dtype=np.int64)
-    first = 0
-    for q, row in enumerate(rankings.rows(np.arange(len(rankings)))):
-        positives, negatives = rankings.relevance.of(q)
-        last = first + len(positives) * len(negatives)
-        triplets[first:last, 0] = row
-        triplets[first:last, 1] = np.repeat(positives, len(negatives))
-        triplets[first:last, 2] = np.tile(negatives, len(positives))
-        first = last
+    check_stated(int(rankings.pairs.sum()), PAIRS_LIMIT, "pairs of a positive and a negative")
+    triplets = np.array(list(rankings.triples()), dtype=np.int64)
     if isinstance(rankings.cone, AllMatrices):
         return SimilarityTriplets(rankings.Q, rankings.X, triplets, rankings.cone)
     if rankings.Q is rankings.X:
@@ -386,9 +362,13 @@ def _turned(begin, end, here, there, layout, at, write, found):
             at[row] = following
 
 
-def _items(
-    lists: Lists, row: np.ndarray, positives: np.ndarray, negatives: np.ndarray
+def _named(
+    block: Block, row: np.ndarray, positives: np.ndarray, negatives: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The corpus rows at places of the lists of some queries."""
-    relevant, relevant_start, _, irrelevant, irrelevant_start, _ = lists
-    return relevant[relevant_start[row] + positives], irrelevant[irrelevant_start[row] + negatives]
+    """Pairs of some rows of a block as ``(K, 3)`` arrays: queries with places in their lists, and with corpus rows."""
+    relevant, relevant_start, _, irrelevant, irrelevant_start, _ = block.lists
+    q, items = (
+        block.queries[row],
+        (relevant[relevant_start[row] + positives], irrelevant[irrelevant_start[row] + negatives]),
+    )
+    return np.column_stack([q, positives, negatives]), np.column_stack([q, *items])

@@ -20,7 +20,7 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.base import COMPILED
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_multipliers
+from convexmetric.risks.base import Blocks, Minorant, RiskStatement, checked_multipliers, real_part
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.pairwise import PairwiseRisk
 from convexmetric.risks.query import QueryRisk
@@ -200,9 +200,8 @@ class RankingRisk(QueryRisk):
         for Y, relevant in rankings_of(len(positives), len(negatives)):
             if Y.any():
                 order, _ = order_of(positives, negatives, -scale * Y.sum(axis=1), scale * Y.sum(axis=0))
-                found.append(
-                    Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), 1.0 - self.measure.score(relevant))
-                )
+                loss = 1.0 - self.measure.score(relevant)
+                found.append(Ranking(q, tuple(order.tolist()), tuple(relevant.tolist()), loss))
         return found
 
     def normal(self, batch: list[Ranking], weights: Array) -> Array:
@@ -283,7 +282,7 @@ class RankingRisk(QueryRisk):
                 raise DualError(f"SmoothedPairs is for pairwise measures; {self.measure.name!r} needs a CutDual")
             return self.pairs.minorant(dual)
         if isinstance(dual, np.ndarray) and self.measure.pairwise:
-            return self.pairs.minorant(2.0 * real_multipliers(dual))
+            return self.pairs.minorant(2.0 * real_part(dual, "multipliers"))
         if isinstance(dual, np.ndarray) and self.count() <= ENUMERATION_LIMIT:
             return self._enumerated_minorant(dual)
         return super().minorant(dual)

@@ -13,6 +13,7 @@ from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.comparisons.pair_distances import BLOCK
 from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
+from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Loss, SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import (
@@ -25,6 +26,7 @@ from convexmetric.risks.base import (
     SmoothRisk,
     Violation,
     checked_multipliers,
+    group_adjoints,
     group_sums,
 )
 from convexmetric.risks.images import ImageRisk, ListedImages
@@ -111,24 +113,17 @@ class SeparableRisk(Risk):
 
     def as_form(self, kind: type) -> object:
         """Convert to hinges where the loss is one; or to boxed losses of pairs, also as a function of images."""
+        comparisons = self.comparisons
         if kind is ListedHinges:
-            return self._hinges
+            hinges = self.loss.hinges(self.parts)
+            return None if hinges is None else ListedHinges(comparisons, *hinges)
         if kind is ListedPairs:
-            return self._pairs
+            box = self.loss.box(self.parts)
+            return None if box is None or not isinstance(comparisons, PairDistances) else ListedPairs(comparisons, box)
         if kind is ImageRisk:
-            loss, made_of = self.loss.box(self.parts), self.comparisons.pair_sums()
-            return None if loss is None or made_of is None else ListedImages(self.comparisons, loss)
+            box = self.loss.box(self.parts)
+            return None if box is None or comparisons.pair_sums() is None else ListedImages(comparisons, box)
         return self
-
-    @cached_property
-    def _hinges(self) -> ListedHinges | None:
-        hinges = self.loss.hinges(self.parts)
-        return None if hinges is None else ListedHinges(self.comparisons, *hinges)
-
-    @cached_property
-    def _pairs(self) -> ListedPairs | None:
-        loss, pairs = self.loss.box(self.parts), self.comparisons
-        return None if loss is None or not isinstance(pairs, PairDistances) else ListedPairs(pairs, loss)
 
     def described(self) -> Described:
         """Comparisons, with one term for all or those that differ in weight, margin and sign."""
@@ -281,11 +276,8 @@ class SeparableRisk(Risk):
         n_groups = int(groups.max()) + 1
         values = group_sums(self.loss.values(s), groups, n_groups)
         offsets = group_sums(self.loss.dual_values(u), groups, n_groups)
-        normals = np.empty((n_groups, *self.cone.shape))
-        for g in range(n_groups):
-            normals[g] = self.comparisons.adjoint(np.where(groups == g, u, 0.0))
         weights = self._distances_each * group_sums(np.abs(u), groups, n_groups)
-        return Cuts(values, offsets, self.cone.coordinates(normals), weights)
+        return Cuts(values, offsets, group_adjoints(self.comparisons, u, groups, n_groups), weights)
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """Write the risk in CVXPY, with one slack (none for a hard margin) and one constraint per comparison."""
@@ -327,6 +319,18 @@ class SeparableRisk(Risk):
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
         return Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
+
+
+def check_stated(count: float, limit: int, what: str) -> None:
+    """Refuse to write out a statement of more than ``limit`` terms.
+
+    Raises
+    ------
+    InputError
+        If there are more.
+    """
+    if count > limit:
+        raise InputError(f"the statement cannot be written out at this size: {count:.0f} {what}; keep it to {limit}")
 
 
 class SmoothSeparableRisk(SeparableRisk, SmoothRisk):

@@ -36,7 +36,7 @@ from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Derivative, RiskStatement, tangent_dual
 from convexmetric.risks.query import SmoothQueryRisk
-from convexmetric.risks.separable import SeparableRisk
+from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Candidates of all queries up to which the statement is written out.
 CANDIDATES_LIMIT = 20_000
@@ -101,10 +101,6 @@ class SoftmaxRisk(SmoothQueryRisk):
         """Choices among candidates, in words."""
         return f"{type(self).__name__} of temperature {self.temperature:g}"
 
-    def lipschitz_near(self, M: Array, error: float) -> float:
-        """:attr:`lipschitz`, which does not depend on the metric."""
-        return self.lipschitz
-
     @property
     def lipschitz(self) -> float:
         """Two sets of probabilities a query, over the temperature."""
@@ -153,7 +149,7 @@ class SoftmaxRisk(SmoothQueryRisk):
         InputError
             If there are too many candidates to write out.
         """
-        check_candidates(self.distances)
+        check_stated(self.distances, CANDIDATES_LIMIT, "candidates")
         terms = []
         for q, share in enumerate(self._most):
             chosen, others = self.rankings.expressions(q, M)
@@ -175,20 +171,6 @@ class SoftmaxRisk(SmoothQueryRisk):
         sums = np.empty((len(block), 2))
         over_rows(_slopes, len(block), block.values.size, *block.flat, shares, self.temperature, chosen, sums)
         return sums
-
-
-def check_candidates(count: float) -> None:
-    """Refuse to write out more than ``CANDIDATES_LIMIT`` candidates.
-
-    Raises
-    ------
-    InputError
-        If there are more.
-    """
-    if count > CANDIDATES_LIMIT:
-        raise InputError(
-            f"the statement cannot be written out at this size: {count:.0f} candidates; keep it to {CANDIDATES_LIMIT}"
-        )
 
 
 @compiled

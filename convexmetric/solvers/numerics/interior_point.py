@@ -100,8 +100,7 @@ def interior_point(
             point = cold_start(qp) if start is None else start
         except la.LinAlgError:
             # Numbers out of the range of floats: no point, and infinite bounds.
-            cone = qp.cone
-            return Outcome(cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
+            return Outcome(qp.cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
         return _follow(qp, tol, point, max_steps, watch)
 
 

@@ -38,9 +38,7 @@ class ProgressBar:
 
     def update(self, progress: SolveProgress) -> None:
         """Move the bar to the gap reached."""
-        digits = -np.log10(progress.gap) if 0.0 < progress.gap < np.inf else 0.0
-        if progress.gap <= 0.0:
-            digits = self._digits
+        digits = self._digits if progress.gap <= 0.0 else -np.log10(progress.gap)
         self._progress.update(
             self._task,
             completed=float(np.clip(digits, 0.0, self._digits)),

@@ -28,12 +28,8 @@ class OutOfTime(BaseException):
     """
 
 
-def _no_limit() -> float:
-    return inf
-
-
 #: Seconds left for the work at hand; threads that it starts have no limit of their own.
-_left: ContextVar[Callable[[], float]] = ContextVar("left", default=_no_limit)
+_left: ContextVar[Callable[[], float]] = ContextVar("left", default=lambda: inf)
 
 
 @contextmanager

@@ -204,8 +204,7 @@ def read_arrays(
     InputError
         If the file is missing, too large, damaged, or holds Python objects.
     """
-    limit = MAX_BYTES if max_bytes is None else max_bytes
-    path = existing(path, limit)
+    path = existing(path, max_bytes)
 
     def read() -> dict[str, NDArray[Any]]:
         with open(path, "rb") as file:
@@ -218,7 +217,7 @@ def read_arrays(
                 chosen = {name: members[name] for name in choose(list(members))}
                 if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                     raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
-                check_unpacked(sum(info.file_size for info in chosen.values()), path, limit)
+                check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
                 return {name: _array(_member(archive, info)) for name, info in chosen.items()}
 
     return guarded(path, read)

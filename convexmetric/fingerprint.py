@@ -43,19 +43,17 @@ def _feed(digest: Any, part: Any) -> None:
         digest.update(f"sequence {len(part)};".encode())
         for item in part:
             _feed(digest, item)
-    elif hasattr(part, "contents"):
-        digest.update(f"{_kind(part)};".encode())
-        _feed(digest, part.contents())
-    elif is_dataclass(part):
-        digest.update(f"{_kind(part)};".encode())
-        _feed(digest, [getattr(part, field.name) for field in fields(part) if field.compare])
     else:
         digest.update(f"{_kind(part)};".encode())
-        _feed(digest, _given(part))
+        _feed(digest, _contents(part))
 
 
-def _given(part: Any) -> list[Any]:
-    """Arguments of the constructor, from the attributes of the same names."""
+def _contents(part: Any) -> Any:
+    """What a block counts by: its contents, its fields, or the arguments of its constructor."""
+    if hasattr(part, "contents"):
+        return part.contents()
+    if is_dataclass(part):
+        return [getattr(part, field.name) for field in fields(part) if field.compare]
     made = type(part).__init__
     names = [*inspect.signature(made).parameters][1:] if inspect.isfunction(made) else []
     if not names or not all(hasattr(part, name) for name in names):

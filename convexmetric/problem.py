@@ -383,9 +383,7 @@ class MetricProblem:
             If the shape of ``dual`` does not fit the problem.
         """
         point = self.risk.minorant(dual)
-        if point is None:
-            return -np.inf
-        if not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+        if point is None or not (np.isfinite(point.value) and np.isfinite(point.S).all()):
             return -np.inf
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 else:
     import numba
 
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+    _SETTINGS = {"cache": True, "nogil": True, "error_model": "numpy"}
+    compiled = numba.njit(**_SETTINGS)
     # Sums may be added in another order, multiplications fused with additions, and zeros lose their sign, so that loops
     # use vector registers. NaN and infinity stay what they are.
-    compiled_in_any_order = numba.njit(
-        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-    )
+    compiled_in_any_order = numba.njit(**_SETTINGS, fastmath={"reassoc", "contract", "nsz"})
 
 __all__ = ["compiled", "compiled_in_any_order"]

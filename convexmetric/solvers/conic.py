@@ -109,11 +109,9 @@ class Conic(Solver):
                 return
 
     def _solve(self, statement: Statement, options: dict[str, Any], first: int) -> None:
-        def call(options: dict[str, Any]) -> None:
-            statement.problem.solve(solver=self.backend.upper(), **options)
-
+        solve = partial(statement.problem.solve, solver=self.backend.upper())
         try:
-            attempted(call, self.backend, options, first)
+            attempted(lambda given: solve(**given), self.backend, options, first)
         except cp.SolverError as error:
             raise SolverError(f"{self.backend.upper()} failed: {_reason(error)}; {ADVICE}") from error
 

@@ -233,7 +233,6 @@ def solve(
             found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]
         return replace(found, problem=problem)
     chosen = _chosen(solver)
-    bare = problem.without_constant()
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
@@ -241,7 +240,7 @@ def solve(
     with shared_cores(), memory_limit(max_memory), _bar(tol, progress) as display:
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
-            within_limit(bare, partial(_run, problem, bare, chosen, state, start, display), monitor)
+            within_limit(problem, partial(_run, problem, chosen, state, start), monitor)
         except BackendError:
             monitor.save()
             raise
@@ -251,39 +250,30 @@ def solve(
 
 
 def _run(
-    problem: MetricProblem,
-    bare: MetricProblem,
-    chosen: Solver,
-    state: State | None,
-    start: Solution | ArrayLike | None,
-    display: ProgressBar | None,
-    monitor: Monitor,
+    problem: MetricProblem, chosen: Solver, state: State | None, start: Solution | ArrayLike | None, monitor: Monitor
 ) -> None:
-    """Run a solver on the problem without its constant (``bare``): a solve without its certificate."""
+    """Run a solver on the problem without its constant: a solve without its certificate."""
+    bare, prior = problem.without_constant(), problem.regularizer.prior
     (candidate,) = Candidates(bare, [Route(chosen)])
     run = candidate.run
     if run is None:
         raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {candidate.reason}")
     begun = None if start is None else _start_from(bare, start)
-    if (
-        state is None
-        and (prior := problem.regularizer.prior) is not None
-        and _prior_is_optimal(prior, problem, bare, monitor)
-    ):
+    if state is None and prior is not None and _prior_is_optimal(prior, problem, bare, monitor):
         return
     start_from_nothing(bare, monitor)
     if monitor.lower_bound == -np.inf:
         check_bounded(bare)
-    if display is not None:
+    if monitor.display is not None:
         begins = run.first(monitor.max_seconds) if isinstance(run, InOrder) else chosen
-        display.say(costs_text(begins.name, pass_seconds(bare), begins.memory(bare)))
+        monitor.display.say(costs_text(begins.name, pass_seconds(bare), begins.memory(bare)))
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)
         if said is not None:
             warnings.warn(said, LongSolveWarning, stacklevel=5)
     if state is not None:
         monitor.resume(bare, state)
-    if state is None and begun is not None:
+    elif begun is not None:
         monitor.begin(bare, *begun)
     if not monitor.reached:
         monitor.solver = chosen.name

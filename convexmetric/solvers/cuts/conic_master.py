@@ -17,6 +17,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import solve_conic
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint
+from convexmetric.solvers.numerics.qp import within_groups
 
 #: Rows of the program for each cut, when it is stated: room for further cuts.
 ROOM = 2
@@ -99,8 +100,7 @@ class ConicMaster:
             )
         upper = max(float(self.program.value), lower + TIGHT * abs(lower))
         M = self._metric()
-        a = np.maximum(np.asarray(self.cuts.dual_value)[:count], 0.0)
-        a = a * (C / np.maximum(C, np.bincount(group, a, len(C))))[group]
+        a = within_groups(np.maximum(np.asarray(self.cuts.dual_value)[:count], 0.0), group, C)
         sums = Minorant(float(offsets @ a), np.tensordot(a, full, axes=1).reshape(cone.shape))
         if self.problem.regularizer.grade == "float":
             lower = self.problem.bound(sums.value, sums.S, M)

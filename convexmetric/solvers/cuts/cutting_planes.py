@@ -184,9 +184,9 @@ class CuttingPlanes(Solver):
             target = max(share * max(MASTER_SHARE * gap, 0.1 * monitor.tol), FINEST)
             outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
             solved = True
-            pool.weigh(outcome.a, ALIVE_SHARE)
+            pool.weigh(outcome.a)
             sums, lower = pool.says(outcome)
-            improved = monitor.dual(lower, pool.dual_point(), sums)
+            improved = monitor.dual(lower, pool.weighted(outcome.a), sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
@@ -263,11 +263,10 @@ class Pool:
         #: Sum of the absolute coefficients of squared distances in every cut.
         self.sizes = np.empty(0)
         self.group = np.empty(0, dtype=np.int64)
+        #: Place of every cut's metric in ``metrics``, which is never changed in place: dual points share it.
         self.witness = np.empty(0, dtype=np.int64)
+        self.metrics: list[Array] = []
         self.age = np.empty(0, dtype=np.int64)
-        self.weights = np.empty(0)
-        self.witnesses: dict[int, Array] = {}
-        self._made = 0
 
     @property
     def normals(self) -> Array:
@@ -286,14 +285,12 @@ class Pool:
             self._normals = larger
         self._normals[self.count : self.count + self.n_groups] = normals
         self.count += self.n_groups
-        self.witnesses[self._made] = metric
         self.offsets = np.append(self.offsets, cuts.offsets)
         self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if cuts.weights is None else cuts.weights)
         self.group = np.append(self.group, np.arange(self.n_groups))
-        self.witness = np.append(self.witness, np.full(self.n_groups, self._made))
+        self.witness = np.append(self.witness, np.full(self.n_groups, len(self.metrics)))
+        self.metrics = [*self.metrics, metric]
         self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
-        self.weights = np.append(self.weights, np.zeros(self.n_groups))
-        self._made += 1
 
     def scale(self, problem: MetricProblem, factor: float) -> None:
         """Switch to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
@@ -334,28 +331,22 @@ class Pool:
         point = Minorant(point.value + self.base_value, S)
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
-    def weigh(self, multipliers: Array, alive_share: float) -> None:
-        """Store multipliers; count the masters in which a cut had less than ``alive_share`` of its group's mean."""
-        self.weights = multipliers
+    def weigh(self, multipliers: Array) -> None:
+        """Count the masters in which a cut had less than ``ALIVE_SHARE`` of the mean multiplier of its group."""
         total, count = np.bincount(self.group, multipliers), np.bincount(self.group)
-        alive = multipliers * count[self.group] > alive_share * total[self.group]
+        alive = multipliers * count[self.group] > ALIVE_SHARE * total[self.group]
         self.age = np.where(alive, 0, self.age + 1)
-
-    def dual_point(self) -> Callable[[], CutDual]:
-        """The weighted cuts of the last master, made when asked for."""
-        return self.weighted(self.weights)
 
     def weighted(self, weights: Array) -> Callable[[], CutDual]:
         """The cuts in hand with some weights as a dual point, made when asked for."""
         used = np.flatnonzero(weights)
-        rows, columns, weights = self.witness[used], self.group[used], weights[used]
-        metrics = {t: self.witnesses[t] for t in map(int, np.unique(rows))}
+        places, rows = np.unique(self.witness[used], return_inverse=True)
+        columns, weights, metrics = self.group[used], weights[used], self.metrics
 
         def make() -> CutDual:
-            numbers = np.array(sorted(metrics), dtype=np.int64)
-            table = np.zeros((len(numbers), self.n_groups))
-            table[np.searchsorted(numbers, rows), columns] = weights
-            points = [metrics[int(t)] for t in numbers]
+            table = np.zeros((len(places), self.n_groups))
+            table[rows, columns] = weights
+            points = [metrics[place] for place in places]
             if self.base is not None:
                 # The weights of a group sum to 1: what the others lack belongs to the cuts at zero.
                 table = np.vstack([table, np.maximum(0.0, 1.0 - table.sum(axis=0))])
@@ -366,11 +357,9 @@ class Pool:
 
     def state(self, metric: Array, alpha: float) -> dict[str, np.ndarray]:
         """Arrays for a checkpoint: the metrics at which cuts were made, and the ages of cuts."""
-        numbers = np.array(sorted(self.witnesses), dtype=np.int64)
-        shape = (len(numbers), *self.problem.cone.shape)
         return {
-            "witnesses": np.array([self.witnesses[int(t)] for t in numbers]).reshape(shape),
-            "witness": np.searchsorted(numbers, self.witness),
+            "witnesses": np.array(self.metrics).reshape(-1, *self.problem.cone.shape),
+            "witness": self.witness,
             "group": self.group,
             "age": self.age,
             "groups": self.groups,
@@ -420,16 +409,13 @@ class Pool:
         self._normals[holes] = self._normals[order[holes]]
         self.count = count
         self.offsets, self.sizes, self.group = self.offsets[order], self.sizes[order], self.group[order]
-        self.witness, self.age, self.weights = self.witness[order], self.age[order], self.weights[order]
-        present = set(map(int, np.unique(self.witness)))
-        self.witnesses = {t: M for t, M in self.witnesses.items() if t in present}
+        self.witness, self.age = self.witness[order], self.age[order]
+        places, self.witness = np.unique(self.witness, return_inverse=True)
+        self.metrics = [self.metrics[place] for place in places]
 
 
 class _Above(MetricProblem):
     """Problem of a risk less its cuts at zero, which is nonnegative though the risk may not be."""
 
-    def bound(self, value: float, S: Array, hint: Array) -> float:
-        """Lower bound for a nonnegative risk; -inf unless value and S are finite."""
-        if not (np.isfinite(value) and np.isfinite(S).all()):
-            return -np.inf
+    def _bound(self, value: float, S: Array, hint: Array) -> float:
         return self.regularizer.bound(value, S, self.G, self.cone, hint)

@@ -32,16 +32,19 @@ coordinates of metrics, so that a prior may be nearly singular.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import relative_gap
+from convexmetric.cones.scaling import longest_step
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
+from convexmetric.solvers.numerics.qp import least_slacks, within_groups
 
 #: Steps of a master at most. Near a prior they are 2 to 30.
 STEPS = 100
@@ -107,7 +110,7 @@ class DualMaster:
             norm, slopes = 0.5 * self.reg * float(np.vdot(M, M)), offsets - normals @ M.ravel()
             value = float(offsets @ y) - norm
             linear = 0.0 if self.problem.G is None else cone.inner(self.problem.G, M)
-            upper = norm + linear + _slack_cost(slopes, group, C)
+            upper = norm + linear + float(C @ least_slacks(slopes, group, len(C)))
             least = min(least, upper)
             # Extrapolated multipliers may be negative, and prove nothing then.
             feasible = y is a
@@ -153,18 +156,6 @@ class DualMaster:
         return gram / self.reg, a
 
 
-def _slack_cost(slopes: Array, group: np.ndarray, C: Array) -> float:
-    """Cost of the smallest slacks for cuts that are violated by so much."""
-    slack = np.zeros(len(C))
-    np.maximum.at(slack, group, slopes)
-    return float(C @ slack)
-
-
-def _within(a: Array, group: np.ndarray, C: Array) -> Array:
-    """Nonnegative multipliers, shrunk where those of a group sum to more than C."""
-    return np.asarray(a * (C / np.maximum(C, np.bincount(group, a, len(C))))[group])
-
-
 def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
     r"""``argmax c'x - x'Hx / 2`` over nonnegative x whose sums by group are at most C, by an interior-point method.
 
@@ -195,22 +186,13 @@ def simplex_qp(H: Array, c: Array, group: np.ndarray, C: Array) -> Array:
             break
         ds = -np.bincount(group, dx, len(C)).astype(np.float64)
         dz, dw = aim / x - z - z / x * dx, aim / s - w - w / s * ds
-        primal, dual = _length((x, dx), (s, ds)), _length((z, dz), (w, dw))
+        primal = min(1.0, LENGTH * longest_step(x, dx), LENGTH * longest_step(s, ds))
+        dual = min(1.0, LENGTH * longest_step(z, dz), LENGTH * longest_step(w, dw))
         x, s, z, w = x + primal * dx, s + primal * ds, z + dual * dz, w + dual * dw
         mu = float(x @ z + s @ w) / (k + len(C))
         if mu * (k + len(C)) <= target and min(primal, dual) > 0.5:
             break
-    return _within(x, group, C)
-
-
-def _length(*pairs: tuple[Array, Array]) -> float:
-    """Length of a step that keeps all values positive, at most 1."""
-    longest = 1.0
-    for values, move in pairs:
-        falls = move < 0.0
-        if falls.any():
-            longest = min(longest, LENGTH * float((-values[falls] / move[falls]).min()))
-    return longest
+    return within_groups(x, group, C)
 
 
 def has_newton_master(problem: MetricProblem) -> bool:
@@ -258,24 +240,23 @@ class NewtonMaster:
 
         # Multipliers start from those of the last master; a cut that is in hand more than once gets them once.
         cuts = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, normals, strict=True)]
-        a = _within(np.array([self.known.pop(cut, 0.0) for cut in cuts]), group, C)
+        a = within_groups(np.array([self.known.pop(cut, 0.0) for cut in cuts]), group, C)
         S, M, value = at(a)
         best: MasterPoint | None = None
         for step in range(1, NEWTON_STEPS + 1):
             slopes = offsets - np.tensordot(rows, M, axes=M.ndim)
-            upper, sums = problem.penalty(M) + _slack_cost(slopes, group, C), Minorant(float(offsets @ a), S)
+            upper = problem.penalty(M) + float(C @ least_slacks(slopes, group, len(C)))
+            sums = Minorant(float(offsets @ a), S)
             lower = problem.bound(sums.value, S, M)
-            if best is not None:
-                M_best, upper = (M, upper) if upper < best.upper_bound else (best.M, best.upper_bound)
-                a_best, sums, lower = (
-                    (a, sums, lower) if lower > best.lower_bound else (best.a, best.sums, best.lower_bound)
-                )
-            else:
-                M_best, a_best = M, a
-            best = MasterPoint(M_best, a_best, sums, upper, lower, step)
+            here = MasterPoint(M, a, sums, upper, lower, step)
+            if best is not None and not upper < best.upper_bound:
+                here = replace(here, M=best.M, upper_bound=best.upper_bound)
+            if best is not None and not lower > best.lower_bound:
+                here = replace(here, a=best.a, sums=best.sums, lower_bound=best.lower_bound)
+            best = here
             gram = problem.regularizer.dual_gram(M, rows, cone)
             assert gram is not None, "has_newton_master has asked"
-            if relative_gap(upper, lower) <= tol or stop():
+            if best.gap <= tol or stop():
                 break
             move = simplex_qp(gram, slopes + gram @ a, group, C) - a
             rise = float(slopes @ move)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -38,8 +39,6 @@ FIRST, JOINING = 16, 12
 LEAVING = 0.1
 #: Rounds of enlarging the subspace in one master.
 ROUNDS = 8
-#: Elements of products with cuts that are held at a time.
-CHUNK = 2**22
 
 
 @dataclass(frozen=True)
@@ -119,20 +118,15 @@ def follow(
     qp: ConicQP, path: list[tuple[Array, Array]], tol: float, stop: Callable[[], bool]
 ) -> tuple[Outcome, list[tuple[Array, Array]], int]:
     """Solve from the path of a related program, else from a cold and then a heavy start; outcome, path, iterations."""
-
-    def watch(_: object) -> bool:
-        return stop()
-
+    solved = partial(interior_point, qp, tol, watch=lambda _: stop())
     start, place = warm_start(qp, path)
-    outcome = interior_point(qp, tol, start=start, watch=watch)
-    path = path[: place + 1] + outcome.path
-    iterations = outcome.iterations
+    outcome = solved(start=start)
+    path, iterations = path[: place + 1] + outcome.path, outcome.iterations
     if outcome.gap > tol and start is not None:
-        outcome = interior_point(qp, tol, watch=watch)
-        path = outcome.path
-        iterations += outcome.iterations
+        outcome = solved()
+        path, iterations = outcome.path, iterations + outcome.iterations
     if outcome.gap > tol and not stop():
-        again = interior_point(qp, tol, start=heavy_start(qp), watch=watch)
+        again = solved(start=heavy_start(qp))
         iterations += again.iterations
         if again.gap < outcome.gap:
             outcome, path = again, again.path
@@ -161,13 +155,8 @@ class _SubspacePenalty:
 
     def rows(self, normals: Array) -> Array:
         """``V^T Psi V`` in coordinates for every cut, given as its d^2 entries."""
-        d, s = self.V.shape
-        rows = np.empty((len(normals), self.cone.size))
-        step = max(1, CHUNK // (d * s))
-        for first in range(0, len(normals), step):
-            half = (normals[first : first + step].reshape(-1, d) @ self.V).reshape(-1, d, s)
-            rows[first : first + step] = self.cone.coordinates(np.matmul(self.V.T, half))
-        return rows
+        half = normals.reshape(-1, len(self.V)) @ self.V
+        return self.cone.coordinates(self.V.T @ half.reshape(len(normals), *self.V.shape))
 
 
 class _Subspace:

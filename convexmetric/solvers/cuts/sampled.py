@@ -30,13 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array, norm_of
-from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import CutDual, Risk
@@ -88,13 +87,11 @@ class SampledCuttingPlanes(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
-        quadratic = quadratic_part(problem)
-        if isinstance(quadratic, np.ndarray):
-            raise UnsupportedProblemError("its penalty is a full quadratic form")
+        need(not isinstance(quadratic_part(problem), np.ndarray), "its penalty is a full quadratic form")
         many = problem.risk.parts >= self.pieces and self._first(problem.risk) <= LARGEST_SHARE * self.pieces
         need(many, f"it has too few queries for a sample of {self.least:,}")
         queries = queries_of(problem.risk.here())
-        return lambda monitor: _Rounds(self, problem, queries, quadratic, monitor).follow()
+        return lambda monitor: _Rounds(self, problem, queries, monitor).follow()
 
     def _first(self, risk: Risk) -> int:
         """Number of pieces in the first sample."""
@@ -109,17 +106,13 @@ class _Rounds:
     """The state of one run."""
 
     def __init__(
-        self,
-        settings: SampledCuttingPlanes,
-        problem: MetricProblem,
-        queries: QueryRisk,
-        quadratic: float,
-        monitor: Monitor,
+        self, settings: SampledCuttingPlanes, problem: MetricProblem, queries: QueryRisk, monitor: Monitor
     ) -> None:
         self.settings, self.problem, self.monitor = settings, problem, monitor
         #: The risk for passes over all queries, and the one in memory of which samples are taken.
         self.risk, self.all_queries = problem.risk, queries
-        self.cone, self.quadratic = problem.cone, quadratic
+        self.cone = problem.cone
+        self.quadratic: Any = problem.quadratic()
         self.linear = linear_part(problem)
         # Any order that does not depend on the data; the same at every solve.
         order = np.random.default_rng(0).permutation(queries.parts)

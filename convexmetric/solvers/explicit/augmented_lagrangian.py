@@ -231,21 +231,17 @@ class _Proximal:
         inside = (a > INTERIOR_SHARE * C) & (a < (1.0 - INTERIOR_SHARE) * C)
         away = np.where(inside | ((away > 0.0) != (a > 0.5 * C)), 0.0, np.abs(away))
         count = max(self.working, int(np.count_nonzero(away == 0.0)))
-        if (
-            count > WORKING_SHARE * C.size
-            or count * row_width(self.problem.risk.points, self.problem.cone) > MOST_ENTRIES
-        ):
+        entries = count * row_width(self.problem.risk.points, self.problem.cone)
+        if count > WORKING_SHARE * C.size or entries > MOST_ENTRIES:
             return None
         return np.sort(np.argpartition(away, count)[:count])
 
     def part(self, rows: np.ndarray, fixed: Array, factor: float, tol: float, atol: float = 0.0) -> _Proximal:
         """Problem of some comparisons, their weights times ``factor``; multipliers of the others are ``fixed``."""
-        hinges = self.hinges
-        linear = self.problem.linear() - self.problem.regularizer.linear(self.problem.cone)
+        hinges, risk, omega = self.hinges, self.problem.risk, self.problem.regularizer
+        linear = self.problem.linear() - omega.linear(self.problem.cone)
         # The risk of all comparisons stands in for its own, and is never evaluated.
-        problem = MetricProblem(
-            self.problem.risk, self.problem.regularizer, G=linear - hinges.comparisons.adjoint(fixed)
-        )
+        problem = MetricProblem(risk, omega, G=linear - hinges.comparisons.adjoint(fixed))
         written: Any = _Rows(hinges.comparisons.block(rows, slice(None)))
         some = ListedHinges(written, factor * hinges.weights[rows], hinges.margins[rows])
         return _Proximal(problem, some, Monitor(tol, None, self.monitor.seconds_left, atol=atol))

@@ -59,18 +59,15 @@ class InteriorPoint(Solver):
             # Where the regularizer outweighs everything zero is optimal, and no interior point.
             nothing = problem.cone.zeros()
             monitor.primal(nothing, problem.value(nothing), by_risk=True)
-        stopped = False
 
         def watch(found: Callable[[], Outcome]) -> bool:
-            nonlocal stopped
             best = found()
             M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
                 monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(best.lower_bound, lambda: best.a)
-            stopped = monitor.iterate()
-            return stopped
+            return monitor.iterate()
 
         interior_point(qp, 0.0, max_steps=MAX_STEPS, watch=watch)
-        if not stopped:
+        if not monitor.stopped:
             interior_point(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS, watch=watch)

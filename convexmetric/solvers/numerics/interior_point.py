@@ -42,8 +42,6 @@ STALLED_STEPS, LEAST_IMPROVEMENT = 8, 1e-3
 #: Rows whose weight in the Newton matrix exceeds this many times the rest are kept as unknowns: near the optimum they
 #: would swamp the rest.
 HEAVY_ROW = 1e4
-#: Relative residual of the Newton system above which its solution is refined once.
-REFINEMENT_RESIDUAL = 1e-13
 #: Relative additions to the diagonal that are tried, one after the other: multiples of the machine precision.
 ADDED = (0.0, 1e-14, 1e-12, 1e-10)
 
@@ -65,13 +63,17 @@ class Outcome:
         return relative_gap(self.upper_bound, self.lower_bound)
 
 
+#: Called each iteration with a function that returns the outcome so far; True stops.
+Watch = Callable[[Callable[[], Outcome]], bool]
+
+
 def interior_point(
     qp: ConicQP,
     tol: float,
     *,
     start: Iterate | None = None,
     max_steps: int = 100,
-    watch: Callable[[Callable[[], Outcome]], bool] | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
 
@@ -98,14 +100,11 @@ def interior_point(
             point = cold_start(qp) if start is None else start
         except la.LinAlgError:
             # Numbers out of the range of floats: no point, and infinite bounds.
-            cone = qp.cone
-            return Outcome(cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
+            return Outcome(qp.cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
         return _follow(qp, tol, point, max_steps, watch)
 
 
-def _follow(
-    qp: ConicQP, tol: float, point: Iterate, max_steps: int, watch: Callable[[Callable[[], Outcome]], bool] | None
-) -> Outcome:
+def _follow(qp: ConicQP, tol: float, point: Iterate, max_steps: int, watch: Watch | None) -> Outcome:
     """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
     units = qp.units
     best_U, best_a = point.U, qp.feasible_multipliers(point.a)
@@ -279,7 +278,7 @@ class ReducedSystem:
     """
 
     def __init__(self, P: Any, H: Array, D: Array) -> None:
-        self.P, self.H, self.D = P, H, D
+        self.H, self.D = H, D
         k, n = P.shape
         diagonal = H if H.ndim == 1 else np.diag(H)
         if k <= n and H.ndim == 1:
@@ -319,29 +318,18 @@ class ReducedSystem:
     def _solve_base(self, x: Array) -> Array:
         return x / self.H if self.base is None else cholesky_solve(self.base, x)
 
-    def _once(self, rho: Array, r: Array) -> tuple[Array, Array]:
+    def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
+        """Solve for ``(x, da)``."""
         da = np.empty(len(r))
         of_folded = r[self.folded] / self.D[self.folded]
-        rho = rho + self.P_folded.T @ of_folded if self.folded.size else rho
+        rho = rho + self.P_folded.T @ of_folded
         x = self._solve_base(rho)
         if self.kept.size:
             of_kept = cholesky_solve(self.schur, r[self.kept] - self.P_kept @ x)
             da[self.kept] = of_kept
             x = self._solve_base(rho + self.P_kept.T @ of_kept)
-        if self.folded.size:
-            da[self.folded] = of_folded - (self.P_folded @ x) / self.D[self.folded]
+        da[self.folded] = of_folded - (self.P_folded @ x) / self.D[self.folded]
         return x, da
-
-    def solve(self, rho: Array, r: Array) -> tuple[Array, Array]:
-        """``(x, da)``, with a round of iterative refinement where the residual asks for it."""
-        x, da = self._once(rho, r)
-        Hx = self.H @ x if self.H.ndim == 2 else self.H * x
-        left, right = rho - (Hx - self.P.T @ da), r - (self.P @ x + self.D * da)
-        allowed = REFINEMENT_RESIDUAL
-        if np.abs(left).max() <= allowed * np.abs(rho).max() and np.abs(right).max() <= allowed * np.abs(r).max():
-            return x, da
-        fix_x, fix_a = self._once(left, right)
-        return x + fix_x, da + fix_a
 
 
 def scaled_rows(P: Any, factors: Array) -> Any:

@@ -153,9 +153,7 @@ class ConicQP:
 
     def slacks(self, margins: Array) -> Array:
         """Smallest slacks for rows with ``A U - b = margins``."""
-        xi = np.zeros(self.C.size)
-        np.maximum.at(xi, self.group, -margins)
-        return xi
+        return least_slacks(-margins, self.group, self.C.size)
 
     def primal_value(self, U: Array, margins: Array) -> float:
         """Objective at ``U`` with the smallest slacks; infinite if a hard row is violated."""
@@ -173,11 +171,20 @@ class ConicQP:
     def feasible_multipliers(self, a: Array) -> Array:
         """``a`` clipped to be nonnegative and shrunk group by group to ``E^T a <= C``."""
         a = np.maximum(a, 0.0)
-        if self.hard:
-            return a
-        totals = self.sums(a)
-        shrink = np.where(totals > self.C, self.C / np.where(totals > 0.0, totals, 1.0), 1.0)
-        return a * shrink[self.group]
+        return a if self.hard else within_groups(a, self.group, self.C)
+
+
+def least_slacks(violations: Array, group: np.ndarray, n_groups: int) -> Array:
+    """The smallest slack of every group, for rows that are violated by so much."""
+    xi = np.zeros(n_groups)
+    np.maximum.at(xi, group, violations)
+    return xi
+
+
+def within_groups(a: Array, group: np.ndarray, C: Array) -> Array:
+    """Nonnegative multipliers, shrunk where those of a group sum to more than its C."""
+    totals = group_sums(a, group, C.size)
+    return np.asarray(a * np.divide(C, totals, out=np.ones(C.size), where=totals > C)[group])
 
 
 @dataclass(frozen=True)
@@ -221,7 +228,9 @@ class Iterate:
 def cold_start(qp: ConicQP) -> Iterate:
     """A centred interior point at the scale of the problem; only the equation for Z may be violated."""
     U, size, load = _euclidean(qp)
-    if not _nearly_linear(qp, U):
+    # A quadratic part that is nothing beside the rest leaves the path that of a linear program.
+    negligible = 0.0 if qp.hard else NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
+    if qp.curved and not qp.cone.inner(U, qp.quadratic(U)) < negligible:
         return _quadratic_start(qp)
     # Z must not be small beside the rows: the geometric mean of the gradient and what they weigh.
     return _centred(qp, U, max(size, float(np.sqrt(size * load)), 1e-8) * qp.cone.identity())
@@ -238,13 +247,6 @@ def _euclidean(qp: ConicQP) -> tuple[Array, float, float]:
     size = float(np.abs(cone.coordinates(qp.gradient(U))).max())
     load = 0.0 if qp.hard else max(0.0, cone.largest(qp.adjoint((qp.C / (qp.counts + 1.0))[qp.group])))
     return U, size, load
-
-
-def _nearly_linear(qp: ConicQP, U: Array) -> bool:
-    """Whether the quadratic part is nothing beside the rest, so that the path is that of a linear program."""
-    if not qp.curved:
-        return True
-    return not qp.hard and qp.cone.inner(U, qp.quadratic(U)) < NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
 
 
 def heavy_start(qp: ConicQP) -> Iterate:

@@ -112,15 +112,12 @@ class _Run:
         self.problem, self.pairs, self.loss = problem, listed.pairs, listed.loss
         self.squared = norm.squared > 0.0
         self.reg = norm.squared + norm.norm
-        self.movable = self.loss.low < self.loss.high
         self.ridge, self.free = LEAST_RIDGE, 0
 
     def at(self, u: Array) -> _Point:
         """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
-        S = self.pairs.adjoint(u)
-        if self.problem.G is not None:
-            S = S - self.problem.G
-        values, vectors = np.linalg.eigh(S)
+        S, G = self.pairs.adjoint(u), self.problem.G
+        values, vectors = np.linalg.eigh(S if G is None else S - G)
         values, vectors = values[::-1], vectors[:, ::-1]
         p = int((values > 0.0).sum())
         positives = self.pairs.X @ vectors[:, :p]
@@ -136,9 +133,7 @@ class _Run:
         self.here = self._start()
         self.eta = 1.0 / self.reg if self.squared else self._scale(self.here)
         for _ in range(MAX_STEPS):
-            if self._look():
-                return
-            if not self._step():
+            if self._look() or not self._step():
                 return
 
     def _start(self) -> _Point:
@@ -193,14 +188,11 @@ class _Run:
             share = 1.0 if here.norm <= self.reg else self.reg / here.norm
             bound = share * max(0.0, self.loss.dual_value(here.u))
             self.monitor.dual(bound, lambda: here.u)
-            return self._count()
-        u = self._repaired(here)
-        point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u))
-        self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
-        return self._count()
-
-    def _count(self) -> bool:
-        return self.monitor.iterate(rank=self.here.p, norm=self.here.norm / self.reg, free=float(self.free))
+        else:
+            u = self._repaired(here)
+            point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u))
+            self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
+        return self.monitor.iterate(rank=here.p, norm=here.norm / self.reg, free=float(self.free))
 
     def _repaired(self, at: _Point) -> Array:
         """Scale down multipliers that add to S, by one Newton step towards ``||[S]_+||_F = lambda``."""
@@ -217,7 +209,7 @@ class _Run:
         F = loss.offset - loss.curvature * here.u - eta * here.q
         inside = (here.u > loss.low) & (here.u < loss.high)
         inward = ((here.u <= loss.low) & (F > 0.0)) | ((here.u >= loss.high) & (F < 0.0))
-        free = np.flatnonzero(self.movable & (inside | inward))
+        free = np.flatnonzero((loss.low < loss.high) & (inside | inward))
         self.free = len(free)
         if not free.size:
             return False
@@ -277,10 +269,8 @@ class _System:
         self.by_pair = len(free) <= len(pairs.X)
         positives, negatives = at.positives, at.vectors[:, p:]
         if self.by_pair:
-            positives, negatives = (
-                positives[self.i] - positives[self.j],
-                (pairs.X[self.i] - pairs.X[self.j]) @ negatives,
-            )
+            positives = positives[self.i] - positives[self.j]
+            negatives = (pairs.X[self.i] - pairs.X[self.j]) @ negatives
         else:
             negatives = pairs.X @ negatives
         # Of size one: fourth powers of single precision reach from 1e-9 to 1e9.
@@ -322,9 +312,8 @@ class _System:
         else:
             forms = np.empty(len(x), dtype=np.float32)
             over_rows(_forms, len(x), len(x) * images.shape[1], self.positives, images, self.i, self.j, forms)
-        return np.asarray(
-            (self.curvature + self.ridge) * x + (self.eta * size) * (self.signs * forms).astype(np.float64)
-        )
+        forms = (self.signs * forms).astype(np.float64)
+        return np.asarray((self.curvature + self.ridge) * x + (self.eta * size) * forms)
 
     def solve(self, b: Array) -> Array:
         """Conjugate gradients, preconditioned by the diagonal."""

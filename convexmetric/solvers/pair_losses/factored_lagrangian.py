@@ -187,7 +187,8 @@ class _Run:
 
     def complementarity_gap(self, at: _Point) -> float:
         """Sum of the complementarity products: the gap, were the multipliers feasible."""
-        return at.here.exact - sum(at.here.duals) - _complement(at.here)
+        here = at.here
+        return here.exact - sum(here.duals) + float(np.vdot(here.G, here.laplacian(here.G)))
 
     def _compressed(self, B: Array) -> Array:
         """Factor of the same metric with orthogonal rows, negligible ones left out."""
@@ -307,11 +308,6 @@ class _Run:
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers)
         return adding - taking
-
-
-def _complement(here: ImagePass) -> float:
-    """``-<S, M>`` of the multipliers at the images."""
-    return -float(np.vdot(here.G, here.laplacian(here.G)))
 
 
 def _regularizer_gradient(norms: NormWeights, gram: Array) -> Array:

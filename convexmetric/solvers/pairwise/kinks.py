@@ -25,6 +25,7 @@ from convexmetric.cones.projection import Projection
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.risks import PairwiseRisk
+from convexmetric.risks.base import group_sums
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 
 #: Multiplications up to which a system is factorised, without conjugate gradients.
@@ -112,11 +113,9 @@ class Kinks:
     def _laplacian(self, u: Array) -> tuple[Any, Array]:
         """Weights of (query, item) pairs whose outer products add up to ``sum_t u_t D_t``, and their sums by item."""
         places, columns, starts = self._pattern
-        weights = np.bincount(places[0], u, columns.size) - np.bincount(places[1], u, columns.size)
+        weights = group_sums(u, places[0], columns.size) - group_sums(u, places[1], columns.size)
         shape = self.Q.shape[0], self.X.shape[0]
-        return sp.csr_array((weights, columns, starts), shape=shape), np.bincount(columns, weights, shape[1]).astype(
-            np.float64
-        )
+        return sp.csr_array((weights, columns, starts), shape=shape), group_sums(weights, columns, shape[1])
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -182,12 +181,12 @@ class Factorised:
     def __init__(self, projection: Projection, kinks: Kinks, diagonal: Array, sigma: float) -> None:
         self.root = np.sqrt(diagonal)
         scale = np.sqrt(kinks.curvature / sigma)
-        rows = projection.rows(kinks)
-        if sp.issparse(rows):
-            self.rows = sp.diags_array(scale) @ rows @ sp.diags_array(1.0 / self.root)
+        self.rows = projection.rows(kinks)
+        if sp.issparse(self.rows):
+            self.rows = sp.diags_array(scale) @ self.rows @ sp.diags_array(1.0 / self.root)
         else:
-            self.rows = rows
-            over_rows(_scale, len(rows), rows.size, rows, scale, 1.0 / self.root)
+            self.rows *= scale[:, None]
+            self.rows /= self.root
         self.by_kinks = len(kinks) < projection.size
         gram = self.rows @ self.rows.T if self.by_kinks else self.rows.T @ self.rows
         gram = gram.toarray() if sp.issparse(gram) else gram
@@ -217,10 +216,3 @@ def solve_newton(projection: Projection, kinks: Kinks, diagonal: Array, b: Array
         lambda x: diagonal * x + transposed(kinks.curvature * forward(x)) / sigma, b, diagonal, CG_ACCURACY, CG_STEPS
     )
     return v if accurate or work > FALLBACK_WORK else Factorised(projection, kinks, diagonal, sigma).solve(b)
-
-
-@compiled
-def _scale(begin, end, matrix, by_row, by_column):
-    for t in range(begin, end):
-        for k in range(matrix.shape[1]):
-            matrix[t, k] *= by_row[t] * by_column[k]

@@ -17,8 +17,10 @@ gives the value, the slopes and their sum of a pass over all pairs, up to roundi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from convexmetric.comparisons.relevance import Relevance, lists_of
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Smoothed
+from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.runtime import Monitor
 
 #: delta: a larger one makes lists longer, which then hold for more metrics.
@@ -44,6 +46,8 @@ SAMPLES, LEAST_QUERIES = (0.0625, 0.25), 250
 SAMPLE_GAP = 0.02
 #: Share of a time limit after which the first pass over all queries begins.
 COARSE_SHARE = 0.25
+#: Multiples of the identity to start from, in units of the data (:func:`unit_of`).
+MULTIPLES = 10.0 ** np.arange(-2.0, 2.1, 0.5)
 
 
 @dataclass(frozen=True)
@@ -148,24 +152,19 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
             counts.append(count)
             found.append(items)
     stops = np.cumsum(np.concatenate(counts))
-    positives = rankings.relevance
-    return Relevance(
-        positives.relevant,
-        positives.relevant_start,
-        positives.relevant_stop,
-        np.concatenate(found),
-        np.concatenate([[0], stops[:-1]]),
-        stops,
-    )
+    return _with_negatives(rankings.relevance, np.concatenate(found), np.concatenate([[0], stops[:-1]]), stops)
+
+
+def _with_negatives(relevance: Relevance, listed: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> Relevance:
+    """The same positives, with negatives listed from starts to stops."""
+    negatives: Any = {"irrelevant": listed, "irrelevant_start": starts, "irrelevant_stop": stops}
+    return replace(relevance, complement=False, **negatives)
 
 
 def _largest_near(risk: PairwiseRisk, M: Array) -> Array:
     """Distance from every query to the farthest of its positives."""
-    rankings, relevance = risk.rankings, risk.rankings.relevance
-    none = np.zeros(risk.parts, dtype=np.int64)
-    positives = replace(
-        relevance, irrelevant=np.empty(0, dtype=np.int32), irrelevant_start=none, irrelevant_stop=none, complement=False
-    )
+    rankings, none = risk.rankings, np.zeros(risk.parts, dtype=np.int64)
+    positives = _with_negatives(rankings.relevance, np.empty(0, dtype=np.int32), none, none)
     largest = np.empty(risk.parts)
     for block in rankings.listing(positives).blocks(M, np.arange(risk.parts)):
         largest[block.queries] = np.maximum.reduceat(block.values, block.first[:-1])
@@ -203,6 +202,25 @@ def samples_of(
             yield MetricProblem(part, problem.regularizer, G=problem.G), part, inner
             monitor.suggestion = inner.M
             gap *= 0.5
+
+
+def offer(problem: MetricProblem, monitor: Monitor, M: Array, here: Smoothed, width: float) -> None:
+    """Offer a metric and the tangent plane there, both from one pass of hinges smoothed over a width."""
+    monitor.primal(M, here.exact + problem.penalty(M), by_risk=True)
+    bound = problem.bound(here.point.value, here.point.S, M)
+    monitor.dual(bound, partial(SmoothedPairs, M, width), here.point)
+
+
+def best_multiple(problem: MetricProblem, monitor: Monitor, grid: Iterable[float]) -> tuple[float, float]:
+    """The best multiple of the identity on an ascending grid, which ends where values rise, and its objective."""
+    identity, values = problem.cone.identity(), {}
+    for t in grid:
+        values[t] = problem.value(t * identity)
+        better = monitor.primal(t * identity, values[t], by_risk=True)
+        if monitor.out_of_time or (not better and values[t] > 2.0 * min(values.values())):
+            break
+    best = min(values, key=values.__getitem__)
+    return best, values[best]
 
 
 def unit_of(risk: PairwiseRisk) -> float:

@@ -44,6 +44,7 @@ from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
 from convexmetric.solvers.pairwise.kinks import DIRECT_WORK, Factorised, Kinks, solve_newton
+from convexmetric.solvers.pairwise.nearby import offer
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need_cone, squared_norm
 
@@ -259,17 +260,15 @@ class _Run:
     def _look(self, at: _Point) -> float:
         """Offer both bounds of a point; returns the gap of the smoothed problem as a fraction of the certified gap."""
         M, width = at.M, self.width
-        exact = at.here.exact + self.problem.penalty(M)
         positive = self.cone.project(at.Y)
         conjugate = 0.5 * self.cone.inner(positive, positive) / self.reg
-        self.monitor.primal(M, exact, by_risk=True)
-        bound = self.problem.bound(at.here.point.value, at.here.point.S, M)
-        self.monitor.dual(bound, lambda: SmoothedPairs(M, width), at.here.point)
+        offer(self.problem, self.monitor, M, at.here, width)
         if self.warm is None or self.monitor.gap > WARM_GAP:
             self.warm = Warm(at.projection.W, at.sigma, width)
         unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
         self.count(kinks=at.here.kinks, width=width)
-        return unsolved / max(exact - at.here.point.value + conjugate, np.finfo(float).tiny)
+        gap = at.here.exact + self.problem.penalty(M) - at.here.point.value + conjugate
+        return unsolved / max(gap, np.finfo(float).tiny)
 
     def count(self, **details: float) -> bool:
         """Count an iteration; True if the solve must stop."""
@@ -425,18 +424,13 @@ class _Slopes:
 
     def moved(self, change: _Slopes, length: float) -> _Slopes:
         """Slopes and multipliers after a step of a given length."""
-        return _Slopes(
-            self.z + length * change.z, self.above + length * change.above, self.below + length * change.below
-        )
+        above, below = self.above + length * change.above, self.below + length * change.below
+        return _Slopes(self.z + length * change.z, above, below)
 
     def longest(self, change: _Slopes) -> float:
         """Longest step that keeps slopes and multipliers in their range."""
-        return min(
-            longest_step(self.z, change.z),
-            longest_step(1.0 - self.z, -change.z),
-            longest_step(self.above, change.above),
-            longest_step(self.below, change.below),
-        )
+        ends = (self.z, change.z), (1.0 - self.z, -change.z), (self.above, change.above), (self.below, change.below)
+        return min(longest_step(x, dx) for x, dx in ends)
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:

@@ -28,11 +28,11 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
+from convexmetric.risks import PairwiseRisk, Smoothed
 from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.pairwise.kinks import Kinks
-from convexmetric.solvers.pairwise.nearby import NearbyPairs, samples_of, unit_of
+from convexmetric.solvers.pairwise.nearby import MULTIPLES, NearbyPairs, best_multiple, offer, samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.requirements import FLOAT, metric_memory, positive_definite_penalty
 
@@ -67,23 +67,19 @@ class SmoothedLowRank(Solver):
         d, rank = float(problem.cone.d), 0.1 * problem.cone.d
         sample = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * d * rank))
         points = sum(points.shape[0] for points in problem.risk.points)
-        return (
-            problem.risk.pass_memory
-            + 6.0 * metric_memory(problem)
-            + FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
-        )
+        images = FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
+        return problem.risk.pass_memory + 6.0 * metric_memory(problem) + images
 
     def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
         """Solve the problems of the samples, then the problem."""
-        C, width = None, FIRST_WIDTH * risk.margin
+        path, C, width = _Path(problem, risk, monitor), None, FIRST_WIDTH * risk.margin
         if monitor.M is not None and monitor.M.any():
-            objective = _SmoothedObjective(problem, risk)
-            C = objective.factor(monitor.M)
+            C = path.objective.factor(monitor.M)
             width = float(monitor.left_by(self.name, {"width": ()}).get("width", width))
         else:
             for smaller, part, inner in samples_of(problem, risk, monitor):
                 C, width = _Path(smaller, part, inner).follow(C, width)
-        _Path(problem, risk, monitor).follow(C, width)
+        path.follow(C, width)
 
 
 class _Path:
@@ -124,9 +120,7 @@ class _Path:
         """Offer both bounds; returns the relative gaps due to eigenvalues of S above one and to the smoothing."""
         size = float(np.vdot(here.C, here.C))
         M = here.B.T @ here.B
-        self.monitor.primal(M, here.smoothed.exact + self.problem.penalty(M), by_risk=True)
-        bound = self.problem.bound(here.point.value, here.point.S, M)
-        self.monitor.dual(bound, partial(SmoothedPairs, M, self.objective.width), here.point)
+        offer(self.problem, self.monitor, M, here.smoothed, self.objective.width)
         steep = 1.0 - 1.0 / max(1.0, float(np.linalg.eigvalsh(here.S)[-1]))
         upper = here.smoothed.exact + size
         return steep, (upper - here.point.value) / upper if upper > 0.0 else 0.0
@@ -134,16 +128,11 @@ class _Path:
     def _start(self) -> Array:
         """The best multiple of the identity along the directions in which the risk falls fastest there."""
         cone, objective = self.problem.cone, self.objective
-        identity = cone.identity()
-        values = {0.0: self.problem.value(cone.zeros())}
-        for t in unit_of(self.risk) * 10.0 ** np.arange(-2.0, 2.1, 0.5):
-            values[t] = self.problem.value(t * identity)
-            if values[t] > 2.0 * min(values.values()):
-                break
-        best = min(values, key=values.__getitem__)
+        best, _ = best_multiple(self.problem, self.monitor, (0.0, *unit_of(self.risk) * MULTIPLES))
         if best == 0.0:
             return np.empty((0, cone.d))
-        S = objective.inverse @ self.risk.smoothed(best * identity, objective.width).point.S @ objective.inverse.T
+        S = self.risk.smoothed(best * cone.identity(), objective.width).point.S
+        S = objective.inverse @ S @ objective.inverse.T
         _, vectors = np.linalg.eigh(S)
         rows = vectors[:, -objective.grow :].T
         return np.sqrt(best) * np.linalg.norm(rows @ objective.K.T, axis=1, keepdims=True) * rows
@@ -164,7 +153,6 @@ class _SmoothedObjective(FactorObjective[_Point]):
     def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(positive_definite_penalty(problem))
         self.pairs, self.risk = NearbyPairs(risk), risk
-        self.least, self.most, self.per_entry = LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY
         self.width, self.stride = FIRST_WIDTH, np.inf
         #: Passes so far.
         self.passes = 0
@@ -172,7 +160,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
     def at(self, C: Array) -> _Point:
         """One pass over the queries, with as many of its kinks as the factor needs."""
         B = C @ self.inverse
-        target = min(self.most, max(self.least, self.per_entry * C.size))
+        target = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * C.size))
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)

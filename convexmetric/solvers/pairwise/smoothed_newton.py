@@ -32,8 +32,8 @@ from convexmetric.errors import InputError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.solvers.pairwise.nearby import NearbyPairs, samples_of, unit_of
+from convexmetric.risks import PairwiseRisk, Smoothed
+from convexmetric.solvers.pairwise.nearby import MULTIPLES, NearbyPairs, best_multiple, offer, samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need, need_cone, need_linear_penalty
 
@@ -41,8 +41,8 @@ from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need, 
 Pairs = Any
 #: Metric, mu and width.
 State = tuple[Array, float, float]
-#: Multiples of the identity to start from: in units of the data, and for shards, whose unit is unknown.
-HERE, SHARDED = 10.0 ** np.arange(-2.0, 2.1, 0.5), 10.0 ** np.arange(-4.0, 8.1, 0.5)
+#: Multiples of the identity to start from for shards, whose unit is unknown.
+SHARDED = 10.0 ** np.arange(-4.0, 8.1, 0.5)
 #: Passes after which it gives up; what it found is kept.
 MAX_PASSES = 150
 #: Pairs on the kink sampled for the second derivative: at least, and for each coordinate of the metric.
@@ -150,7 +150,7 @@ class _Path:
                 return
         steps = 0
         self.here = U, mu, width = state or self._start()
-        self.monitor.state = self._state
+        self.monitor.state = lambda: dict(zip(("U", "mu", "width"), map(np.asarray, self.here or ()), strict=False))
         # Two passes: the first counts the kinks, so that the second can sample them.
         if not self.monitor.out_of_time:
             self._pass(U, width, count=False)
@@ -184,28 +184,12 @@ class _Path:
             U, here = trial, there
             self.here = U, mu, width
 
-    def _state(self) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint."""
-        if self.here is None:
-            return {}
-        U, mu, width = self.here
-        return {"U": U, "mu": np.array(mu), "width": np.array(width)}
-
     def _start(self) -> State:
         """The best multiple of the identity on a grid, with a barrier to suit."""
-        identity, values = self.cone.identity(), {}
         # The unit of points in shards is not known: a longer grid, which ends where values rise.
-        grid = unit_of(self.risk) * HERE if isinstance(self.risk, PairwiseRisk) else SHARDED
-        for t in grid:
-            values[t] = self.problem.value(t * identity)
-            better = self.monitor.primal(t * identity, values[t], by_risk=True)
-            if not better and values[t] > 2.0 * min(values.values()):
-                break
-            if self.monitor.out_of_time:
-                break
-        best = min(values, key=values.__getitem__)
-        barrier = FIRST_BARRIER * values[best] / self.cone.d
-        return best * identity, barrier, FIRST_WIDTH
+        grid = unit_of(self.risk) * MULTIPLES if isinstance(self.risk, PairwiseRisk) else SHARDED
+        best, value = best_multiple(self.problem, self.monitor, grid)
+        return best * self.cone.identity(), FIRST_BARRIER * value / self.cone.d, FIRST_WIDTH
 
     def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
         """Evaluate the smoothed risk, offer both bounds, and count the pass."""
@@ -213,9 +197,7 @@ class _Path:
         most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
-        self.monitor.primal(U, here.exact + self.problem.penalty(U), by_risk=True)
-        bound = self.problem.bound(here.point.value, here.point.S, U)
-        self.monitor.dual(bound, partial(SmoothedPairs, U, width), here.point)
+        offer(self.problem, self.monitor, U, here, width)
         self.left -= 1
         if count:
             stopped = self.monitor.iterate(kinks=here.kinks, width=width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from convexmetric.solvers.runtime.display import ProgressBar
 
 
+@dataclass(eq=False, repr=False)
 class Monitor:
     """Best points and bounds so far, history, and the decision to stop.
 
@@ -31,27 +33,21 @@ class Monitor:
     :meth:`iterate` once an iteration; when that returns True it must return. What was offered survives an interrupt.
     """
 
-    def __init__(
-        self,
-        tol: float,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        callback: Callable[[Progress], Any] | None = None,
-        display: ProgressBar | None = None,
-        checkpoint: Checkpoint | None = None,
-        problem: MetricProblem | None = None,
-        atol: float = 0.0,
-        certifier: Callable[[Monitor], Certificate] | None = None,
-    ) -> None:
-        self.tol, self.atol = tol, atol
-        self._problem = problem
+    tol: float
+    max_iter: int | None = None
+    max_seconds: float | None = None
+    callback: Callable[[Progress], Any] | None = None
+    display: ProgressBar | None = None
+    checkpoint: Checkpoint | None = None
+    problem: MetricProblem | None = None
+    atol: float = 0.0
+    certifier: Callable[[Monitor], Certificate] | None = None
+
+    def __post_init__(self) -> None:
         #: Constant of the objective: solvers work without it, gaps and history include it.
-        self._constant = 0.0 if problem is None else problem.offset
-        self._certifier = certifier
+        self._constant = 0.0 if self.problem is None else self.problem.offset
         self._certified: tuple[Any, Any, Certificate] | None = None
-        self._checked = problem is None
-        self.max_iter = max_iter
-        self.max_seconds = max_seconds
+        self._checked = self.problem is None
         self.history: list[Progress] = []
         self.status: Status = "stalled"
         self.stopped = False
@@ -70,8 +66,6 @@ class Monitor:
         self.evaluated: tuple[Array, float] | None = None
         #: Metric from a sample of the data, or from the caller, to fall back on until one is evaluated on all data.
         self.suggestion: Array | None = None
-        self._callback = callback
-        self._display = display
         self._dual: Callable[[], Any] | None = None
         #: Value and S of the best dual point, where the solver's own cuts were made by the risk in this run.
         self.sums: Minorant | None = None
@@ -79,7 +73,6 @@ class Monitor:
         self.resumed_from = ""
         self.resumed: dict[str, np.ndarray] = {}
         self.state: Callable[[], dict[str, np.ndarray]] = dict
-        self._checkpoint = checkpoint
         self._begun = False
         self._start = perf_counter()
 
@@ -99,7 +92,7 @@ class Monitor:
         """Whether the gap is small enough, also after rounding."""
         if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
             return False
-        if self._certifier is None or close_enough(self.certificate(), self.tol, self.atol):
+        if self.certifier is None or close_enough(self.certificate(), self.tol, self.atol):
             return True
         if self.certificate().lower_bound == -np.inf:
             # At the border of feasibility rounding decides: a dual point without a bound must not exclude a later one.
@@ -108,10 +101,10 @@ class Monitor:
 
     def certificate(self) -> Certificate:
         """Certificate of the best points so far, cached until one of them changes."""
-        assert self._certifier is not None
+        assert self.certifier is not None
         before = self._certified
         if before is None or before[0] is not self.M or before[1] is not self._dual:
-            self._certified = before = self.M, self._dual, self._certifier(self)
+            self._certified = before = self.M, self._dual, self.certifier(self)
         return before[2]
 
     @property
@@ -170,18 +163,18 @@ class Monitor:
 
     def _asked(self, progress: Progress) -> bool:
         """Call the callback; True if it asks to stop. Its errors are marked as the caller's."""
-        assert self._callback is not None
+        assert self.callback is not None
         try:
-            return bool(self._callback(progress))
+            return bool(self.callback(progress))
         except Exception:
             self.caller_failed = True
             raise
 
     def _check_numbers(self) -> None:
         """Check, on the first NaN or infinite offer, whether a block of the problem returns NaN."""
-        if not self._checked and self._problem is not None:
+        if not self._checked and self.problem is not None:
             self._checked = True
-            self._problem.check_numbers()
+            self.problem.check_numbers()
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
         """Begin from the caller's metric and dual point, with new bounds, unless the metric is no better than zero."""
@@ -260,9 +253,9 @@ class Monitor:
 
     def save(self) -> None:
         """Write the checkpoint, where there is one and something to write."""
-        if self._checkpoint is not None and self.M is not None:
+        if self.checkpoint is not None and self.M is not None:
             state = State(self.M, self.dual_point, self.history, self.seconds, self.solver, self.state())
-            self._checkpoint.write(state)
+            self.checkpoint.write(state)
 
     def end(self, status: Status) -> None:
         """Mark the solve as cut short, perhaps in the middle of a pass."""
@@ -279,11 +272,11 @@ class Monitor:
     def iterate(self, **details: float) -> bool:
         """Record one iteration; True if the solver must stop."""
         progress = self.record(**details)
-        if self._display is not None:
-            self._display.update(progress)
-        if self._checkpoint is not None and self._checkpoint.due:
+        if self.display is not None:
+            self.display.update(progress)
+        if self.checkpoint is not None and self.checkpoint.due:
             self.save()
-        stopped_by_caller = self._callback is not None and self._asked(progress)
+        stopped_by_caller = self.callback is not None and self._asked(progress)
         if self.reached:
             self.status = "optimal"
         elif stopped_by_caller:

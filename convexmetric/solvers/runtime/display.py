@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -31,9 +29,7 @@ class ProgressBar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def say(self, text: str) -> None:
@@ -42,9 +38,7 @@ class ProgressBar:
 
     def update(self, progress: SolveProgress) -> None:
         """Move the bar to the gap reached."""
-        digits = -np.log10(progress.gap) if 0.0 < progress.gap < np.inf else 0.0
-        if progress.gap <= 0.0:
-            digits = self._digits
+        digits = self._digits if progress.gap <= 0.0 else -np.log10(progress.gap)
         self._progress.update(
             self._task,
             completed=float(np.clip(digits, 0.0, self._digits)),

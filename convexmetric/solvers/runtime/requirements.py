@@ -130,27 +130,18 @@ def positive_quadratic(problem: MetricProblem) -> float | Array:
     return quadratic
 
 
-def _lambda(problem: MetricProblem, fits: Callable[[float], bool], reason: str) -> float:
-    """Lambda of a penalty ``<linear, M> + lambda/2 ||M||^2``, if it fits."""
-    quadratic = problem.quadratic()
-    if quadratic is None or isinstance(quadratic, np.ndarray) or not fits(quadratic):
-        raise UnsupportedProblemError(reason)
-    return float(quadratic)
-
-
-def squared_norm_or_none(problem: MetricProblem) -> float:
-    """Lambda of a penalty ``<linear, M> + lambda/2 ||M||^2``; it may be zero."""
-    return _lambda(problem, lambda _: True, "its regularizer is not linear, a squared Frobenius norm, or their sum")
-
-
 def squared_norm(problem: MetricProblem) -> float:
     """Lambda of a penalty ``<linear, M> + lambda/2 ||M||^2``."""
-    return _lambda(problem, lambda reg: reg != 0.0, "its regularizer is not a squared Frobenius norm")
+    quadratic = problem.quadratic()
+    if quadratic is None or isinstance(quadratic, np.ndarray) or quadratic == 0.0:
+        raise UnsupportedProblemError("its regularizer is not a squared Frobenius norm")
+    return float(quadratic)
 
 
 def need_linear_penalty(problem: MetricProblem) -> None:
     """Refuse a penalty that is not ``<linear, M>``."""
-    _lambda(problem, lambda reg: reg == 0.0, "its penalty is not linear")
+    quadratic = problem.quadratic()
+    need(not isinstance(quadratic, np.ndarray) and quadratic == 0.0, "its penalty is not linear")
 
 
 def positive_definite_penalty(problem: MetricProblem) -> Array:

@@ -405,6 +405,16 @@ CALLS = [
         errors.InputError,
         r"two different items",
     ),
+    (
+        "cm.comparisons.Quadruplets(X, [[0, 1, 2, 3], [0, 1]], cm.cones.PSDCone(3))",
+        errors.InputError,
+        r"quadruplets must have shape .* rows of different lengths",
+    ),
+    (
+        "cm.CrossModalProblem(X, X, np.full((12, 2), 1 + 1j), np.ones((12, 2)), 1.0, 0.1)",
+        errors.InputError,
+        r"labels_x as a matrix must hold only 0 and 1",
+    ),
     ("cm.cones.AllMatrices(0)", errors.InputError, r"at least one feature"),
     ("cm.RetrievalAdapter(loss='hinge').fit(X, X[:5], {0: {1: 1}})", errors.InputError, r"loss must be one of"),
     ("cm.RetrievalAdapter(side='document').fit(X, X[:5], {0: {1: 1}})", errors.InputError, r"side must be one of"),

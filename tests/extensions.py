@@ -344,6 +344,14 @@ class OtherParts(SeparableRisk):
         return parts
 
 
+class TurnedParts(SeparableRisk):
+    """Parts that add up to the risk, in another order than those of its cuts."""
+
+    def part_values(self, M):
+        """The last is the first."""
+        return super().part_values(M)[::-1]
+
+
 class HighFloor(SeparableRisk):
     """A floor above the risk."""
 
@@ -509,6 +517,10 @@ WRONG: dict[str, tuple[Callable[[], cm.MetricProblem], str]] = {
     "cuts": (lambda: separable(risk=HighCuts), "risk HighCuts: offset - <normal, M'> of a cut must be at most"),
     "loose cuts": (lambda: separable(risk=LooseCuts), "risk LooseCuts: offset - <normal, M> of a cut must be the risk"),
     "parts": (lambda: separable(risk=OtherParts), "risk OtherParts: value must be the sum of part_values"),
+    "parts of cuts": (
+        lambda: separable(risk=TurnedParts),
+        "risk TurnedParts: values of cuts must be the sums of part_values over their groups",
+    ),
     "floor": (lambda: separable(risk=HighFloor), "risk HighFloor: its floor, value - <S, M>, must be at most R(M)"),
     "hard margins": (
         lambda: separable(Hinge(np.inf), risk=SilentlyHard),

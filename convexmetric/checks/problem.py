@@ -480,6 +480,8 @@ def _check_cuts(
         block.numbers("offsets of cuts", cuts.offsets, (n_groups,))
         block.numbers("normals of cuts", cuts.normals, (n_groups, cone.size))
         block.equal("the sum of the values of cuts must be the risk", values.sum(), value, np.abs(values).sum())
+        shares = np.bincount(groups, risk.part_values(M), n_groups)
+        block.equal("values of cuts must be the sums of part_values over their groups", values, shares, abs(value))
         made.append((cone.coordinates(M), cuts))
     for at, cuts in made:
         for m, other in made:

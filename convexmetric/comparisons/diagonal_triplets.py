@@ -95,13 +95,22 @@ class SparseTriplets:
 
     def block(self, rows: Any, columns: Any) -> sp.csr_array:
         """The rows ``d_t`` of some triplets, in some columns."""
-        i, j, k = self.triplets[rows].T
-        X = self.X[:, columns]
-        X.sort_indices()
-        near, far = X[j], X[k]
-        made = (near - far).multiply(2.0 * X[i] - (near + far))
-        made.eliminate_zeros()
-        return made
+        X = self.X
+        if not (isinstance(columns, slice) and columns == slice(None)):
+            X = X[:, columns]
+            X.sort_indices()
+        triplets = self.triplets[rows]
+        start, counts = np.zeros(len(triplets) + 1, dtype=np.int64), np.empty(len(triplets), dtype=np.int64)
+        # Where there is no room, entries are only counted.
+        self._write(X, triplets, start, counts, np.empty(0, dtype=np.int32), np.empty(0))
+        np.cumsum(counts, out=start[1:])
+        indices, data = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        self._write(X, triplets, start, counts, indices, data)
+        return sp.csr_array((data, indices, start), shape=(len(triplets), X.shape[1]))
+
+    def _write(self, X: sp.csr_array, triplets: np.ndarray, *places: np.ndarray) -> None:
+        arguments = X.indptr, X.indices, X.data, triplets, *places
+        over_rows(_entries, len(triplets), self._work(len(triplets)), *arguments)
 
     def _work(self, triplets: int) -> int:
         """Estimated number of entries of the rows of ``triplets`` triplets."""
@@ -179,3 +188,36 @@ def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u
                         total[f] -= u[t] * x * (x - anchor[f])
             for entry in range(indptr[i], indptr[i + 1]):
                 anchor[indices[entry]] = 0.0
+
+
+@compiled
+def _entries(begin, end, indptr, indices, data, triplets, start, counts, out_indices, out_data):
+    """Count the entries of every ``d_t`` that are not zero; write them from ``start[t]`` on as far as there is room."""
+    last = np.iinfo(np.int32).max
+    for t in range(begin, end):
+        i, j, k = triplets[t, 0], triplets[t, 1], triplets[t, 2]
+        a, b, c = indptr[i], indptr[j], indptr[k]
+        at = start[t]
+        while b < indptr[j + 1] or c < indptr[k + 1]:
+            positives = indices[b] if b < indptr[j + 1] else last
+            negatives = indices[c] if c < indptr[k + 1] else last
+            f = min(positives, negatives)
+            difference, total = 0.0, 0.0
+            if positives == f:
+                difference += data[b]
+                total -= data[b]
+                b += 1
+            if negatives == f:
+                difference -= data[c]
+                total -= data[c]
+                c += 1
+            while a < indptr[i + 1] and indices[a] < f:
+                a += 1
+            if a < indptr[i + 1] and indices[a] == f:
+                total += 2.0 * data[a]
+            value = difference * total
+            if value != 0.0:
+                if at < out_data.size:
+                    out_indices[at], out_data[at] = f, value
+                at += 1
+        counts[t] = at - start[t]

@@ -197,14 +197,14 @@ def zero_one(matrix: Any, name: str, dtype: Any = None) -> sp.csr_array:
     """
     message = f"{name} as a matrix must hold only 0 and 1"
     try:
-        ones = sp.csr_array(matrix, dtype=dtype, copy=True)
+        ones = sp.csr_array(matrix, copy=True)
+        ones.sum_duplicates()
+        ones.eliminate_zeros()
     except (TypeError, ValueError) as error:
         raise InputError(message) from error
-    ones.sum_duplicates()
-    ones.eliminate_zeros()
     if not (ones.data == 1).all():
         raise InputError(message)
-    return ones
+    return ones.astype(dtype or ones.dtype)
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pair_distances import PairDistances
+from convexmetric.comparisons.points import Checked, listed_rows, points_on
 from convexmetric.cones import Cone
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
@@ -41,15 +42,14 @@ class Quadruplets(Comparisons):
     """
 
     def __init__(self, X: Any, quadruplets: ArrayLike, cone: Cone) -> None:
-        rows = np.asarray(quadruplets)
-        if rows.ndim != 2 or rows.shape[1] != 4:
-            raise InputError(f"quadruplets must have shape (T, 4) with rows (i, j, k, l), got {rows.shape}")
+        self.X = points_on(X, cone, sparse=cone.diagonal)
+        rows = listed_rows(quadruplets, self.X.shape[0], "quadruplets", "(T, 4)", "quadruplet (i, j, k, l)")
         pairs = np.concatenate([rows[:, :2], rows[:, 2:]])
         #: Pairs (i, j), which count negatively, and then pairs (k, l).
-        self.pairs = PairDistances(X, pairs, np.repeat([-1.0, 1.0], len(rows)), cone)
+        self.pairs = PairDistances(Checked(self.X), pairs, np.repeat([-1.0, 1.0], len(rows)), cone)
         if (np.sort(rows[:, :2]) == np.sort(rows[:, 2:])).all(axis=1).any():
             raise InputError("quadruplets must name two different pairs, (i, j) and (k, l), in every row")
-        self.X, self.cone, self.quadruplets = self.pairs.X, cone, np.hstack(np.split(self.pairs.pairs, 2))
+        self.cone, self.quadruplets = cone, rows
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
-from convexmetric.comparisons.points import as_points, check_features, rows_of
+from convexmetric.comparisons.points import as_points, check_features, listed_rows, rows_of
 from convexmetric.cones import AllMatrices
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
@@ -42,9 +42,8 @@ class SimilarityTriplets(Comparisons):
         self.X = as_points(X)
         self.Q = self.X if Q is X else as_points(Q, "queries")
         check_features(self.Q, self.X, cone)
-        self.triplets, self.cone = np.asarray(triplets), cone
-        if self.triplets.ndim != 2 or self.triplets.shape[1] != 3 or not len(self.triplets):
-            raise InputError(f"triplets must have shape (T, 3) with rows (i, j, k), got {self.triplets.shape}")
+        most = max(len(self.Q), len(self.X))
+        self.triplets, self.cone = listed_rows(triplets, most, "triplets", "(T, 3)", "triplet (i, j, k)"), cone
         rows_of(self.triplets[:, 0], len(self.Q), "triplets")
         rows_of(self.triplets[:, 1:], len(self.X), "triplets")
         if (self.triplets[:, 1] == self.triplets[:, 2]).any():

@@ -117,7 +117,8 @@ class LabelledPairRisk(Risk, ImageRisk):
                 gram = self.cone.times(self.X, witness) @ self.X.T
                 square = gram.diagonal()
                 d = square[i] + square[j] - 2.0 * gram[i, j]
-                slopes += share[clipped.groups[i]] * (margin - sign * d > 0.0)
+                halves = 0.5 * share[clipped.groups]
+                slopes += (halves[i] + halves[j]) * (margin - sign * d > 0.0)
         return Described({"kind": "slopes"}, {"slopes": np.where(linear > 0.0, 1.0, slopes)})
 
     @property
@@ -139,7 +140,7 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def parts(self) -> int:
-        """Number of points; the part of a point is its pairs with later points."""
+        """Number of points; the part of a point is half of each of its pairs."""
         return len(self.X)
 
     @property
@@ -210,11 +211,11 @@ class LabelledPairRisk(Risk, ImageRisk):
         terms, sizes = np.empty((self.parts, 4)), np.empty(self.parts)
         degrees, normals = np.zeros((n_groups, self.parts)), np.zeros((n_groups, *cone.shape))
         for rows, block, sums, _ in self._passes(cone.times(X, M), X, 0.0):
-            upper = np.triu(block, rows.start + 1)
-            terms[rows], sizes[rows] = sums, np.abs(upper).sum(axis=1)
+            block *= 0.5
+            terms[rows], sizes[rows] = sums, np.abs(block).sum(axis=1)
             for g in np.unique(groups[rows]).tolist():
                 mine = np.flatnonzero(groups[rows] == g)
-                T, points = upper[mine], rows.start + mine
+                T, points = block[mine], rows.start + mine
                 degrees[g] += T.sum(axis=0)
                 degrees[g, points] += T.sum(axis=1)
                 normals[g] -= 2.0 * cone.cross(X[points], T, X)
@@ -294,7 +295,8 @@ class LabelledPairRisk(Risk, ImageRisk):
     ) -> Iterator[tuple[slice, Array, Array, np.ndarray]]:
         """Yield blocks of rows with weights; for each row smoothed and exact value, two dual values, active pairs.
 
-        Squared distances are those of the inner products ``<p_i, q_j>``.
+        Values are halves of those of all pairs of the row. Squared distances are those of the inner products
+        ``<p_i, q_j>``.
         """
         n = self.parts
         norms = np.einsum("ik,ik->i", P, Q)
@@ -336,13 +338,13 @@ def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums
                 else:
                     a, value = (1.0 if t > 0.0 else 0.0), plain
             block[r, j] = sign * weight * a
-            if j > i:
-                smoothed += weight * value
-                exact += weight * plain
-                if sign > 0.0:
-                    adding += weight * a * margin
-                else:
-                    taking += weight * a * margin
+            # Half of the pair: the other half is its other point's.
+            smoothed += 0.5 * weight * value
+            exact += 0.5 * weight * plain
+            if sign > 0.0:
+                adding += 0.5 * weight * a * margin
+            else:
+                taking += 0.5 * weight * a * margin
         sums[r, 0], sums[r, 1], sums[r, 2], sums[r, 3] = smoothed, exact, adding, taking
         counts[r] = kinks
 

@@ -72,8 +72,10 @@ class Worst(Risk):
     def described(self) -> Described:
         """Description of the risk, with the share."""
         own = description(self.risk)
-        if own.summands or not self.risk.nonnegative:
-            raise InputError("certificates know the worst parts of a risk that is no sum of risks, and nonnegative")
+        if own.summands or own.table["kind"] == "all pairs" or not self.risk.nonnegative:
+            raise InputError(
+                "certificates know the worst parts of a nonnegative risk, no sum of risks and no all pairs"
+            )
         return Described({"kind": "worst", "share": self.share, "of": own.table}, own.arrays)
 
     def hints(self, dual: Any) -> Described:

@@ -51,7 +51,8 @@ def test_points_are_one_set_where_queries_are_the_items():
     ("rows", "space", "message"),
     [
         ([[0, 1]], AllMatrices(3), r"triplets must have shape \(T, 3\)"),
-        (np.zeros((0, 3), dtype=int), AllMatrices(3), r"triplets must have shape \(T, 3\)"),
+        (np.zeros((0, 3), dtype=int), AllMatrices(3), r"triplets is empty"),
+        ([[0, 1, 2], [0, 1]], AllMatrices(3), "got rows of different lengths"),
         ([[0, 1, 5]], AllMatrices(3), "triplets"),
         ([[-1, 1, 2]], AllMatrices(3), "triplets"),
         ([[0, 1, 2]], AllMatrices(3, 2), r"queries have 3 features and X 3, but the matrices are of shape \(3, 2\)"),

@@ -18,7 +18,8 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import AUC, AveragePrecision
 from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import CutDual, JoinedDual, RankingRisk, SeparableRisk, SoftmaxRisk, Worst
+from convexmetric.risks import CutDual, JoinedDual, LabelledPairRisk, RankingRisk, SeparableRisk, SoftmaxRisk, Worst
+from convexmetric.risks.labelled_pairs import PairHinge
 
 RNG = np.random.default_rng(0)
 CONE, Y = PSDCone(3), np.arange(7) % 3
@@ -31,6 +32,7 @@ RISKS = {
     "choices": SoftmaxRisk(RANKINGS, 1.0, 0.5),
     "triplets": TRIPLETS,
     "sum": RankingRisk(RANKINGS, AUC(), 5.0) + TRIPLETS,
+    "all pairs": LabelledPairRisk(X, Y, PairHinge(0.3, 0.2, True), PairHinge(0.4, 1.5, False), CONE),
 }
 SHARES = (0.0, 0.3, 0.5, 0.77, 1.0)
 

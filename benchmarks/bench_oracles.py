@@ -44,7 +44,7 @@ def oracle(problem: cm.RankingProblem, M: np.ndarray) -> None:
 def sorting(problem: cm.RankingProblem, M: np.ndarray) -> None:
     """Distances in the same blocks, sorted row by row."""
     for block in problem.rankings.blocks(M, np.arange(len(problem.rankings))):
-        np.sort(block.values, axis=1)
+        np.sort(block.values.reshape(len(block), -1), axis=1)
 
 
 def main() -> None:

@@ -24,13 +24,11 @@ settings.load_profile("convexmetric")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for mark in ("slow", "integration"):
-        if mark in config.getoption("-m"):
-            continue
-        skip = pytest.mark.skip(reason=f"{mark}: run with -m {mark}")
-        for item in items:
-            if mark in item.keywords:
-                item.add_marker(skip)
+    """Leave out what is slow or integration, unless ``-m`` names it; thousands of skips would take their time."""
+    left = {mark for mark in ("slow", "integration") if mark not in config.getoption("-m")}
+    out = [item for item in items if left.intersection(item.keywords)]
+    items[:] = [item for item in items if not left.intersection(item.keywords)]
+    config.hook.pytest_deselected(items=out)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -94,7 +94,7 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", some(RISKS))
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(1, 60), seed=st.integers(0, 2**31), cache=st.sampled_from([0, 2**28]))
 def test_shards_add_up_to_the_risk(written, name, count, seed, cache):
     """Also of a corpus that is read in blocks, as there is no room for it."""

@@ -51,7 +51,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("name", some(PROBLEMS))
+@pytest.mark.parametrize("name", some(PROBLEMS, 2))
 def test_the_same_optimum_as_without_samples(name):
     problem = PROBLEMS[name]
     sampled = cm.solve(problem, 1e-3, solver=cm.solvers.Exact(stages=(SAMPLED, cm.solvers.CuttingPlanes())))

@@ -17,7 +17,6 @@ from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, some
 
 import convexmetric as cm
-from convexmetric.bench import read_instance
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import BlockDiagonal, PSDCone
@@ -397,13 +396,13 @@ def test_exact_bounds_of_the_library_are_near_the_float_ones():
 def test_exact_bounds_are_checked(lines, message):
     text = (PROBLEMS / f"{WINE}.toml").read_text(encoding="utf-8")
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("exact_"))
-    instance = read_instance(text, f"{WINE}.toml")
+    instance = cm.bench.read_instance(text, f"{WINE}.toml")
     assert (instance.exact_lower, instance.exact_upper) == (None, None)
     ends = {"lower": str(Fraction(instance.lower_bound)), "upper": str(Fraction(instance.upper_bound))}
     right = f'{text}exact_lower = "{ends["lower"]}"\nexact_upper = "{ends["upper"]}"\n'
-    assert read_instance(right, f"{WINE}.toml").exact_lower == Fraction(instance.lower_bound)
+    assert cm.bench.read_instance(right, f"{WINE}.toml").exact_lower == Fraction(instance.lower_bound)
     with pytest.raises(InputError, match=message):
-        read_instance(text + lines.format(**ends) + "\n", f"{WINE}.toml")
+        cm.bench.read_instance(text + lines.format(**ends) + "\n", f"{WINE}.toml")
 
 
 def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):

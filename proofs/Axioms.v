@@ -1,5 +1,8 @@
 (* What each theorem assumes: nothing but what the real numbers of the standard library are built on (check.sh). *)
-From Certificates Require Sums Losses Shares Slopes Choices Rankings.
+From Certificates Require Sums Spectra Losses Shares Slopes Choices Rankings.
+
+Print Assumptions Spectra.eigenvalues.
+Print Assumptions Spectra.singular_values.
 
 Print Assumptions Losses.hinge_slope.
 Print Assumptions Losses.absolute_slope.
@@ -26,8 +29,11 @@ Print Assumptions Shares.dual_diagonal.
 Print Assumptions Shares.parts.
 Print Assumptions Shares.rows_of_files.
 Print Assumptions Shares.all_matrices.
+Print Assumptions Shares.kappa_enough.
 Print Assumptions Shares.worst_parts.
 Print Assumptions Shares.greedy_attains.
+Print Assumptions Shares.shown_psd.
+Print Assumptions Shares.rescaled_psd.
 
 Print Assumptions Slopes.zero.
 Print Assumptions Slopes.trace.
@@ -57,6 +63,10 @@ Print Assumptions Choices.choices_risk.
 Print Assumptions Rankings.hinges.
 Print Assumptions Rankings.auc_hinges.
 Print Assumptions Rankings.worst_rankings.
+Print Assumptions Rankings.perfect_scores.
 Print Assumptions Rankings.largest_sorted.
 Print Assumptions Rankings.sums_of_slopes.
 Print Assumptions Rankings.weighted_rankings.
+Print Assumptions Rankings.lists.
+Print Assumptions Rankings.lists_of_hinges.
+Print Assumptions Rankings.lists_of_rankings.

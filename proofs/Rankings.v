@@ -335,6 +335,54 @@ Proof.
     + rewrite maximand_sorted, e. reflexivity.
 Qed.
 
+(* The measures of section 2.1 give the perfect ranking, b = 0, a score of 1. Items count from 0, so that i + 1 is their i,
+   and h is their min(k, p). NDCG takes its discount for D, precision takes 1. *)
+Definition map (p i b : nat) : R := INR (S i) / (INR p * INR (S i + b)).
+Definition mrr (i b : nat) : R := if Nat.eqb i 0 then 1 / (1 + INR b) else 0.
+Definition err (p i b : nat) : R := (/ 2) ^ S i / INR (S i + b) / sum p (fun t => (/ 2) ^ S t / INR (S t)).
+Definition knn (h i b : nat) : R := if Nat.eqb i (h / 2) && Nat.ltb (i + b) h then 1 else 0.
+Definition discounted (h : nat) (D : vector) (i b : nat) : R := if Nat.ltb (i + b) h then D (i + b)%nat / sum h D else 0.
+(* "short": "printed". *)
+Definition printed (p : nat) (g : nat -> nat -> R) (i b : nat) : R :=
+  g i b + if Nat.eqb i 0 then 1 - sum p (fun i => g i O) else 0.
+
+Lemma share_of_sum p f g : sum p f <> 0 -> (forall i, (i < p)%nat -> g i = f i / sum p f) -> sum p g = 1.
+Proof.
+  intros nz h. rewrite (sum_ext p g (fun i => / sum p f * f i)).
+  - rewrite sum_scale. field. assumption.
+  - intros i hi. rewrite h by assumption. unfold Rdiv. ring.
+Qed.
+
+Theorem perfect_scores p f h D : (0 < p)%nat -> (0 < f)%nat -> (0 < h <= p)%nat -> sum h D <> 0 ->
+  sum p (fun i => auc p f i O) = 1 /\ sum p (fun i => map p i O) = 1 /\ sum p (fun i => mrr i O) = 1 /\
+  sum p (fun i => err p i O) = 1 /\ sum p (fun i => knn h i O) = 1 /\ sum p (fun i => discounted h D i O) = 1 /\
+  forall g, sum p (fun i => printed p g i O) = 1.
+Proof.
+  intros hp hf hh nz. assert (pp : 0 < INR p) by (apply lt_0_INR; assumption).
+  assert (fp : 0 < INR f) by (apply lt_0_INR; assumption). assert (hd : (h / 2 < h)%nat) by (apply Nat.div_lt; lia).
+  repeat split.
+  - rewrite (sum_ext p _ (fun _ => / INR p)), sum_const; [field; lra|]. intros i hi. unfold auc. simpl. field. lra.
+  - rewrite (sum_ext p _ (fun _ => / INR p)), sum_const; [field; lra|]. intros i hi. unfold map. rewrite Nat.add_0_r.
+    assert (0 < INR (S i)) by (apply lt_0_INR; lia). field. lra.
+  - rewrite (sum_only p _ O hp); [unfold mrr; simpl; field|]. intros j hj ne. unfold mrr.
+    destruct (Nat.eqb_spec j 0); [congruence|reflexivity].
+  - apply (share_of_sum p (fun t => (/ 2) ^ S t / INR (S t))).
+    + assert (pos : forall t, 0 < (/ 2) ^ S t / INR (S t)).
+      { intros t. apply Rdiv_lt_0_compat; [apply pow_lt; lra|apply lt_0_INR; lia]. }
+      pose proof (sum_term p (fun t => (/ 2) ^ S t / INR (S t)) O hp (fun t _ => Rlt_le _ _ (pos t))) as one.
+      specialize (pos O). cbv beta in one. lra.
+    + intros i hi. unfold err. rewrite Nat.add_0_r. reflexivity.
+  - rewrite (sum_only p _ (h / 2)%nat); [|lia|].
+    + unfold knn. rewrite Nat.add_0_r, Nat.eqb_refl. destruct (Nat.ltb_spec (h / 2) h); [reflexivity|lia].
+    + intros j hj ne. unfold knn. destruct (Nat.eqb_spec j (h / 2)); [congruence|reflexivity].
+  - rewrite (sum_ext p _ (fun i => if Nat.ltb i h then D i / sum h D else 0)).
+    + rewrite (sum_first p h (fun i => D i / sum h D)) by lia. apply (share_of_sum h D); auto.
+    + intros i hi. unfold discounted. rewrite Nat.add_0_r. reflexivity.
+  - intros g. unfold printed. rewrite sum_plus, (sum_only p (fun i => if Nat.eqb i 0 then _ else 0) O hp).
+    + rewrite Nat.eqb_refl. ring.
+    + intros j hj ne. destruct (Nat.eqb_spec j 0); [congruence|reflexivity].
+Qed.
+
 (* "The sum of the k largest of r is at most B": of any k of them. In descending order it is the sum of the first k. *)
 Definition largest_at_most (n : nat) (r : vector) (k : nat) (B : R) : Prop := forall I, count n I = k -> over n I r <= B.
 
@@ -574,3 +622,62 @@ Proof.
     u * (w t * sum p (fun i => sum (d t i) Z) - w t * sum p (fun i => INR (d t i) * X i)))) in each by (intros; ring).
   rewrite sum_minus, sum_scale, sum_minus, near_sum, far_sum in each. nra.
 Qed.
+
+(* The dual points of lists, sums and rankings, for a risk: S sums over queries, items j far and i near,
+   a_q (sum of c_j e_qj - sum of r_i e_qi). *)
+Section Lists.
+  Variables (d k n : nat) (p f : nat -> nat) (near_e far_e : nat -> nat -> matrix) (r c : nat -> vector) (M : matrix).
+  Let x (q i : nat) : R := ip d k (near_e q i) M.
+  Let z (q j : nat) : R := ip d k (far_e q j) M.
+  Definition S_lists (a : nat -> R) : matrix := fun i j => sum n (fun q => a q *
+    (sum (f q) (fun l => c q l * far_e q l i j) - sum (p q) (fun m => r q m * near_e q m i j))).
+
+  Theorem lists (a v Rq : nat -> R) :
+    (forall q, (q < n)%nat -> v q + a q * (sum (p q) (fun i => r q i * x q i) - sum (f q) (fun j => c q j * z q j)) <= Rq q) ->
+    sum n v - ip d k (S_lists a) M <= sum n Rq.
+  Proof.
+    intros h. unfold S_lists. rewrite (ip_sum d k n a (fun q i j =>
+      sum (f q) (fun l => c q l * far_e q l i j) - sum (p q) (fun m => r q m * near_e q m i j))), <- sum_minus.
+    apply sum_le; intros q hq. specialize (h q hq).
+    change (fun i j => sum (f q) (fun l => c q l * far_e q l i j) - sum (p q) (fun m => r q m * near_e q m i j))
+      with (sub (fun i j => sum (f q) (fun l => c q l * far_e q l i j)) (fun i j => sum (p q) (fun m => r q m * near_e q m i j))).
+    rewrite ip_sub, !ip_sum. unfold x, z in h. lra.
+  Qed.
+
+  Theorem lists_of_hinges (u : nat -> R) mu :
+    (forall q, (q < n)%nat -> 0 <= u q /\ (forall j, (j < f q)%nat -> 0 <= c q j) /\ sum (p q) (r q) = sum (f q) (c q) /\
+      forall l, (0 < l <= p q)%nat -> largest_at_most (p q) (r q) l (sum (f q) (fun j => Rmin (c q j) (INR l)))) ->
+    sum n (fun q => u q * (mu * sum (p q) (r q))) - ip d k (S_lists u) M <=
+    sum n (fun q => u q * sum (p q) (fun i => sum (f q) (fun j => Rmax 0 (mu - (z q j - x q i))))).
+  Proof.
+    intros h. apply lists. intros q hq. destruct (h q hq) as [hu [hc [total largest]]].
+    pose proof (sums_of_slopes (p q) (f q) mu (x q) (z q) (r q) (c q) hc total largest) as g.
+    rewrite (sum_ext (p q) (fun i => sum (f q) (fun j => Rmax 0 (mu - (z q j - x q i))))
+      (fun i => sum (f q) (fun j => Rmax 0 (mu + x q i - z q j)))).
+    - apply (Rmult_le_compat_l (u q)) in g; [|assumption]. lra.
+    - intros i hi. apply sum_ext; intros j hj. f_equal. ring.
+  Qed.
+
+  Theorem lists_of_rankings (C N : R) (cq : nat -> R) (g : nat -> nat -> nat -> R) (T : nat -> nat) (w : nat -> vector)
+      (b : nat -> nat -> nat -> nat) (most : nat -> R) :
+    0 < C -> 0 < N ->
+    (forall q, (q < n)%nat -> 0 <= cq q /\ (0 < p q)%nat /\ (0 < f q)%nat /\ sum (p q) (fun i => g q i O) <= 1 /\
+      (forall t, (t < T q)%nat -> 0 <= w q t /\ (0 < w q t -> counts (p q) (f q) (b q t))) /\ sum (T q) (w q) <= 1 /\
+      majorised (p q) (r q) (fun i => sum (T q) (fun t => w q t * INR (b q t i))) /\
+      majorised (f q) (c q) (fun j => sum (T q) (fun t => w q t * INR (count (p q) (fun i => Nat.ltb j (b q t i))))) /\
+      forall y, valid (p q) (f q) y -> maximand (p q) (f q) (g q) (x q) (z q) y <= most q) ->
+    sum n (fun q => C / N * cq q * sum (T q) (fun t => w q t * (1 - sum (p q) (fun i => g q i (b q t i))))) -
+      ip d k (S_lists (fun q => 2 * C * cq q / (N * INR (p q) * INR (f q)))) M <=
+    sum n (fun q => C / N * cq q * most q).
+  Proof.
+    intros hC hN h. apply lists. intros q hq.
+    destruct (h q hq) as [hcq [hp [hf [perfect [hw [one [mr [mc hmost]]]]]]]].
+    pose proof (weighted_rankings (p q) (f q) (g q) (x q) (z q) (r q) (c q) (T q) (w q) (b q) (most q) hp hf perfect
+      (fun t ht => proj1 (hw t ht)) one (fun t ht => proj2 (hw t ht)) mr mc hmost) as e.
+    apply (Rmult_le_compat_l (C / N * cq q)) in e.
+    - refine (Rle_trans _ _ _ _ e). apply Req_le.
+      assert (0 < INR (p q)) by (apply lt_0_INR; assumption). assert (0 < INR (f q)) by (apply lt_0_INR; assumption).
+      field. lra.
+    - apply Rmult_le_pos; [|assumption]. apply Rlt_le, Rdiv_lt_0_compat; assumption.
+  Qed.
+End Lists.

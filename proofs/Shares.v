@@ -97,7 +97,8 @@ Qed.
 Definition weights (n : nat) (kappa : R) (w : vector) : Prop :=
   (forall q, (q < n)%nat -> 0 <= w q <= kappa) /\ sum n w = 1.
 
-Lemma kappa_enough n s : (0 < n)%nat -> 0 <= s <= 1 -> 1 <= INR n * (1 / Rmax 1 (s * INR n)).
+(* kappa = 1 / max(1, s n) is enough. *)
+Theorem kappa_enough n s : (0 < n)%nat -> 0 <= s <= 1 -> 1 <= INR n * (1 / Rmax 1 (s * INR n)).
 Proof.
   intros hn hs. assert (1 <= INR n) by (apply (le_INR 1); lia).
   assert (pos : 0 < Rmax 1 (s * INR n)) by (pose proof (Rmax_l 1 (s * INR n)); lra).
@@ -124,7 +125,7 @@ Proof.
     + intros q hq. specialize (ho q hq). nra.
 Qed.
 
-(* Theorem 11: whatever is at least n sum w_q R_q for all weights w, as the worst parts are, is at least the bound. *)
+(* Theorem 11: what is at least n sum w_q R_q for all weights w, as the worst parts are, is at least the bound. *)
 Theorem worst_parts d k (K : matrix -> Prop) n kappa (Rk : nat -> matrix -> R) (omega : vector) v S (worst : matrix -> R) :
   1 <= INR n * kappa ->
   (forall q M, (q < n)%nat -> K M -> 0 <= Rk q M) ->
@@ -171,4 +172,31 @@ Proof.
     - rewrite sum_minus. lra. }
   rewrite (sum_ext n _ (fun q => greedy kappa q * Rk q - w q * Rk q)) in gain by (intros; ring).
   rewrite sum_minus in gain. lra.
+Qed.
+
+(* How semidefiniteness is shown: K = e I + C C' + E, the norm of E at most e. *)
+Theorem shown_psd n m (K C E : matrix) e : norm n n E <= e ->
+  (forall i j, (i < n)%nat -> (j < n)%nat -> K i j = scaled_identity e i j + sum m (fun t => C i t * C j t) + E i j) ->
+  psd n K.
+Proof.
+  intros hE hK x. rewrite quad_ip.
+  rewrite (ip_ext n n K (fun i j => 1 * (1 * scaled_identity e i j + 1 * sum m (fun t => C i t * C j t)) + 1 * E i j)
+    _ (fun i j => x i * x j)); auto.
+  - rewrite !ip_lin, <- !quad_ip, quad_identity, (quad_gram n m (fun t i => C i t)).
+    assert (square : 0 <= sum m (fun t => dot n (fun i => C i t) x * dot n (fun i => C i t) x)).
+    { apply sum_nonneg; intros. apply Rle_0_sqr. }
+    pose proof (quad_norm n E x) as h. pose proof (dot_self n x).
+    assert (- quad n E x <= Rabs (quad n E x)) by (rewrite <- Rabs_Ropp; apply Rle_abs). nra.
+  - intros. rewrite hK by assumption. ring.
+Qed.
+
+(* ... and D K D, with a diagonal D that has no zero, is positive semidefinite if and only if K is. *)
+Theorem rescaled_psd n K (D : vector) : (forall i, (i < n)%nat -> D i <> 0) ->
+  psd n (fun i j => D i * K i j * D j) <-> psd n K.
+Proof.
+  intros hD. split; intros h x.
+  - specialize (h (fun i => x i / D i)). refine (Rle_trans _ _ _ h _). apply Req_le.
+    apply sum_ext; intros i hi. apply sum_ext; intros j hj. field. split; auto.
+  - specialize (h (fun i => D i * x i)). refine (Rle_trans _ _ _ h _). apply Req_le.
+    apply sum_ext; intros i hi. apply sum_ext; intros j hj. ring.
 Qed.

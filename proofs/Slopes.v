@@ -1,15 +1,10 @@
 (* Theorem 7 and the table of regularizers of sections 2.3 and 4, the upper bound of trace norms, and what theorem 10 says
    of singular values. Every row reads <P, M> - e <= Omega(M). On the diagonal, M is a matrix of one column (k = 1).
 
-   Eigenvalues and singular values come as what the spectral theorem gives: a matrix that is a sum of x_i u_i u_i' or of
-   sigma_i u_i v_i'. The theorem itself is not proven here. *)
-From Certificates Require Import Sums Losses Shares.
+   Eigenvalues x_i and singular values sigma_i are those of any sum of x_i u_i u_i' or of sigma_i u_i v_i' with orthonormal
+   vectors; Spectra.v proves that there is one. *)
+From Certificates Require Import Sums Spectra Losses Shares.
 
-Definition spectral (n r : nat) (X : matrix) (x : vector) (u : nat -> vector) : Prop :=
-  orthonormal n r u /\ forall i j, (i < n)%nat -> (j < n)%nat -> X i j = sum r (fun t => x t * (u t i * u t j)).
-Definition singular (d k r : nat) (X : matrix) (sigma : vector) (u v : nat -> vector) : Prop :=
-  orthonormal d r u /\ orthonormal k r v /\ (forall t, (t < r)%nat -> 0 <= sigma t) /\
-  forall i j, (i < d)%nat -> (j < k)%nat -> X i j = sum r (fun t => sigma t * (u t i * v t j)).
 Definition sizes (r : nat) (x : vector) : R := sum r (fun t => Rabs (x t)).
 
 (* Theorem 7, zero. *)
@@ -128,13 +123,6 @@ Qed.
 Lemma product_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> product n f = product n g.
 Proof. induction n; intros h; simpl; [reflexivity|]. rewrite IHn, (h n); auto. Qed.
 
-Lemma all_zero n (x : vector) : (forall i, (i < n)%nat -> x i = 0) \/ exists i, (i < n)%nat /\ x i <> 0.
-Proof.
-  induction n; [left; intros; lia|]. destruct IHn as [z|[i [hi nz]]]; [|right; exists i; split; [lia|assumption]].
-  destruct (Req_dec (x n) 0) as [zn|nz]; [left|right; exists n; split; [lia|assumption]].
-  intros i hi. destruct (Nat.eq_dec i n) as [->|ne]; [assumption|apply z; lia].
-Qed.
-
 Section Determinants.
   Variable n : nat.
   Variable det : matrix -> R.
@@ -154,10 +142,7 @@ Section Determinants.
     lambda * (ip n n H M - ln (det (mul n H M)) - INR n).
   Proof.
     intros hl h0 ht hs hd H P.
-    assert (hp : psd n M).
-    { intros x. destruct (all_zero n x) as [z|nz]; [|apply Rlt_le, hd; assumption].
-      rewrite (quad_ext n M x (fun _ => 0)), quad_zero by assumption. lra. }
-    destruct (gram n M hs hp) as [f [hf [tri diag]]]. specialize (diag hd).
+    destruct (gram n M hs (pd_psd n M hd)) as [f [hf [tri diag]]]. specialize (diag hd).
     set (G := fun i k => f k i).
     assert (uG : upper n G) by (intros i j hij; apply tri; lia).
     assert (hG : det M = product n (fun i => G i i) * product n (fun i => G i i)).

@@ -92,6 +92,19 @@ Definition sym (n : nat) (M : matrix) : Prop := forall i j, (i < n)%nat -> (j < 
 Definition psd (n : nat) (M : matrix) : Prop := forall x, 0 <= quad n M x.
 Definition pd (n : nat) (M : matrix) : Prop := forall x, (exists i, (i < n)%nat /\ x i <> 0) -> 0 < quad n M x.
 
+Lemma all_zero n (x : vector) : (forall i, (i < n)%nat -> x i = 0) \/ exists i, (i < n)%nat /\ x i <> 0.
+Proof.
+  induction n; [left; intros; lia|]. destruct IHn as [z|[i [hi nz]]]; [|right; exists i; split; [lia|assumption]].
+  destruct (Req_dec (x n) 0) as [zn|nz]; [left|right; exists n; split; [lia|assumption]].
+  intros i hi. destruct (Nat.eq_dec i n) as [->|ne]; [assumption|apply z; lia].
+Qed.
+
+Lemma pd_psd n M : pd n M -> psd n M.
+Proof.
+  intros h x. destruct (all_zero n x) as [z|nz]; [|apply Rlt_le, h; assumption].
+  apply Req_le. symmetry. apply sum_zero; intros i hi. apply sum_zero; intros j hj. rewrite (z i hi). ring.
+Qed.
+
 Lemma ip_ext d k X X' Y Y' :
   (forall i j, (i < d)%nat -> (j < k)%nat -> X i j = X' i j) ->
   (forall i j, (i < d)%nat -> (j < k)%nat -> Y i j = Y' i j) -> ip d k X Y = ip d k X' Y'.
@@ -228,102 +241,131 @@ Proof.
   apply le_product; try apply sqrt_pos. unfold norm. rewrite !sqrt_sqrt by apply ip_self. apply cauchy.
 Qed.
 
-(* A positive semidefinite matrix is F'F with a triangular F, found by pivoting from the last row on. *)
-Lemma quad_step n M x s : sym (S n) M ->
-  quad (S n) M (fun i => if Nat.ltb i n then x i else s) =
-  quad n M x + 2 * s * sum n (fun i => M n i * x i) + s * s * M n n.
+Lemma quad_norm n X x : Rabs (quad n X x) <= norm n n X * dot n x x.
 Proof.
-  intros hs. unfold quad at 1. simpl. rewrite Nat.ltb_irrefl, sum_plus.
-  rewrite (sum_ext n (fun i => sum n _) (fun i => sum n (fun j => x i * M i j * x j))).
-  2:{ intros i hi. apply sum_ext; intros j hj.
-      apply Nat.ltb_lt in hi. apply Nat.ltb_lt in hj. rewrite hi, hj. ring. }
-  rewrite (sum_ext n (fun i => (if Nat.ltb i n then x i else s) * M i n * s) (fun i => s * (M n i * x i))).
-  2:{ intros i hi. rewrite (hs i n) by lia. apply Nat.ltb_lt in hi. rewrite hi. ring. }
-  rewrite (sum_ext n (fun j => s * M n j * _) (fun i => s * (M n i * x i))).
-  2:{ intros i hi. apply Nat.ltb_lt in hi. rewrite hi. ring. }
-  rewrite !sum_scale. unfold quad. ring.
+  assert (up : forall Y, norm n n Y = norm n n X -> quad n Y x <= norm n n X * dot n x x).
+  { intros Y e. rewrite quad_ip. refine (Rle_trans _ _ _ (cauchy_norm _ _ _ _) _). rewrite e. apply Req_le. f_equal.
+    unfold norm. rewrite <- quad_ip, quad_outer. apply sqrt_square, dot_self. }
+  apply Rabs_le. split; [|auto]. pose proof (up (fun i j => -1 * X i j)) as h.
+  rewrite quad_ip, ip_scale, <- quad_ip in h. enough (-1 * quad n X x <= norm n n X * dot n x x) by lra.
+  apply h. unfold norm. f_equal. apply sum_ext; intros. apply sum_ext; intros. ring.
 Qed.
 
-Lemma quad_zero n M : quad n M (fun _ => 0) = 0.
-Proof. apply sum_zero; intros i hi. apply sum_zero; intros; ring. Qed.
+(* The last row of a positive semidefinite matrix as a pivot: what is left of the form is that of the Schur complement. *)
+Definition schur (n : nat) (M : matrix) : matrix := fun i j => M i j - M n i * M n j / M n n.
 
+Lemma quad_last n M x : sym (S n) M ->
+  quad (S n) M x = quad n M x + 2 * x n * dot n (M n) x + x n * x n * M n n.
+Proof.
+  intros hs. unfold quad at 1. simpl. rewrite sum_plus.
+  rewrite (sum_ext n (fun i => x i * M i n * x n) (fun i => x n * (M n i * x i))).
+  2:{ intros i hi. rewrite (hs i n) by lia. ring. }
+  rewrite (sum_ext n (fun j => x n * M n j * x j) (fun i => x n * (M n i * x i))) by (intros; ring).
+  rewrite !sum_scale. unfold quad, dot. ring.
+Qed.
+
+Lemma pivot n M x : sym (S n) M -> 0 < M n n ->
+  quad (S n) M x = quad n (schur n M) x + (M n n * x n + dot n (M n) x) * (M n n * x n + dot n (M n) x) / M n n.
+Proof.
+  intros hs pos. rewrite quad_last by assumption.
+  replace (quad n (schur n M) x) with (quad n M x - dot n (M n) x * dot n (M n) x / M n n); [field; lra|].
+  change (schur n M) with (sub M (fun i j => M n i * M n j / M n n)). rewrite quad_sub. f_equal.
+  rewrite quad_ip.
+  rewrite (ip_ext n n _ (fun i j => / M n n * (M n i * M n j)) _ (fun i j => x i * x j)); auto; [|intros; unfold Rdiv; ring].
+  rewrite ip_scale, <- quad_ip, quad_outer. unfold Rdiv. ring.
+Qed.
+
+Lemma schur_sym n M : sym (S n) M -> sym n (schur n M).
+Proof. intros hs i j hi hj. unfold schur. rewrite (hs i j) by lia. unfold Rdiv. ring. Qed.
+
+(* The last coordinate at which the square is zero. *)
+Definition completed (n : nat) (M : matrix) (x : vector) : vector :=
+  fun i => if Nat.ltb i n then x i else - dot n (M n) x / M n n.
+
+Lemma completed_same n M x i : (i < n)%nat -> completed n M x i = x i.
+Proof. intros hi. apply Nat.ltb_lt in hi. unfold completed. rewrite hi. reflexivity. Qed.
+
+Lemma completed_quad n M x : sym (S n) M -> 0 < M n n -> quad (S n) M (completed n M x) = quad n (schur n M) x.
+Proof.
+  intros hs pos. rewrite pivot by assumption. rewrite (quad_ext n _ _ x) by apply completed_same.
+  replace (dot n (M n) (completed n M x)) with (dot n (M n) x).
+  2:{ apply sum_ext; intros. rewrite completed_same; auto. }
+  unfold completed. rewrite Nat.ltb_irrefl. field. lra.
+Qed.
+
+Lemma schur_psd n M : sym (S n) M -> 0 < M n n -> psd (S n) M -> psd n (schur n M).
+Proof. intros hs pos hp x. rewrite <- completed_quad by assumption. apply hp. Qed.
+
+Lemma schur_pd n M : sym (S n) M -> 0 < M n n -> pd (S n) M -> pd n (schur n M).
+Proof.
+  intros hs pos hd x [i [hi nz]]. rewrite <- completed_quad by assumption. apply hd. exists i.
+  rewrite completed_same by assumption. split; [lia|assumption].
+Qed.
+
+Lemma quad_unit n M i : (i < n)%nat -> quad n M (unit_vector i) = M i i.
+Proof.
+  intros hi. unfold quad. rewrite (sum_only n _ i hi); [rewrite (sum_only n _ i hi)|].
+  - unfold unit_vector. rewrite Nat.eqb_refl. ring.
+  - intros j hj ne. unfold unit_vector. destruct (Nat.eqb_spec j i); [congruence|ring].
+  - intros j hj ne. apply sum_zero; intros. unfold unit_vector. destruct (Nat.eqb_spec j i); [congruence|ring].
+Qed.
+
+Lemma psd_diagonal n M i : (i < n)%nat -> psd n M -> 0 <= M i i.
+Proof. intros hi hp. rewrite <- (quad_unit n M i hi). apply hp. Qed.
+
+(* A zero pivot: the last row is zero. *)
+Lemma zero_row n M i : sym (S n) M -> psd (S n) M -> M n n = 0 -> (i < n)%nat -> M n i = 0.
+Proof.
+  intros hs hp zero hi. enough (M n i * M n i <= M i i * 0) by nra. apply discriminant; [intros t|lra].
+  pose proof (hp (fun j => if Nat.ltb j n then unit_vector i j else t)) as h. rewrite quad_last in h by assumption.
+  rewrite Nat.ltb_irrefl, zero in h. rewrite (quad_ext n M _ (unit_vector i)), quad_unit in h; auto.
+  - unfold dot in h. rewrite (sum_only n _ i hi) in h.
+    + apply Nat.ltb_lt in hi. rewrite hi in h. unfold unit_vector in h. rewrite Nat.eqb_refl in h. lra.
+    + intros j hj ne. apply Nat.ltb_lt in hj. rewrite hj. unfold unit_vector. destruct (Nat.eqb_spec j i); [congruence|ring].
+  - intros j hj. apply Nat.ltb_lt in hj. rewrite hj. reflexivity.
+Qed.
+
+(* A positive semidefinite matrix is F'F with a triangular F, found by pivoting from the last row on. *)
 Lemma gram n : forall M, sym n M -> psd n M -> exists F : nat -> vector,
   (forall i j, (i < n)%nat -> (j < n)%nat -> M i j = sum n (fun k => F k i * F k j)) /\
   (forall k i, (k < i < n)%nat -> F k i = 0) /\
   (pd n M -> forall k, (k < n)%nat -> 0 < F k k).
 Proof.
-  induction n; intros M hs hp.
-  - exists (fun _ _ => 0). repeat split; intros; lia.
-  - set (m := M n n). set (L := fun x => sum n (fun i => M n i * x i)).
-    assert (step : forall x s, 0 <= quad n M x + 2 * s * L x + s * s * m).
-    { intros x s. unfold L, m. rewrite <- quad_step by assumption. apply hp. }
-    assert (hm : 0 <= m).
-    { pose proof (step (fun _ => 0) 1) as h. rewrite quad_zero in h. unfold L in h.
-      rewrite sum_zero in h by (intros; ring). lra. }
-    (* The pivot: M less the square of its last row. *)
-    set (N := fun i j => M i j - M n i * M n j / m).
-    assert (hN : sym n N) by (intros i j hi hj; unfold N; rewrite (hs i j) by lia; unfold Rdiv; ring).
-    assert (qN : forall x, quad n N x = quad n M x - L x * L x / m).
-    { intros x. change N with (sub M (fun i j => M n i * M n j / m)). rewrite quad_sub. f_equal.
-      rewrite quad_ip.
-      rewrite (ip_ext n n _ (fun i j => / m * (M n i * M n j)) _ (fun i j => x i * x j)); auto; [|intros; unfold Rdiv; ring].
-      rewrite ip_scale, <- quad_ip, quad_outer. unfold L, dot, Rdiv. ring. }
-    destruct (Req_dec m 0) as [m0|mp].
-    + (* A zero pivot: the last row is zero. *)
-      assert (row : forall i, (i < n)%nat -> M n i = 0).
-      { intros i hi. pose proof (fun s => step (unit_vector i) s) as h. unfold L in h.
-        assert (e : sum n (fun j => M n j * unit_vector i j) = M n i).
-        { rewrite (sum_only n _ i hi); unfold unit_vector; [rewrite Nat.eqb_refl; ring|].
-          intros j hj ne. destruct (Nat.eqb_spec j i); [congruence|ring]. }
-        rewrite e in h. destruct (Req_dec (M n i) 0) as [z|nz]; [assumption|].
-        set (q := quad n M (unit_vector i)) in *.
-        specialize (h (- (q + 1) / (2 * M n i))). rewrite m0 in h.
-        replace (q + 2 * (- (q + 1) / (2 * M n i)) * M n i + _ * 0) with (-1) in h by (field; lra). lra. }
-      destruct (IHn M) as [F [hF [tri _]]].
-      * intros i j hi hj. apply hs; lia.
-      * intros x. pose proof (step x 0). lra.
-      * exists (fun k i => if Nat.ltb k n && Nat.ltb i n then F k i else 0). repeat split.
-        -- intros i j hi hj. simpl. rewrite Nat.ltb_irrefl. simpl.
-           destruct (Nat.ltb_spec i n), (Nat.ltb_spec j n).
-           ++ rewrite (hF i j) by lia. rewrite Rmult_0_l, Rplus_0_r. apply sum_ext; intros k hk.
-              apply Nat.ltb_lt in hk. rewrite hk. reflexivity.
-           ++ assert (j = n) by lia; subst j. rewrite (hs i n), row by lia.
-              rewrite sum_zero; [ring|]. intros k hk. rewrite andb_false_r. ring.
-           ++ assert (i = n) by lia; subst i. rewrite row by lia.
-              rewrite sum_zero; [ring|]. intros k hk. rewrite andb_false_r. ring.
-           ++ assert (i = n) by lia; assert (j = n) by lia; subst i j. fold m. rewrite m0.
-              rewrite sum_zero; [ring|]. intros k hk. rewrite andb_false_r. ring.
-        -- intros k i hk. destruct (Nat.ltb_spec k n), (Nat.ltb_spec i n); simpl; auto. apply tri; lia.
-        -- intros def. exfalso. pose proof (def (fun i => if Nat.ltb i n then 0 else 1)) as h.
-           rewrite (quad_step n M (fun _ => 0) 1 hs), quad_zero in h.
-           rewrite sum_zero in h by (intros; ring). fold m in h. rewrite m0 in h.
-           assert (0 < 0 + 2 * 1 * 0 + 1 * 1 * 0); [|lra]. apply h. exists n. rewrite Nat.ltb_irrefl. split; [lia|lra].
-    + assert (pos : 0 < m) by lra. pose proof (sqrt_lt_R0 m pos) as root. pose proof (sqrt_sqrt m hm) as square.
-      destruct (IHn N hN) as [F [hF [tri diag]]].
-      * intros x. rewrite qN. pose proof (step x (- L x / m)) as h.
-        replace (quad n M x - _) with (quad n M x + 2 * (- L x / m) * L x + - L x / m * (- L x / m) * m) by (field; lra).
-        assumption.
-      * exists (fun k i => if Nat.ltb k n then (if Nat.ltb i n then F k i else 0) else M n i / sqrt m). repeat split.
-        -- intros i j hi hj. simpl. rewrite Nat.ltb_irrefl.
-           replace (M n i / sqrt m * (M n j / sqrt m)) with (M n i * M n j / m).
-           2:{ rewrite <- square at 1. field. lra. }
-           destruct (Nat.ltb_spec i n), (Nat.ltb_spec j n).
-           ++ replace (M i j) with (N i j + M n i * M n j / m) by (unfold N; ring).
-              rewrite (hF i j) by lia. f_equal. apply sum_ext; intros k hk.
-              apply Nat.ltb_lt in hk. rewrite hk. reflexivity.
-           ++ assert (j = n) by lia; subst j. fold m. rewrite (hs i n) by lia.
-              rewrite sum_zero; [field; lra|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
-           ++ assert (i = n) by lia; subst i. fold m.
-              rewrite sum_zero; [field; lra|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
-           ++ assert (i = n) by lia; assert (j = n) by lia; subst i j. fold m.
-              rewrite sum_zero; [field; lra|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
-        -- intros k i hk. destruct (Nat.ltb_spec k n); [|lia]. destruct (Nat.ltb_spec i n); auto. apply tri; lia.
-        -- intros def k hk. destruct (Nat.ltb_spec k n).
-           ++ apply diag; auto. intros x [i [hi nz]]. rewrite qN.
-              replace (quad n M x - _) with (quad n M x + 2 * (- L x / m) * L x + - L x / m * (- L x / m) * m) by (field; lra).
-              unfold L, m. rewrite <- quad_step by assumption. apply def. exists i.
-              apply Nat.ltb_lt in hi as hi'. rewrite hi'. split; [lia|assumption].
-           ++ assert (k = n) by lia; subst k. fold m. apply Rdiv_lt_0_compat; lra.
+  induction n; intros M hs hp; [exists (fun _ _ => 0); repeat split; intros; lia|].
+  assert (hm : 0 <= M n n) by (apply psd_diagonal with (S n); [lia|assumption]).
+  (* N is what the pivot leaves, a its row divided by its root. *)
+  assert (left : exists N a, sym n N /\ psd n N /\ (pd (S n) M -> pd n N /\ 0 < a n) /\
+    (forall i j, (i < n)%nat -> (j < n)%nat -> M i j = N i j + a i * a j) /\ forall i, (i <= n)%nat -> M n i = a n * a i).
+  { destruct (Req_dec (M n n) 0) as [zero|nz].
+    - exists M, (fun _ => 0). split; [|split; [|split; [|split]]].
+      + intros i j hi hj. apply hs; lia.
+      + intros x. pose proof (hp (fun i => if Nat.ltb i n then x i else 0)) as h. rewrite quad_last in h by assumption.
+        rewrite Nat.ltb_irrefl in h. rewrite (quad_ext n M _ x) in h; [lra|].
+        intros i hi. apply Nat.ltb_lt in hi. rewrite hi. reflexivity.
+      + intros hd. exfalso. pose proof (hd (unit_vector n)) as h. rewrite quad_unit in h by lia. enough (0 < M n n) by lra.
+        apply h. exists n. unfold unit_vector. rewrite Nat.eqb_refl. split; [lia|lra].
+      + intros. ring.
+      + intros i hi. rewrite Rmult_0_l. destruct (Nat.eq_dec i n) as [->|ne]; [assumption|apply zero_row; auto; lia].
+    - assert (pos : 0 < M n n) by lra. pose proof (sqrt_lt_R0 _ pos) as root. pose proof (sqrt_sqrt _ hm) as square.
+      exists (schur n M), (fun i => M n i / sqrt (M n n)). split; [|split; [|split; [|split]]].
+      + apply schur_sym; assumption.
+      + apply schur_psd; assumption.
+      + intros hd. split; [apply schur_pd; assumption|apply Rdiv_lt_0_compat; assumption].
+      + intros i j hi hj. unfold schur. rewrite <- square at 1. field. lra.
+      + intros i hi. rewrite <- square at 1. field. lra. }
+  destruct left as [N [a [sN [pN [dN [entry last]]]]]]. destruct (IHn N sN pN) as [F [hF [tri diag]]].
+  exists (fun k i => if Nat.ltb k n then (if Nat.ltb i n then F k i else 0) else a i). repeat split.
+  - intros i j hi hj. simpl. rewrite Nat.ltb_irrefl. destruct (Nat.ltb_spec i n) as [li|gi], (Nat.ltb_spec j n) as [lj|gj].
+    + rewrite entry, hF by assumption. f_equal. apply sum_ext; intros k hk. apply Nat.ltb_lt in hk. rewrite hk. reflexivity.
+    + assert (j = n) by lia; subst j. rewrite (hs i n), last by lia.
+      rewrite sum_zero; [ring|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
+    + assert (i = n) by lia; subst i. rewrite last by lia.
+      rewrite sum_zero; [ring|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
+    + assert (i = n) by lia; subst i. rewrite last by lia.
+      rewrite sum_zero; [ring|]. intros k hk. destruct (Nat.ltb_spec k n); [ring|lia].
+  - intros k i hk. destruct (Nat.ltb_spec k n); [|lia]. destruct (Nat.ltb_spec i n); auto. apply tri; lia.
+  - intros hd k hk. destruct (dN hd) as [d1 d2]. destruct (Nat.ltb_spec k n); [auto|].
+    assert (k = n) by lia; subst k. assumption.
 Qed.
 
 (* The cone of positive semidefinite matrices is its own dual. *)

@@ -1,8 +1,10 @@
 (* What each theorem assumes: nothing but what the real numbers of the standard library are built on (check.sh). *)
-From Certificates Require Sums Spectra Losses Shares Slopes Choices Rankings.
+From Certificates Require Sums Spectra Determinants Losses Shares Slopes Choices Rankings.
 
 Print Assumptions Spectra.eigenvalues.
 Print Assumptions Spectra.singular_values.
+
+Print Assumptions Determinants.det_roots.
 
 Print Assumptions Losses.hinge_slope.
 Print Assumptions Losses.absolute_slope.

@@ -3,7 +3,7 @@
 
    Eigenvalues x_i and singular values sigma_i are those of any sum of x_i u_i u_i' or of sigma_i u_i v_i' with orthonormal
    vectors; Spectra.v proves that there is one. *)
-From Certificates Require Import Sums Spectra Losses Shares.
+From Certificates Require Import Sums Spectra Determinants Losses Shares.
 
 Definition sizes (r : nat) (x : vector) : R := sum r (fun t => Rabs (x t)).
 
@@ -104,86 +104,70 @@ Proof.
   rewrite (value t ht). unfold Rabs; destruct (Rcase_abs _); lra.
 Qed.
 
-(* Theorem 7, log det. Of determinants it takes three facts: they depend on the entries alone, that of a product is the
-   product, that of a triangular matrix the product of its diagonal. *)
-Definition mul (n : nat) (X Y : matrix) : matrix := fun i j => sum n (fun t => X i t * Y t j).
-Definition transpose (X : matrix) : matrix := fun i j => X j i.
-Fixpoint product (n : nat) (f : nat -> R) : R := match n with O => 1 | S m => product m f * f m end.
-Definition upper (n : nat) (X : matrix) : Prop := forall i j, (j < i < n)%nat -> X i j = 0.
+(* Theorem 7, log det. *)
 Definition root (n : nat) (T : matrix) : Prop := upper n T /\ forall i, (i < n)%nat -> 0 < T i i.
 
 Lemma product_pos n f : (forall i, (i < n)%nat -> 0 < f i) -> 0 < product n f.
 Proof. induction n; intros h; simpl; [lra|]. apply Rmult_lt_0_compat; auto. Qed.
+
+Lemma product_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> product n f = product n g.
+Proof. induction n; intros h; simpl; [reflexivity|]. rewrite IHn, (h n); auto. Qed.
 
 Lemma ln_product n f : (forall i, (i < n)%nat -> 0 < f i) -> ln (product n f) = sum n (fun i => ln (f i)).
 Proof.
   induction n; intros h; simpl; [apply ln_1|]. rewrite ln_mult, IHn; auto. apply product_pos; auto.
 Qed.
 
-Lemma product_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> product n f = product n g.
-Proof. induction n; intros h; simpl; [reflexivity|]. rewrite IHn, (h n); auto. Qed.
+(* M = G G' with a triangular G, and <Q, M> is the sum of the squares of T G, of which the diagonal is enough. *)
+Theorem log_det n lambda T0 T M : 0 <= lambda -> root n T0 -> root n T -> sym n M -> pd n M ->
+  let H := mul n (transpose T0) T0 in
+  let P := fun i j => lambda * sub H (mul n (transpose T) T) i j in
+  ip n n P M - 2 * lambda * sum n (fun i => ln (T0 i i) - ln (T i i)) <=
+  lambda * (ip n n H M - ln (det n (mul n H M)) - INR n).
+Proof.
+  intros hl [u0 p0] [ut pt] hs hd H P.
+  destruct (gram n M hs (pd_psd n M hd)) as [f [hf [tri diag]]]. specialize (diag hd).
+  set (G := fun i k => f k i). assert (uG : upper n G) by (intros i j hi hij; apply tri; lia).
+  assert (key : 2 * sum n (fun i => ln (T i i)) + 2 * sum n (fun i => ln (G i i)) <=
+    ip n n (mul n (transpose T) T) M - INR n).
+  { rewrite (ip_ext n n _ (mul n (transpose T) T) M (fun i j => sum n (fun k => f k i * f k j))); auto.
+    rewrite ip_gram. rewrite <- (Rmult_1_r (INR n)), <- sum_const, <- sum_minus, <- !sum_scale, <- sum_plus.
+    apply sum_le; intros k hk.
+    change (mul n (transpose T) T) with (fun i j => sum n (fun t => T t i * T t j)). rewrite quad_gram.
+    assert (diagonal : dot n (T k) (f k) = T k k * G k k).
+    { unfold dot. rewrite (sum_only n _ k hk); [reflexivity|]. intros i hi ne.
+      destruct (Nat.lt_ge_cases i k); [rewrite ut by lia; ring|rewrite tri by lia; ring]. }
+    pose proof (sum_term n (fun t => dot n (T t) (f k) * dot n (T t) (f k)) k hk) as one. cbv beta in one.
+    rewrite diagonal in one. specialize (one ltac:(intros; apply Rle_0_sqr)).
+    pose proof (pt k hk) as p1. pose proof (diag k hk : 0 < G k k) as p2.
+    assert (p : 0 < T k k * G k k) by (apply Rmult_lt_0_compat; assumption).
+    pose proof (ln_line (T k k * G k k * (T k k * G k k)) (Rmult_lt_0_compat _ _ p p)) as g.
+    rewrite (ln_mult (T k k * G k k)), (ln_mult (T k k)) in g by assumption. lra. }
+  unfold P. rewrite ip_scale, ip_sub.
+  pose proof (product_pos n (fun i => T0 i i) p0) as q0. pose proof (product_pos n (fun i => G i i) diag) as qG.
+  unfold H at 3. rewrite (det_roots n T0 G M u0 uG hf).
+  rewrite !ln_mult by (repeat apply Rmult_lt_0_compat; assumption).
+  rewrite (ln_product n (fun i => T0 i i) p0), (ln_product n (fun i => G i i) diag), sum_minus.
+  apply (Rmult_le_compat_l lambda) in key; [|assumption]. lra.
+Qed.
 
-Section Determinants.
-  Variable n : nat.
-  Variable det : matrix -> R.
-  Hypothesis det_ext : forall X Y, (forall i j, (i < n)%nat -> (j < n)%nat -> X i j = Y i j) -> det X = det Y.
-  Hypothesis det_mul : forall X Y, det (mul n X Y) = det X * det Y.
-  Hypothesis det_upper : forall X, upper n X -> det X = product n (fun i => X i i).
-  Hypothesis det_lower : forall X, upper n (transpose X) -> det X = product n (fun i => X i i).
+(* Theorem 7, log det on the diagonal. *)
+Definition diagonal (w : vector) : matrix := fun i j => if Nat.eqb i j then w i else 0.
 
-  Lemma det_root T : root n T -> det (mul n (transpose T) T) = product n (fun i => T i i) * product n (fun i => T i i).
-  Proof. intros [ut _]. rewrite det_mul, (det_upper T ut), (det_lower (transpose T) ut). reflexivity. Qed.
-
-  (* With H = T0'T0 and Q = T'T, P = lambda (H - Q). *)
-  Theorem log_det lambda T0 T M : 0 <= lambda -> root n T0 -> root n T -> sym n M -> pd n M ->
-    let H := mul n (transpose T0) T0 in
-    let P := fun i j => lambda * sub H (mul n (transpose T) T) i j in
-    ip n n P M - 2 * lambda * sum n (fun i => ln (T0 i i) - ln (T i i)) <=
-    lambda * (ip n n H M - ln (det (mul n H M)) - INR n).
-  Proof.
-    intros hl h0 ht hs hd H P.
-    destruct (gram n M hs (pd_psd n M hd)) as [f [hf [tri diag]]]. specialize (diag hd).
-    set (G := fun i k => f k i).
-    assert (uG : upper n G) by (intros i j hij; apply tri; lia).
-    assert (hG : det M = product n (fun i => G i i) * product n (fun i => G i i)).
-    { rewrite (det_ext M (mul n G (transpose G))).
-      - rewrite det_mul, (det_upper G uG), (det_lower (transpose G)); [reflexivity|]. exact uG.
-      - intros i j hi hj. rewrite hf by assumption. reflexivity. }
-    (* <Q, M> is the sum of the squares of T G, of which the diagonal is enough. *)
-    assert (key : 2 * sum n (fun i => ln (T i i)) + 2 * sum n (fun i => ln (G i i)) <=
-      ip n n (mul n (transpose T) T) M - INR n).
-    { rewrite (ip_ext n n _ (mul n (transpose T) T) M (fun i j => sum n (fun k => f k i * f k j))); auto.
-      rewrite ip_gram. rewrite <- (Rmult_1_r (INR n)), <- sum_const, <- sum_minus, <- !sum_scale, <- sum_plus.
-      apply sum_le; intros k hk.
-      change (mul n (transpose T) T) with (fun i j => sum n (fun t => T t i * T t j)). rewrite quad_gram.
-      destruct ht as [ut pt].
-      assert (diagonal : dot n (T k) (f k) = T k k * G k k).
-      { unfold dot. rewrite (sum_only n _ k hk); [reflexivity|]. intros i hi ne.
-        destruct (Nat.lt_ge_cases i k); [rewrite ut by lia; ring|rewrite tri by lia; ring]. }
-      pose proof (sum_term n (fun t => dot n (T t) (f k) * dot n (T t) (f k)) k hk) as one. simpl in one.
-      rewrite diagonal in one. specialize (one ltac:(intros; apply Rle_0_sqr)).
-      pose proof (pt k hk) as p1. pose proof (diag k hk : 0 < G k k) as p2.
-      assert (p : 0 < T k k * G k k) by (apply Rmult_lt_0_compat; assumption).
-      pose proof (ln_line (T k k * G k k * (T k k * G k k)) (Rmult_lt_0_compat _ _ p p)) as g.
-      rewrite (ln_mult (T k k * G k k)), (ln_mult (T k k)) in g by assumption. lra. }
-    unfold P. rewrite ip_scale, ip_sub.
-    pose proof (product_pos n (fun i => T0 i i) (proj2 h0)) as q0. pose proof (product_pos n (fun i => G i i) diag) as qG.
-    unfold H at 3. rewrite det_mul, det_root, hG by assumption.
-    rewrite !ln_mult by (try apply Rmult_lt_0_compat; assumption).
-    rewrite (ln_product n (fun i => T0 i i)), (ln_product n (fun i => G i i)) by (try apply (proj2 h0); assumption).
-    rewrite sum_minus. fold H. apply (Rmult_le_compat_l lambda) in key; [|assumption]. lra.
-  Qed.
-End Determinants.
-
-(* Theorem 7, log det on the diagonal: the eigenvalues of HM are H_i w_i. *)
 Theorem log_det_diagonal d lambda (T0 T w : vector) : 0 <= lambda ->
   (forall i, (i < d)%nat -> 0 < T0 i /\ 0 < T i /\ 0 < w i) ->
   sum d (fun i => lambda * (T0 i - T i) * w i) - lambda * sum d (fun i => ln (T0 i) - ln (T i)) <=
-  lambda * (sum d (fun i => T0 i * w i) - ln (product d (fun i => T0 i * w i)) - INR d).
+  lambda * (sum d (fun i => T0 i * w i) - ln (det d (mul d (diagonal T0) (diagonal w))) - INR d).
 Proof.
-  intros hl h. rewrite ln_product by (intros i hi; destruct (h i hi) as [? [? ?]]; apply Rmult_lt_0_compat; assumption).
-  rewrite <- (Rmult_1_r (INR d)), <- sum_const, <- !sum_minus, <- !sum_scale, <- sum_minus. apply sum_le; intros i hi.
-  destruct (h i hi) as [h0 [ht hw]]. rewrite ln_mult by assumption.
+  intros hl h.
+  assert (low : forall x, lower d (diagonal x)).
+  { intros x i j hj hij. unfold diagonal. destruct (Nat.eqb_spec i j); [lia|reflexivity]. }
+  rewrite det_lower_mul, det_lower by apply low. unfold diagonal.
+  rewrite (product_ext d _ T0), (product_ext d (fun i => if Nat.eqb i i then w i else 0) w)
+    by (intros; rewrite Nat.eqb_refl; reflexivity).
+  rewrite ln_mult, !ln_product by (try apply product_pos; intros i hi; destruct (h i hi) as [? [? ?]]; assumption).
+  rewrite <- (Rmult_1_r (INR d)), <- sum_const, <- sum_plus, <- !sum_minus, <- !sum_scale, <- sum_minus.
+  apply sum_le; intros i hi. destruct (h i hi) as [h0 [ht hw]].
   pose proof (ln_line (T i * w i) (Rmult_lt_0_compat _ _ ht hw)) as g. rewrite ln_mult in g by assumption.
   apply (Rmult_le_compat_l lambda) in g; [|assumption]. lra.
 Qed.

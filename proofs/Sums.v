@@ -113,10 +113,6 @@ Proof. intros hx hy. apply sum_ext; intros i hi. apply sum_ext; intros j hj. rew
 Lemma ip_comm d k X Y : ip d k X Y = ip d k Y X.
 Proof. apply sum_ext; intros i hi. apply sum_ext; intros j hj. ring. Qed.
 
-Lemma ip_le d k X Y Z W :
-  (forall i j, (i < d)%nat -> (j < k)%nat -> X i j * Y i j <= Z i j * W i j) -> ip d k X Y <= ip d k Z W.
-Proof. intros h. apply sum_le; intros i hi. apply sum_le; intros j hj. auto. Qed.
-
 Lemma ip_lin d k a b X Y Z : ip d k (fun i j => a * X i j + b * Y i j) Z = a * ip d k X Z + b * ip d k Y Z.
 Proof.
   unfold ip. rewrite <- !sum_scale, <- sum_plus. apply sum_ext; intros i hi.

@@ -63,6 +63,8 @@ Print Assumptions Choices.part_nonneg.
 Print Assumptions Choices.choices_risk.
 
 Print Assumptions Rankings.hinges.
+Print Assumptions Rankings.ranking_of_scores.
+Print Assumptions Rankings.scores_of_ranking.
 Print Assumptions Rankings.auc_hinges.
 Print Assumptions Rankings.worst_rankings.
 Print Assumptions Rankings.perfect_scores.

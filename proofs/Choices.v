@@ -73,6 +73,7 @@ Proof.
     by (intros; unfold Rdiv; ring).
   rewrite (sum_ext (n t) (fun x => - (a t x * ln (a t x))) (fun x => -1 * (a t x * ln (a t x)))) by (intros; ring).
   rewrite (sum_ext (m t) (fun i => D i / tau) (fun i => / tau * D i)) by (intros; unfold Rdiv; ring).
-  rewrite sum_scale in g. rewrite !sum_scale. fold D. change (fun x => exp (- ip d k (E t x) M / tau)) with (fun x => exp (- D x / tau)).
+  rewrite sum_scale in g. rewrite !sum_scale. fold D.
+  change (fun x => exp (- ip d k (E t x) M / tau)) with (fun x => exp (- D x / tau)).
   set (L := ln _) in *. unfold Rdiv. apply (Rmult_le_compat_l (u t)) in g; [|assumption]. lra.
 Qed.

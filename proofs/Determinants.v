@@ -80,12 +80,14 @@ Proof.
     - intros c hc. unfold with_rows. rewrite Nat.eqb_refl. reflexivity. }
   assert (second : forall x, det n (with_rows i x s X) = 1 * det n (with_rows i x a X) + 1 * det n (with_rows i x b X)).
   { intros x. apply (det_row n (S i)); [lia| |].
-    - intros r c hr hc ne. unfold with_rows. destruct (Nat.eqb_spec r i), (Nat.eqb_spec r (S i)); try contradiction; split; reflexivity.
+    - intros r c hr hc ne. unfold with_rows. destruct (Nat.eqb_spec r i), (Nat.eqb_spec r (S i));
+        try contradiction; split; reflexivity.
     - intros c hc. unfold with_rows. destruct (Nat.eqb_spec (S i) i); [lia|]. rewrite Nat.eqb_refl. reflexivity. }
   pose proof (twice s) as z. rewrite first, !second, !twice in z. lra.
 Qed.
 
-Lemma det_equal n gap : forall i X, (i + S gap < n)%nat -> (forall c, (c < n)%nat -> X i c = X (i + S gap)%nat c) -> det n X = 0.
+Lemma det_equal n gap : forall i X, (i + S gap < n)%nat ->
+  (forall c, (c < n)%nat -> X i c = X (i + S gap)%nat c) -> det n X = 0.
 Proof.
   induction gap; intros i X hi eq.
   - apply (det_neighbours n i); [lia|]. intros c hc. rewrite eq by assumption. f_equal. lia.
@@ -161,7 +163,8 @@ Proof.
       rewrite (det_ext n _ (with_row m (fun j => sum n (fun t => U m t * X t j)) X)).
       + rewrite (det_combination n m (U m)), IHm by lia. simpl. ring.
       + intros r c hr hc. unfold with_row. destruct (Nat.eqb_spec r m) as [->|ne].
-        * destruct (Nat.ltb_spec m (S m)); [|lia]. apply sum_ext; intros t ht. unfold X. destruct (Nat.ltb_spec t m); [|reflexivity].
+        * destruct (Nat.ltb_spec m (S m)); [|lia]. apply sum_ext; intros t ht. unfold X.
+          destruct (Nat.ltb_spec t m); [|reflexivity].
           rewrite (hU m t) by lia. ring.
         * unfold X. destruct (Nat.ltb_spec r m), (Nat.ltb_spec r (S m)); try lia; reflexivity. }
   rewrite <- (stage n (le_n n)). apply det_ext; intros i j hi hj. apply Nat.ltb_lt in hi. rewrite hi. reflexivity.

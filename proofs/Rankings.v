@@ -95,6 +95,17 @@ Proof.
   intros h hm. apply INR_eq. rewrite count_sum, <- (sum_prefix_perm n p q m (fun _ => 1) h hm), sum_const. ring.
 Qed.
 
+Lemma count_perm n p q I : perm n p q -> count n (fun i => I (p i)) = count n I.
+Proof.
+  intros h. apply INR_eq. rewrite !count_sum. exact (sum_perm n p q (fun i => if I i then 1 else 0) h).
+Qed.
+
+Lemma count_le_count n I J : (forall i, (i < n)%nat -> I i = true -> J i = true) -> (count n I <= count n J)%nat.
+Proof.
+  induction n; intros h; simpl; [lia|]. specialize (IHn ltac:(auto)). pose proof (h n ltac:(lia)) as g.
+  destruct (I n); [rewrite g by reflexivity; lia|destruct (J n); lia].
+Qed.
+
 (* The number of z below t, and sorting. *)
 Definition below (f : nat) (z : vector) (t : R) : nat := count f (fun j => if Rlt_dec (z j) t then true else false).
 
@@ -111,6 +122,12 @@ Proof.
     + intros i hi. destruct (Rlt_dec (z i) t); [reflexivity|]. pose proof (order i f ltac:(lia)). lra.
   - rewrite Nat.add_0_r. destruct (Nat.eq_dec j f) as [->|ne]; [|apply IHf; [assumption|lia]].
     pose proof (count_le f (fun j => if Rlt_dec (z j) t then true else false)). split; [lia|lra].
+Qed.
+
+Lemma below_le f z t t' : t <= t' -> (below f z t <= below f z t')%nat.
+Proof.
+  intros h. apply count_le_count. intros j hj. destruct (Rlt_dec (z j) t), (Rlt_dec (z j) t'); auto; try discriminate.
+  exfalso. lra.
 Qed.
 
 Lemma sortable n x : exists p q, perm n p q /\ ascending n (fun i => x (p i)).
@@ -185,6 +202,54 @@ Definition counts (p f : nat) (b : nat -> nat) : Prop :=
   (forall i j, (i <= j < p)%nat -> (b i <= b j)%nat) /\ forall i, (i < p)%nat -> (b i <= f)%nat.
 Definition valid (p f : nat) (y : ranking) : Prop := perm p (near y) (near' y) /\ perm f (far y) (far' y) /\ counts p f (b y).
 
+(* That is what a ranking of the p + f items is. Scores, of near items kn and of far ones kf, order them, the highest first:
+   near items in the order of theirs, far items in the order of theirs, b_i far items above the i-th near one from the top ... *)
+Theorem ranking_of_scores p f (kn kf : vector) : exists y, valid p f y /\
+  descending p (fun i => kn (near y i)) /\ descending f (fun j => kf (far y j)) /\
+  (forall i, (i < p)%nat -> b y i = count f (fun j => if Rlt_dec (kn (near y i)) (kf j) then true else false)) /\
+  forall i j, (i < p)%nat -> (j < f)%nat -> (j < b y i)%nat <-> kn (near y i) < kf (far y j).
+Proof.
+  destruct (sortable p (fun i => - kn i)) as [s [s' [hs os]]]. destruct (sortable f (fun j => - kf j)) as [t [t' [ht ot]]].
+  set (c := fun i => below f (fun j => - kf (t j)) (- kn (s i))).
+  exists {| near := s; near' := s'; far := t; far' := t'; b := c |}.
+  split; [split; [exact hs|split; [exact ht|split]]|split; [|split; [|split]]]; simpl.
+  - intros i j hij. apply below_le. exact (os i j hij).
+  - intros i hi. apply count_le.
+  - intros i j hij. specialize (os i j hij). simpl in os. lra.
+  - intros i j hij. specialize (ot i j hij). simpl in ot. lra.
+  - intros i hi. rewrite <- (count_perm f t t') by assumption. unfold c, below.
+    apply Nat.le_antisymm; apply count_le_count; intros j hj;
+      destruct (Rlt_dec (- kf (t j)) (- kn (s i))), (Rlt_dec (kn (s i)) (kf (t j))); auto; try discriminate; exfalso; lra.
+  - intros i j hi hj. pose proof (below_iff f (fun j => - kf (t j)) (- kn (s i)) ot j hj) as iff. fold (c i) in iff.
+    rewrite iff. simpl. lra.
+Qed.
+
+(* ... and each comes from scores that are all different. *)
+Theorem scores_of_ranking p f y : valid p f y -> exists kn kf : vector,
+  (forall i j, (i < j < p)%nat -> kn (near y j) < kn (near y i)) /\
+  (forall i j, (i < j < f)%nat -> kf (far y j) < kf (far y i)) /\
+  forall i j, (i < p)%nat -> (j < f)%nat ->
+    ((j < b y i)%nat -> kn (near y i) < kf (far y j)) /\ ((b y i <= j)%nat -> kf (far y j) < kn (near y i)).
+Proof.
+  intros [hn [hf [order _]]]. set (small := fun i => INR i / (2 * INR (S p))).
+  exists (fun i => / 2 - INR (b y (near' y i)) - small (near' y i)), (fun j => - INR (far' y j)).
+  assert (pos : 0 < INR (S p)) by (apply lt_0_INR; lia).
+  assert (range : forall i, (i < p)%nat -> 0 <= small i < / 2).
+  { intros i hi. unfold small. split.
+    - apply Rmult_le_pos; [apply pos_INR|]. apply Rlt_le, Rinv_0_lt_compat. lra.
+    - apply Rmult_lt_reg_r with (2 * INR (S p)); [lra|]. field_simplify; [|lra]. apply lt_INR. lia. }
+  assert (inverse : forall i, (i < p)%nat -> near' y (near y i) = i) by (intros i hi; apply hn; assumption).
+  assert (inverse' : forall j, (j < f)%nat -> far' y (far y j) = j) by (intros j hj; apply hf; assumption).
+  split; [|split].
+  - intros i j hij. rewrite !inverse by lia. pose proof (le_INR _ _ (order i j ltac:(lia))).
+    enough (small i < small j) by lra. unfold small, Rdiv. apply Rmult_lt_compat_r; [apply Rinv_0_lt_compat; lra|].
+    apply lt_INR. lia.
+  - intros i j hij. rewrite !inverse' by lia. apply Ropp_lt_contravar, lt_INR. lia.
+  - intros i j hi hj. rewrite inverse, inverse' by assumption. specialize (range i hi). split; intros h.
+    + apply (le_INR (S j)) in h. rewrite S_INR in h. lra.
+    + apply le_INR in h. lra.
+Qed.
+
 Definition Delta (p : nat) (g : nat -> nat -> R) (b : nat -> nat) : R := 1 - sum p (fun i => g i (b i)).
 (* The sum over the pairs (i, j) in I(y), near i below far j. *)
 Definition over_pairs (p : nat) (y : ranking) (h : nat -> nat -> R) : R :=
@@ -228,13 +293,7 @@ Proof.
   - destruct (sortable p x) as [s [s' [hs ox]]]. destruct (sortable f z) as [t [t' [ht oz]]].
     exists {| near := s; near' := s'; far := t; far' := t'; b := fun i => below f (fun j => z (t j)) (/ 2 + x (s i)) |}.
     split; [split; [|split; [|split]]|]; simpl; auto.
-    + intros i j hij. specialize (ox i j hij). simpl in ox.
-      destruct (Nat.le_gt_cases (below f (fun j => z (t j)) (/ 2 + x (s i))) (below f (fun j => z (t j)) (/ 2 + x (s j))))
-        as [|lt]; [assumption|exfalso].
-      set (k := below f (fun j => z (t j)) (/ 2 + x (s j))) in *.
-      assert (hk : (k < f)%nat) by (eapply Nat.lt_le_trans; [exact lt|apply count_le]).
-      pose proof (proj1 (below_iff f _ (/ 2 + x (s i)) oz k hk) lt) as g. simpl in g.
-      assert (k < k)%nat; [|lia]. apply (below_iff f _ (/ 2 + x (s j)) oz k hk). lra.
+    + intros i j hij. apply below_le. specialize (ox i j hij). simpl in ox. lra.
     + intros i hi. apply count_le.
     + rewrite auc_maximand by assumption. f_equal. unfold over_pairs. simpl.
       rewrite <- (sum_perm p s s' (fun i => sum f (fun j => Rmax 0 (/ 2 - (z j - x i)))) hs). apply sum_ext; intros i hi.
@@ -394,8 +453,7 @@ Proof.
   - intros hB I hI. refine (Rle_trans _ _ _ _ hB). unfold over. rewrite <- (sum_perm n p q _ h).
     change (over n (fun i => I (p i)) (fun i => r (p i)) <= sum k (fun i => r (p i))).
     replace k with (count n (fun i => I (p i))); [apply top; assumption|].
-    apply INR_eq. rewrite <- hI, !count_sum. unfold over.
-    exact (sum_perm n p q (fun i => if I i then 1 else 0) h).
+    rewrite <- hI. apply (count_perm n p q). assumption.
 Qed.
 
 (* Theorem 3: sums of slopes. The integral over levels is a finite sum over the sorted values of t and z. *)
@@ -444,7 +502,8 @@ Proof.
     2:{ intros j hj. rewrite ez at 1 by assumption. rewrite Rmult_plus_distr_l, <- sum_scale.
         f_equal; [ring|]. apply sum_ext; intros; ring. }
     rewrite !sum_plus, !sum_scale, (sum_swap p L), (sum_swap f L), total.
-    rewrite (sum_ext L (fun l => w l * (_ - _)) (fun l => sum p (fun i => w l * (r i * T i l)) - sum f (fun j => w l * (c j * Z j l)))).
+    rewrite (sum_ext L (fun l => w l * (_ - _))
+      (fun l => sum p (fun i => w l * (r i * T i l)) - sum f (fun j => w l * (c j * Z j l)))).
     - rewrite sum_minus. ring.
     - intros l hl. rewrite !sum_scale. ring. }
   assert (right : sum p (fun i => sum f (fun j => Rmax 0 (t i - z j))) =
@@ -459,7 +518,8 @@ Proof.
       rewrite (sum_ext L (fun l => w l * (T i l * (1 - Z j l))) (fun l => w l * T i l - w l * Z j l)).
       + rewrite sum_minus. ring.
       + intros l hl. unfold T, Z, reached. destruct (Rle_dec (s (S l)) (t i)), (Rle_dec (s (S l)) (z j)); try lra; ring. }
-  rewrite left, right. apply sum_le; intros l hl. apply Rmult_le_compat_l; [pose proof (order l (S l) ltac:(lia)); unfold w; lra|].
+  rewrite left, right. apply sum_le; intros l hl.
+  apply Rmult_le_compat_l; [pose proof (order l (S l) ltac:(lia)); unfold w; lra|].
   (* The level: I are the near items that reach it, J the far ones that do not. *)
   set (I := fun i => if Rle_dec (s (S l)) (t i) then true else false).
   assert (eI : forall i, T i l = if I i then 1 else 0) by (intros; unfold T, I, reached; destruct (Rle_dec _ _); reflexivity).
@@ -557,12 +617,6 @@ Proof.
   - rewrite sum_swap. apply sum_ext; intros j hj. rewrite count_sum. unfold over. rewrite <- sum_scale_r.
     apply sum_ext; intros i hi. destruct (Nat.ltb j (d i)); ring.
   - intros i hi. rewrite sum_first; auto.
-Qed.
-
-Lemma count_le_count n I J : (forall i, (i < n)%nat -> I i = true -> J i = true) -> (count n I <= count n J)%nat.
-Proof.
-  induction n; intros h; simpl; [lia|]. specialize (IHn ltac:(auto)). pose proof (h n ltac:(lia)) as g.
-  destruct (I n); [rewrite g by reflexivity; lia|destruct (J n); lia].
 Qed.
 
 (* The weights and sums of a file count 2^-m; here they are divided by 2^m. [most] is the maximum over rankings, or

@@ -50,7 +50,8 @@ Proof.
           { replace (L / m * (L / m)) with (L * L * / (m * m)) by (field; lra).
             replace (l / (m * m) * q) with (l * q * / (m * m)) by (field; lra).
             apply Rmult_le_compat_r; [|assumption]. apply Rlt_le, Rinv_0_lt_compat. nra. }
-          pose proof (Rle_0_sqr (y + L / m)) as s. unfold Rsqr in s. replace (2 * l / (m * m) * q) with (2 * (l / (m * m) * q)) by (field; lra).
+          pose proof (Rle_0_sqr (y + L / m)) as s. unfold Rsqr in s.
+          replace (2 * l / (m * m) * q) with (2 * (l / (m * m) * q)) by (field; lra).
           nra. }
         set (c' := Rmin (c / g) (m / 2)).
         assert (c' * g <= c).
@@ -99,7 +100,8 @@ Proof.
     pose proof (Rle_abs (quad n X x)). lra.
   - exists (quad n X (unit_vector 0)), (unit_vector 0). split; [|reflexivity]. rewrite dot_unit by assumption. reflexivity.
   - set (A := sub (scaled_identity c) X).
-    assert (value : forall x, quad n A x = c * dot n x x - quad n X x) by (intros; unfold A; rewrite quad_sub, quad_identity; reflexivity).
+    assert (value : forall x, quad n A x = c * dot n x x - quad n X x).
+    { intros x. unfold A. rewrite quad_sub, quad_identity. reflexivity. }
     assert (sA : sym n A).
     { intros i j hi hj. unfold A, sub, scaled_identity. rewrite (hs i j) by assumption. rewrite (Nat.eqb_sym i j). reflexivity. }
     assert (scaled : forall x, 0 < dot n x x -> exists t, values t /\ quad n X x = t * dot n x x).
@@ -284,7 +286,8 @@ Proof.
   { intros t ht. pose proof (gramian t t ht ht) as g. rewrite Nat.eqb_refl in g. pose proof (dot_self d (w t)). lra. }
   destruct (chosen k (fun t => if Rlt_dec 0 (x t) then true else false)) as [r [p [range [inj total]]]].
   assert (pos : forall t, (t < r)%nat -> (p t < k)%nat /\ 0 < x (p t)).
-  { intros t ht. destruct (range t ht) as [h1 h2]. split; [assumption|]. destruct (Rlt_dec 0 (x (p t))); [assumption|discriminate]. }
+  { intros t ht. destruct (range t ht) as [h1 h2]. split; [assumption|].
+    destruct (Rlt_dec 0 (x (p t))); [assumption|discriminate]. }
   exists r, (fun t => sqrt (x (p t))), (fun t l => / sqrt (x (p t)) * w (p t) l), (fun t => v (p t)).
   repeat split.
   - intros s t hs ht. destruct (pos s hs) as [ps xs], (pos t ht) as [pt xt].

@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks release
+.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -52,6 +52,9 @@ $(BIN)/.ready-docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
+prove: ## compile the proofs of the file format's theorems in Coq, which must be there (a minute)
+	sh proofs/check.sh
+
 docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
@@ -78,4 +81,5 @@ clean-cache: ## remove compiled loops, after editing one that another file's cal
 
 clean: ## remove what the targets made
 	rm -rf docs/_build docs/api/generated docs/gallery docs/sg_execution_times.rst
+	rm -f proofs/*.vo proofs/*.vok proofs/*.vos proofs/*.glob proofs/.*.aux
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,140 @@
+"""The theorems of the file format are proven in Coq: each is linked, none is left open, and a wrong one is refused."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROOFS = ROOT / "proofs"
+PAGE = (ROOT / "docs" / "certificate-format.md").read_text("utf-8")
+LINK = re.compile(r"\[`(\w+)`\]\(\.\./proofs/(\w+)\.v\)")
+
+
+def table(header):
+    """The rows, lists of cells, of the table of the page that begins with a header."""
+    lines = PAGE[PAGE.index(header) :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+LINKED = {cells[0]: LINK.findall(cells[1]) for cells in table("| theorem, row |")}
+
+
+def test_every_theorem_is_linked():
+    numbers = re.findall(r"^\*\*(\d+) \(", PAGE, re.MULTILINE)
+    assert numbers == [str(k) for k in range(1, 12)]
+    for number in numbers:
+        assert any(re.fullmatch(rf"{number}(, .*)?", row) and names for row, names in LINKED.items()), number
+
+
+def test_every_loss_is_linked():
+    losses = [re.match("`(.+?)`", cells[0])[1] for cells in table("| loss | l(s) |")]
+    assert len(losses) == 8
+    assert {f"5, {loss}" for loss in losses} <= set(LINKED)
+
+
+def test_every_regularizer_is_linked():
+    for cells in table("| `regularizer` | Omega |"):
+        kind, of = re.match(r'`\{"kind": "([a-z ]+)"(?:, "of": "([\w ]+)")?', cells[0]).groups()
+        rows = [row for row in LINKED if row.startswith(f"7, {kind}") and (of is None or of in row)]
+        assert rows, cells[0]
+    for kind, *_ in table("| Omega | P | to show | e |"):
+        assert any(row.startswith(f"7, {kind}") for row in LINKED), kind
+
+
+def test_linked_names_are_theorems():
+    assert all(LINKED.values())
+    for row, names in LINKED.items():
+        for name, file in names:
+            assert re.search(rf"^ *Theorem {name}\b", (PROOFS / f"{file}.v").read_text("utf-8"), re.MULTILINE), row
+
+
+def test_every_theorem_of_the_proofs_is_linked_and_printed():
+    linked = {(name, file) for names in LINKED.values() for name, file in names}
+    printed = (PROOFS / "Axioms.v").read_text("utf-8")
+    for path in PROOFS.glob("*.v"):
+        for name in re.findall(r"^ *Theorem (\w+)", path.read_text("utf-8"), re.MULTILINE):
+            assert (name, path.stem) in linked
+            assert f"Print Assumptions {path.stem}.{name}.\n" in printed
+
+
+def test_nothing_is_left_open_or_assumed():
+    for path in PROOFS.glob("*.v"):
+        words = r"\b(Admitted|admit|Axiom|Parameter|Conjecture)\b"
+        assert not re.search(words, path.read_text("utf-8")), path.name
+
+
+def check(folder):
+    run = subprocess.run(["sh", str(folder / "check.sh")], capture_output=True, text=True, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def copy(tmp_path):
+    return Path(shutil.copytree(PROOFS, tmp_path / "proofs", ignore=shutil.ignore_patterns("*.vo*", "*.glob", ".*")))
+
+
+def test_without_coq_it_says_what_to_install(tmp_path):
+    (tmp_path / "dirname").symlink_to(shutil.which("dirname"))
+    run = subprocess.run(
+        [shutil.which("sh"), str(PROOFS / "check.sh")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": str(tmp_path)},
+    )
+    assert run.returncode == 1
+    assert "apt-get install coq" in run.stdout
+
+
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
+
+
+@pytest.mark.integration
+@needs_coq
+def test_the_proofs_compile(tmp_path):
+    code, said = check(copy(tmp_path))
+    assert code == 0, said
+    assert "theorems proven" in said
+
+
+#: Theorems made wrong, and proofs left out: file, what stands there, what takes its place, what is said.
+BROKEN = {
+    "a sign of a loss": ("Losses.v", "| hinge => Rmax 0 (mu - s)", "| hinge => Rmax 0 (s - mu)", "Error"),
+    "a strict inequality": (
+        "Shares.v",
+        "Theorem share : (forall M, K M -> ip d k P M - e <= Omega M) -> forall M, K M -> theta * v - e + c0 <= F M.",
+        "Theorem share : (forall M, K M -> ip d k P M - e <= Omega M) -> forall M, K M -> theta * v - e + c0 < F M.",
+        "Error",
+    ),
+    "a condition dropped": ("Shares.v", "0 <= theta <= 1", "0 <= theta", "Error"),
+    "a proof left open": ("Sums.v", "Proof. induction n; simpl; [|rewrite IHn]; lra. Qed.", "Admitted.", "left open"),
+    "a hypothesis of its own": (
+        "Losses.v",
+        "Lemma exp_line x : 1 + x <= exp x.\nProof.",
+        "Variable e1 : forall x, 1 + x <= exp x.\nLemma exp_line x : 1 + x <= exp x.\nProof. exact (e1 x). Qed.\n"
+        "Lemma again x : 1 + x <= exp x.\nProof.",
+        "e1 is assumed",
+    ),
+    "a theorem that is not printed": (
+        "Choices.v",
+        "Definition part ",
+        "Theorem extra : True.\nProof. exact I. Qed.\nDefinition part ",
+        "does not print",
+    ),
+}
+
+
+@pytest.mark.integration
+@needs_coq
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_is_wrong_is_refused(tmp_path, what):
+    name, old, new, says = BROKEN[what]
+    folder = copy(tmp_path)
+    text = (folder / name).read_text("utf-8")
+    assert old in text
+    (folder / name).write_text(text.replace(old, new), "utf-8")
+    code, said = check(folder)
+    assert code != 0
+    assert says in said

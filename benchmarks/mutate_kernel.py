@@ -83,7 +83,9 @@ def cases(modules: Sequence[str]) -> dict[str, Callable[[], object]]:
                     given: dict[str, Any] = {}
                     for names, value in chosen:
                         keys = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-                        given |= dict(zip(keys, value if len(keys) > 1 else [value], strict=True))
+                        # pytest.param(...) holds a tuple of values, whatever their number.
+                        alone = [value] if len(keys) == 1 else value
+                        given |= dict(zip(keys, value.values if hasattr(value, "marks") else alone, strict=True))
                     found[f"{name}.{title}[{number}]"] = functools.partial(called, test, given)
     return found
 

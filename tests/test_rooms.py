@@ -83,7 +83,7 @@ def test_a_user_of_the_core_does_without(missing, tmp_path):
 def test_the_suite_of_the_core_passes_without(missing, tmp_path):
     environment = without(missing, tmp_path)
     # Tests that load an instance or a reader of a room are skipped where it is missing (conftest.py).
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(TESTS / name) for name in CORE)]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *(str(TESTS / name) for name in CORE)]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 1000

@@ -62,7 +62,7 @@ def _one_hot(codes: np.ndarray, size: int) -> sp.csr_array:
 
 
 def _indicators(labels: Any, name: str) -> sp.csr_array:
-    matrix = zero_one(labels, name, np.float64)
+    matrix = zero_one(labels, name).astype(np.float64)
     without = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if without.size:
         raise InputError(f"{name}: object {without[0]} has no label; leave it out")

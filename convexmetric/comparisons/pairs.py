@@ -63,7 +63,7 @@ class ListedPairs(Pairs):
     """
 
     def __init__(self, pairs: Any, n: int, name: str = "pairs") -> None:
-        self.pairs, self.n = listed_rows(pairs, n, name, "(P, 2)", "pair (i, j)"), n
+        self.pairs, self.n = listed_rows(pairs, n, name, "pair", "ij", "P"), n
         self.size = len(self.pairs)
         same = np.flatnonzero(self.pairs[:, 0] == self.pairs[:, 1])
         if same.size:

@@ -158,7 +158,7 @@ def check_features(Q: Any, X: Any, cone: Cone) -> None:
         raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
 
 
-def listed_rows(indices: Any, n: int, name: str, shape: str, what: str) -> np.ndarray:
+def listed_rows(indices: Any, n: int, name: str, what: str, letters: str, count: str = "T") -> np.ndarray:
     """Check ``indices``, a list of pairs or triplets of points, and return them as integers in ``[0, n)``.
 
     Parameters
@@ -166,28 +166,30 @@ def listed_rows(indices: Any, n: int, name: str, shape: str, what: str) -> np.nd
     indices : (T, k) int array
     n : int
         Number of points.
-    name, shape, what : str
-        The argument in error messages, its shape, such as ``"(P, 2)"``, and what it lists: ``"pair (i, j)"``.
+    name, what : str
+        The argument in error messages, and what it lists: ``"pair"``.
+    letters, count : str
+        Letters of the columns, such as ``"ij"``, and of the number of rows.
 
     Raises
     ------
     InputError
         If they are malformed or empty, or point outside the ``n`` rows.
     """
-    columns = what[what.index("(") :]
-    wanted = f"{name} must have shape {shape} with rows {columns}"
+    columns = f"({', '.join(letters)})"
+    wanted = f"{name} must have shape ({count}, {len(letters)}) with rows {columns}"
     try:
         array = np.asarray(indices)
     except ValueError as error:
         raise InputError(f"{wanted}, got rows of different lengths") from error
-    if array.ndim != 2 or array.shape[1] != columns.count(",") + 1:
+    if array.ndim != 2 or array.shape[1] != len(letters):
         raise InputError(f"{wanted}, got {array.shape}")
     if not len(array):
-        raise InputError(f"{name} is empty: at least one {what} is needed")
+        raise InputError(f"{name} is empty: at least one {what} {columns} is needed")
     return rows_of(array, n, name)
 
 
-def zero_one(matrix: Any, name: str, dtype: Any = None) -> sp.csr_array:
+def zero_one(matrix: Any, name: str) -> sp.csr_array:
     """A matrix of 0 and 1, dense or sparse, as a CSR array of its ones.
 
     Raises
@@ -204,7 +206,7 @@ def zero_one(matrix: Any, name: str, dtype: Any = None) -> sp.csr_array:
         raise InputError(message) from error
     if not (ones.data == 1).all():
         raise InputError(message)
-    return ones.astype(dtype or ones.dtype)
+    return ones
 
 
 def rows_of(indices: Any, n: int, name: str) -> np.ndarray:

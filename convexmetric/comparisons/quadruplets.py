@@ -43,7 +43,7 @@ class Quadruplets(Comparisons):
 
     def __init__(self, X: Any, quadruplets: ArrayLike, cone: Cone) -> None:
         self.X = points_on(X, cone, sparse=cone.diagonal)
-        rows = listed_rows(quadruplets, self.X.shape[0], "quadruplets", "(T, 4)", "quadruplet (i, j, k, l)")
+        rows = listed_rows(quadruplets, self.X.shape[0], "quadruplets", "quadruplet", "ijkl")
         pairs = np.concatenate([rows[:, :2], rows[:, 2:]])
         #: Pairs (i, j), which count negatively, and then pairs (k, l).
         self.pairs = PairDistances(Checked(self.X), pairs, np.repeat([-1.0, 1.0], len(rows)), cone)

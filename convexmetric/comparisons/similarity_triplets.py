@@ -43,7 +43,7 @@ class SimilarityTriplets(Comparisons):
         self.Q = self.X if Q is X else as_points(Q, "queries")
         check_features(self.Q, self.X, cone)
         most = max(len(self.Q), len(self.X))
-        self.triplets, self.cone = listed_rows(triplets, most, "triplets", "(T, 3)", "triplet (i, j, k)"), cone
+        self.triplets, self.cone = listed_rows(triplets, most, "triplets", "triplet", "ijk"), cone
         rows_of(self.triplets[:, 0], len(self.Q), "triplets")
         rows_of(self.triplets[:, 1:], len(self.X), "triplets")
         if (self.triplets[:, 1] == self.triplets[:, 2]).any():

@@ -139,7 +139,7 @@ class Triplets(Comparisons):
 
 def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:
     """``triplets`` as ``(T, 3)`` rows of three different points, or an :class:`InputError`."""
-    array = listed_rows(triplets, n, "triplets", "(T, 3)", "comparison (i, j, k)")
+    array = listed_rows(triplets, n, "triplets", "comparison", "ijk")
     i, j, k = array.T
     repeated = np.flatnonzero((i == j) | (i == k) | (j == k))
     if repeated.size:

@@ -27,6 +27,7 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers
 from convexmetric.risks.dual_points import CutDual, JoinedDual
+from convexmetric.risks.labelled_pairs import LabelledPairRisk
 from convexmetric.risks.sum import added
 
 #: Parts up to which the statement is written out.
@@ -72,7 +73,7 @@ class Worst(Risk):
     def described(self) -> Described:
         """Description of the risk, with the share."""
         own = description(self.risk)
-        if own.summands or own.table["kind"] == "all pairs" or not self.risk.nonnegative:
+        if own.summands or isinstance(self.risk, LabelledPairRisk) or not self.risk.nonnegative:
             raise InputError(
                 "certificates know the worst parts of a nonnegative risk, no sum of risks and no all pairs"
             )

@@ -181,6 +181,136 @@ Proof. intros h. rewrite ip_scale. unfold Rmax; destruct (Rle_dec _ _); nra. Qed
 Theorem hard_budget d k b t A M : 0 <= t -> ip d k A M <= b -> ip d k (fun i j => t * A i j) M - t * b <= 0.
 Proof. intros h hb. rewrite ip_scale. nra. Qed.
 
+(* Theorem 7, spectral bound: Omega is 0 where U - M is positive semidefinite. P = Y'Y, Y with r rows. *)
+Theorem spectral_bound d r Y U M : psd d (sub U M) ->
+  let P := mul r (transpose Y) Y in ip d d P M - ip d d P U <= 0.
+Proof.
+  intros h P. enough (0 <= ip d d (sub U M) P) by (rewrite ip_sub, !(ip_comm d d _ P) in *; lra).
+  unfold P, mul, transpose. rewrite ip_gram. apply sum_nonneg; intros. apply h.
+Qed.
+
+(* Theorem 7, row norms. *)
+Theorem row_norms d lambda Q M : sym d M -> (forall i, (i < d)%nat -> sqrt (dot d (Q i) (Q i)) <= lambda) ->
+  ip d d (fun i j => (Q i j + Q j i) / 2) M - 0 <= lambda * sum d (fun i => sqrt (dot d (M i) (M i))).
+Proof.
+  intros hs h.
+  assert (e : ip d d (fun i j => (Q i j + Q j i) / 2) M = ip d d Q M).
+  { assert (swap : ip d d (fun i j => Q j i) M = ip d d Q M).
+    { unfold ip. rewrite sum_swap. apply sum_ext; intros i hi. apply sum_ext; intros j hj. rewrite (hs j i); auto. }
+    transitivity (/ 2 * ip d d Q M + / 2 * ip d d (fun i j => Q j i) M); [|rewrite swap; field].
+    rewrite <- ip_lin. apply ip_ext; intros; auto. field. }
+  rewrite e, Rminus_0_r, <- sum_scale. apply sum_le; intros i hi. change (dot d (Q i) (M i) <= lambda * sqrt (dot d (M i) (M i))).
+  apply Rle_trans with (sqrt (dot d (Q i) (Q i)) * sqrt (dot d (M i) (M i))).
+  - apply le_product; try apply sqrt_pos. rewrite !sqrt_sqrt by apply dot_self. apply cauchy_dot.
+  - apply Rmult_le_compat_r; [apply sqrt_pos|auto].
+Qed.
+
+(* Theorem 7, inverse trace: Omega is lambda times the infimum of tr N over N for which [[M, C'], [C, N]] is positive
+   semidefinite, C with r rows. *)
+Definition block (d : nat) (M C N : matrix) : matrix := fun i j =>
+  if Nat.ltb i d then if Nat.ltb j d then M i j else C (j - d)%nat i
+  else if Nat.ltb j d then C (i - d)%nat j else N (i - d)%nat (j - d)%nat.
+Definition joined (d : nat) (x y : vector) : vector := fun i => if Nat.ltb i d then x i else y (i - d)%nat.
+Definition is_glb (E : R -> Prop) (m : R) : Prop := (forall t, E t -> m <= t) /\ forall b, (forall t, E t -> b <= t) -> b <= m.
+Definition traces (d r : nat) (C M : matrix) (t : R) : Prop :=
+  exists N, sym r N /\ psd (d + r) (block d M C N) /\ t = tr r N.
+
+Lemma ltb_low d i : (i < d)%nat -> Nat.ltb i d = true.
+Proof. apply Nat.ltb_lt. Qed.
+
+Lemma ltb_high d i : Nat.ltb (d + i) d = false.
+Proof. apply Nat.ltb_ge. lia. Qed.
+
+Lemma quad_block d r M C N x y : quad (d + r) (block d M C N) (joined d x y) =
+  quad d M x + 2 * sum r (fun i => y i * dot d (C i) x) + quad r N y.
+Proof.
+  assert (minus : forall i, (d + i - d = i)%nat) by (intros; lia).
+  transitivity (sum d (fun i => sum d (fun j => x i * M i j * x j) + sum r (fun j => y j * (C j i * x i))) +
+    sum r (fun i => y i * dot d (C i) x + sum r (fun j => y i * N i j * y j))).
+  - unfold quad. rewrite sum_add. f_equal; apply sum_ext; intros i hi; rewrite sum_add; unfold joined, block.
+    + f_equal; apply sum_ext; intros j hj; rewrite ?ltb_high, ?ltb_low, ?minus by assumption; ring.
+    + f_equal; [unfold dot; rewrite <- sum_scale|]; apply sum_ext; intros j hj;
+        rewrite ?ltb_high, ?ltb_low, ?minus by assumption; ring.
+  - rewrite !sum_plus, (sum_swap d r). unfold quad.
+    rewrite (sum_ext r (fun j => sum d (fun i => y j * (C j i * x i))) (fun i => y i * dot d (C i) x)); [ring|].
+    intros. apply sum_scale.
+Qed.
+
+Lemma inverse_trace_at d r Y C N M : psd (d + r) (block d M C N) ->
+  2 * ip r d Y C - ip d d (mul r (transpose Y) Y) M <= tr r N.
+Proof.
+  intros h. rewrite (ip_comm d d). unfold mul, transpose. rewrite ip_gram. unfold ip, tr.
+  rewrite <- sum_scale, <- sum_minus. apply sum_le; intros i hi.
+  specialize (h (joined d (fun j => -1 * Y i j) (unit_vector i))). rewrite quad_block, quad_unit in h by assumption.
+  rewrite (sum_only r _ i hi) in h.
+  2:{ intros j hj ne. unfold unit_vector. destruct (Nat.eqb_spec j i); [congruence|ring]. }
+  unfold unit_vector in h. rewrite Nat.eqb_refl in h.
+  replace (dot d (C i) (fun j => -1 * Y i j)) with (-1 * sum d (fun j => Y i j * C i j)) in h.
+  2:{ rewrite <- sum_scale. apply sum_ext; intros; ring. }
+  replace (quad d M (fun j => -1 * Y i j)) with (quad d M (Y i)) in h.
+  2:{ apply sum_ext; intros a ha. apply sum_ext; intros b hb. ring. }
+  lra.
+Qed.
+
+Theorem inverse_trace d r lambda Y C M m : 0 <= lambda -> is_glb (traces d r C M) m ->
+  let P := fun i j => - lambda * mul r (transpose Y) Y i j in
+  ip d d P M - (- 2 * lambda * ip r d Y C) <= lambda * m.
+Proof.
+  intros hl [_ greatest] P. unfold P. rewrite ip_scale.
+  assert (2 * ip r d Y C - ip d d (mul r (transpose Y) Y) M <= m); [|nra].
+  apply greatest. intros t [N [_ [h ->]]]. apply inverse_trace_at; assumption.
+Qed.
+
+(* Theorem 7, inverse trace: where M has an inverse, Omega is lambda <M^-1, C'C>. *)
+Theorem inverse_trace_value d r C M Inv : sym d M -> psd d M ->
+  (forall i j, (i < d)%nat -> (j < d)%nat -> mul d M Inv i j = scaled_identity 1 i j) ->
+  is_glb (traces d r C M) (ip d d Inv (mul r (transpose C) C)).
+Proof.
+  intros hs hp inv. set (u := fun g : vector => fun i => dot d (Inv i) g).
+  assert (back : forall g i, (i < d)%nat -> dot d (M i) (u g) = g i).
+  { intros g i hi. rewrite dot_comm. unfold u.
+    transitivity (sum d (fun j => scaled_identity 1 i j * g j)).
+    - transitivity (sum d (fun j => mul d M Inv i j * g j)); [|apply sum_ext; intros; rewrite inv by assumption; reflexivity].
+      unfold dot, mul. rewrite (sum_ext d _ (fun k => sum d (fun j => M i k * Inv k j * g j))).
+      + rewrite sum_swap. apply sum_ext; intros j hj. rewrite sum_scale_r. reflexivity.
+      + intros k hk. rewrite <- sum_scale_r. apply sum_ext; intros; ring.
+    - unfold scaled_identity. rewrite (sum_only d _ i hi); [rewrite Nat.eqb_refl; ring|].
+      intros j hj ne. destruct (Nat.eqb_spec i j); [congruence|ring]. }
+  assert (form : forall g k, dot d k (u g) = dot d (u k) g).
+  { intros g k. transitivity (dot d (fun i => dot d (M i) (u k)) (u g)).
+    - apply sum_ext; intros i hi. rewrite back by assumption. reflexivity.
+    - rewrite dot_comm, (symmetric_dot d M (u g) (u k) hs). apply sum_ext; intros i hi. rewrite back by assumption. reflexivity. }
+  set (N := fun a b => dot d (C a) (u (C b))).
+  assert (value : tr r N = ip d d Inv (mul r (transpose C) C)).
+  { unfold mul, transpose. rewrite ip_gram. apply sum_ext; intros a ha. unfold N, u, quad. rewrite quad_dot. reflexivity. }
+  split.
+  - intros t [N' [_ [h ->]]]. pose proof (inverse_trace_at d r (fun a => u (C a)) C N' M h) as g.
+    refine (Rle_trans _ _ _ _ g). rewrite <- value, (ip_comm d d). unfold mul, transpose. rewrite ip_gram.
+    unfold ip, tr. rewrite <- sum_scale, <- sum_minus. apply Req_le, sum_ext; intros a ha.
+    change (dot d (C a) (u (C a)) = 2 * dot d (u (C a)) (C a) - quad d M (u (C a))).
+    unfold quad. rewrite quad_dot.
+    replace (dot d (u (C a)) (fun i => dot d (M i) (u (C a)))) with (dot d (u (C a)) (C a)); [rewrite (dot_comm d (C a)); ring|].
+    apply sum_ext; intros i hi. rewrite back by assumption. reflexivity.
+  - intros b hb. apply hb. exists N. split; [|split; [|symmetry; exact value]].
+    + intros a c ha hc. unfold N. rewrite form, dot_comm. reflexivity.
+    + intros z. set (y := fun i => z (d + i)%nat). rewrite (quad_ext (d + r) _ z (joined d z y)).
+      2:{ intros i hi. unfold joined, y. destruct (Nat.ltb_spec i d); [reflexivity|]. f_equal. lia. }
+      rewrite quad_block. set (g := fun j => sum r (fun a => y a * C a j)).
+      replace (sum r (fun i => y i * dot d (C i) z)) with (dot d g z) by (unfold g; rewrite dot_sum; reflexivity).
+      replace (quad r N y) with (dot d g (u g)).
+      2:{ unfold quad. rewrite quad_dot. unfold g at 1. rewrite dot_sum. apply sum_ext; intros a ha. f_equal.
+        rewrite (form g (C a)), (dot_comm d _ g). unfold g. rewrite dot_sum, dot_comm. apply sum_ext; intros c hc.
+        unfold N. rewrite (form (C c) (C a)), (dot_comm d (C c)). ring. }
+      pose proof (hp (fun i => z i + u g i)) as q.
+      replace (quad d M (fun i => z i + u g i)) with (quad d M z + 2 * dot d g z + dot d g (u g)) in q; [assumption|].
+      transitivity (dot d (fun i => z i + u g i) (fun i => dot d (M i) z + g i)).
+      * assert (cross : dot d (u g) (fun i => dot d (M i) z) = dot d g z).
+        { rewrite (symmetric_dot d M (u g) z hs), dot_comm. apply sum_ext; intros i hi. rewrite back by assumption. reflexivity. }
+        rewrite (dot_plus d _ (fun i => dot d (M i) z) g), !(dot_comm d (fun i => z i + u g i)), !dot_plus.
+        rewrite !(dot_comm d (fun i => dot d (M i) z)), cross. unfold quad. rewrite quad_dot. ring.
+      * unfold quad. rewrite quad_dot. apply sum_ext; intros i hi. rewrite dot_plus, back by assumption. reflexivity.
+Qed.
+
 (* Theorem 7, sum. *)
 Theorem sum_of_regularizers d k n (P : nat -> matrix) (e : nat -> R) (Omega : nat -> matrix -> R) M :
   (forall t, (t < n)%nat -> ip d k (P t) M - e t <= Omega t M) ->

@@ -45,6 +45,9 @@ Proof.
   rewrite IHn, <- sum_plus. reflexivity.
 Qed.
 
+Lemma sum_add n m f : sum (n + m) f = sum n f + sum m (fun i => f (n + i)%nat).
+Proof. induction m; [rewrite Nat.add_0_r; simpl; lra|]. rewrite Nat.add_succ_r. simpl. rewrite IHm. lra. Qed.
+
 (* One term of a sum, and a sum with one term. *)
 Lemma sum_term n f i : (i < n)%nat -> (forall j, (j < n)%nat -> 0 <= f j) -> f i <= sum n f.
 Proof.
@@ -206,6 +209,9 @@ Proof. apply sum_nonneg; intros. apply Rle_0_sqr. Qed.
 
 Lemma dot_lin n a b x y z : dot n (fun i => a * x i + b * y i) z = a * dot n x z + b * dot n y z.
 Proof. unfold dot. rewrite <- !sum_scale, <- sum_plus. apply sum_ext; intros; ring. Qed.
+
+Lemma dot_plus n x y z : dot n x (fun i => y i + z i) = dot n x y + dot n x z.
+Proof. unfold dot. rewrite <- sum_plus. apply sum_ext; intros; ring. Qed.
 
 Lemma dot_comm n x y : dot n x y = dot n y x.
 Proof. apply sum_ext; intros; ring. Qed.

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 command -v coqc > /dev/null || { echo "make prove needs Coq: install Debian's package coq (apt-get install coq)"; exit 1; }
 
-files="Sums.v Spectra.v Determinants.v Losses.v Shares.v Slopes.v Choices.v Rankings.v"
+files="Sums.v Spectra.v Determinants.v Losses.v Shares.v Slopes.v Choices.v Cones.v Programs.v Rankings.v"
 allowed="ClassicalDedekindReals.sig_forall_dec ClassicalDedekindReals.sig_not_dec
     FunctionalExtensionality.functional_extensionality_dep Classical_Prop.classic"
 

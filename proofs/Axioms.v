@@ -84,6 +84,7 @@ Print Assumptions Cones.dual_cone.
 Print Assumptions Cones.exponentials_by_logs.
 Print Assumptions Cones.dual_exponentials_by_logs.
 Print Assumptions Cones.powers_by_logs.
+Print Assumptions Cones.dual_powers_by_logs.
 Print Assumptions Cones.dual_product.
 
 Print Assumptions Programs.verified_solve.
@@ -95,6 +96,7 @@ Print Assumptions Programs.conic_slope_diagonal.
 Print Assumptions Programs.exact_dual.
 Print Assumptions Programs.dual_near.
 Print Assumptions Programs.proven_bound.
+Print Assumptions Programs.proven_slope.
 Print Assumptions Programs.exact_point.
 Print Assumptions Programs.point_near.
 

@@ -247,6 +247,11 @@ Proof.
   destruct h as [lt|eq]; [apply Rlt_le, exp_increasing; assumption|rewrite eq; lra].
 Qed.
 
+Theorem dual_powers_by_logs alpha z : 0 <= z O -> 0 <= z 1%nat ->
+  in_cone (powers alpha) (fun i => match i with O => z O / alpha | 1%nat => z 1%nat / (1 - alpha) | _ => z 2%nat end) ->
+  in_dual (powers alpha) z.
+Proof. intros hu hv [_ [_ h]]. repeat split; assumption. Qed.
+
 (* Products of cones: a list of blocks, one behind the other. *)
 Fixpoint rows (K : list cone) : nat := match K with nil => O | c :: L => (size c + rows L)%nat end.
 Fixpoint all (member : cone -> vector -> Prop) (K : list cone) (s : vector) : Prop :=

@@ -279,6 +279,18 @@ Section Program.
     destruct (dual_near 0 n v W D B y (le_n n) hD small) as [v1 [close exact]]. destruct (good v1 close) as [hz hL].
     refine (Rle_trans _ _ _ hL _). apply weak_duality; assumption.
   Qed.
+
+  (* The same of a function of the first u entries: a slope and a constant of one dual point within the radii. *)
+  Theorem proven_slope u v W D B y : (u <= n)%nat -> let G := below u in let target := fun j => - q (u + j)%nat in
+    (forall j, (j < n - u)%nat -> D j <> 0) -> norm (n - u) (n - u) (error (n - u) B (system (m + n) G W D)) < 1 ->
+    (forall v1, within (m + n) (n - u) G v W target D B y v1 -> all in_dual K v1) ->
+    exists v1, within (m + n) (n - u) G v W target D B y v1 /\ let h := fun i => v1 (m + i)%nat in
+      forall x, feasible x -> dot u (residual h v1) x - dot m b v1 - / 2 * quad n P h + c0 <= value x.
+  Proof.
+    intros hu G target hD small good. destruct (dual_near u (n - u) v W D B y ltac:(lia) hD small) as [v1 [close exact]].
+    exists v1. split; [assumption|]. intros h x hx. apply weak_duality_split; auto. intros i hi.
+    replace i with (u + (i - u))%nat by lia. apply exact. lia.
+  Qed.
 End Program.
 
 (* Theorem 12, points: of k equalities, rows e of A, with spreads w, N y = b_e - A_e x moves x to where they hold. *)

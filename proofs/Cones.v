@@ -232,11 +232,36 @@ Proof.
   assumption.
 Qed.
 
-Theorem dual_exponentials_by_logs z : z O < 0 ->
-  in_cone exponentials (fun i => match i with O => z O - z 1%nat | 1%nat => - z O | _ => z 2%nat end) -> in_dual exponentials z.
+Lemma abs_within x c : Rabs x <= c -> - c <= x <= c.
+Proof. unfold Rabs. destruct (Rcase_abs x); lra. Qed.
+
+(* A dual point (u, v, w) is one for which (u - v, -u, w) is in the cone itself; so the dual cone is a closure, too. *)
+Definition turned (z : vector) : vector := fun i => match i with O => z O - z 1%nat | 1%nat => - z O | _ => z 2%nat end.
+
+Theorem dual_exponentials_turned z : in_dual exponentials z <-> in_cone exponentials (turned z).
 Proof.
-  intros hu [[_ h]|[h _]]; simpl in h; [left|lra]. split; [assumption|].
-  replace (z 1%nat / z O - 1) with ((z O - z 1%nat) / - z O) by (field; lra). assumption.
+  assert (e : z O < 0 -> z 1%nat / z O - 1 = (z O - z 1%nat) / - z O) by (intros; field; lra).
+  simpl. split; (intros [[h1 h2]|[h1 [h2 h3]]]; [left|right; repeat split; lra]).
+  - rewrite e in h2 by assumption. split; [lra|assumption].
+  - rewrite e by lra. split; [lra|assumption].
+Qed.
+
+Theorem dual_exponentials_closure z : in_dual exponentials z <-> forall eps, 0 < eps -> exists t,
+  t O < 0 /\ - t O * exp (t 1%nat / t O - 1) <= t 2%nat /\ forall i, (i < 3)%nat -> Rabs (t i - z i) <= eps.
+Proof.
+  rewrite dual_exponentials_turned, exponentials_closure. split; intros h eps he.
+  - destruct (h (eps / 2)) as [s [hy [hs near]]]; [lra|].
+    exists (fun i => match i with O => - s 1%nat | 1%nat => - s 1%nat - s O | _ => s 2%nat end). split; [lra|split].
+    + replace ((- s 1%nat - s O) / - s 1%nat - 1) with (s O / s 1%nat) by (field; lra). lra.
+    + pose proof (abs_within _ _ (near 0%nat ltac:(lia))) as n0. pose proof (abs_within _ _ (near 1%nat ltac:(lia))) as n1.
+      pose proof (abs_within _ _ (near 2%nat ltac:(lia))) as n2.
+      simpl in n0, n1, n2. intros i hi. apply Rabs_le. destruct i as [|[|[|]]]; try lia; lra.
+  - destruct (h (eps / 2)) as [t [hu [ht near]]]; [lra|].
+    exists (turned t). simpl. split; [lra|split].
+    + replace ((t O - t 1%nat) / - t O) with (t 1%nat / t O - 1) by (field; lra). assumption.
+    + pose proof (abs_within _ _ (near 0%nat ltac:(lia))) as n0. pose proof (abs_within _ _ (near 1%nat ltac:(lia))) as n1.
+      pose proof (abs_within _ _ (near 2%nat ltac:(lia))) as n2.
+      intros i hi. apply Rabs_le. destruct i as [|[|[|]]]; try lia; simpl; lra.
 Qed.
 
 Theorem powers_by_logs alpha s c : 0 < s O -> 0 < s 1%nat -> 0 < c -> Rabs (s 2%nat) <= c ->
@@ -247,7 +272,7 @@ Proof.
   destruct h as [lt|eq]; [apply Rlt_le, exp_increasing; assumption|rewrite eq; lra].
 Qed.
 
-Theorem dual_powers_by_logs alpha z : 0 <= z O -> 0 <= z 1%nat ->
+Theorem dual_powers_scaled alpha z : 0 <= z O -> 0 <= z 1%nat ->
   in_cone (powers alpha) (fun i => match i with O => z O / alpha | 1%nat => z 1%nat / (1 - alpha) | _ => z 2%nat end) ->
   in_dual (powers alpha) z.
 Proof. intros hu hv [_ [_ h]]. repeat split; assumption. Qed.

@@ -37,7 +37,7 @@ def test_every_loss_is_linked():
 
 
 def test_every_cone_is_linked():
-    kinds = ("zero", "nonnegative", "second order", "semidefinite", "exponential", "power")
+    kinds = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
     assert {f"12, {kind}" for kind in kinds} <= set(LINKED)
 
 

@@ -1,0 +1,130 @@
+"""Seventeen methods of metric learning that the package was not made for, and a learned threshold: all proven.
+
+    python examples/foreign_methods.py
+    python examples/foreign_methods.py --only MMC GMML --folder certificates
+
+Each is stated by the public parts of the package, a class of its own where these do not suffice, or in CVXPY; solved;
+written as a certificate; and proven by ``convexmetric verify`` in another process. Where the printed problem can be
+stated in plain CVXPY, CLARABEL solves it for comparison. The data come with scikit-learn. Prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import cvxpy as cp
+from foreign import lists, pairs, shapes, triplets  # noqa: F401 - they enter their methods
+from foreign.method import METHODS, Method
+
+import convexmetric as cm
+
+HEAD = ("#", "method", "how", "lines", "solver", "s", "proven gap", "CVXPY s", "difference", "rules", "verdict")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method that was solved, proven and compared.
+
+    Attributes
+    ----------
+    method : Method
+    solver : str
+    seconds, seconds_of_cvxpy : float
+        Of statement and solve, each once; NaN without a statement in CVXPY.
+    lower, upper : float
+        Proven bounds of the stated problem.
+    gap : float
+        Their proven relative gap.
+    difference : float
+        Of our upper bound from CLARABEL's value, as the paper prints the objective, over the size of that; or NaN.
+    accepted : bool
+        Whether ``convexmetric verify`` accepted the file.
+    """
+
+    method: Method
+    solver: str
+    seconds: float
+    seconds_of_cvxpy: float
+    lower: float
+    upper: float
+    gap: float
+    difference: float
+    accepted: bool
+
+    def cells(self) -> tuple[str, ...]:
+        """Cells of the table."""
+        compared = self.difference == self.difference
+        return (
+            str(self.method.number),
+            self.method.name,
+            self.method.how,
+            str(self.method.lines),
+            self.solver,
+            f"{self.seconds:.2f}",
+            f"{self.gap:.0e}",
+            f"{self.seconds_of_cvxpy:.2f}" if compared else "-",
+            f"{self.difference:.0e}" if compared else "-",
+            "kernel" if self.method.rules is None else f"--rules {self.method.rules.name}",
+            "accepted, rigorous" if self.accepted else "refused",
+        )
+
+
+def proven(method: Method, folder: Path, compare: bool = True) -> Row:
+    """Solve a method, write its certificate, have it verified by another process, and compare with CVXPY."""
+    start, path = perf_counter(), folder / f"{method.name.replace(' ', '-').replace(',', '')}.npz"
+    problem = method.state()
+    if isinstance(problem, cp.Problem):
+        solution, solver = cm.certify_program(problem), "clarabel"
+    else:
+        solution = cm.solve(problem)
+        solver = solution.solver
+    seconds = perf_counter() - start
+    rules = {} if method.rules is None else {"rules": method.rules}
+    verdict = cm.write_certificate(path, solution, **rules)
+    command = [sys.executable, "-m", "convexmetric", "verify", str(path)]
+    command += [] if method.rules is None else ["--rules", str(method.rules)]
+    accepted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    seconds_of_cvxpy, difference = float("nan"), float("nan")
+    if compare and method.plain is not None:
+        start = perf_counter()
+        value = float(method.plain().solve(solver="CLARABEL"))
+        seconds_of_cvxpy = perf_counter() - start
+        difference = (method.as_printed(float(verdict.upper)) - value) / abs(value)
+    bounds = float(verdict.lower), float(verdict.upper)
+    return Row(method, solver, seconds, seconds_of_cvxpy, *bounds, verdict.gap, difference, accepted)
+
+
+def table(rows: list[Row]) -> str:
+    """Rows as a Markdown table."""
+    lines = [HEAD, ("--",) * len(HEAD), *(row.cells() for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Solve and prove the methods, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=list(METHODS), metavar="METHOD", help="names of methods")
+    parser.add_argument("--folder", type=Path, help="where to leave the certificates")
+    arguments = parser.parse_args()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+        # CLARABEL says of some references that they may be inaccurate; the difference shows how far.
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        folder = arguments.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for method in sorted(METHODS.values(), key=lambda each: each.number):
+            if arguments.only is None or method.name in arguments.only:
+                rows.append(proven(method, folder))
+                print(" | ".join(rows[-1].cells()), flush=True)
+    print("\n" + table(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -76,8 +76,8 @@ class Row:
         )
 
 
-def proven(method: Method, folder: Path, compare: bool = True) -> Row:
-    """Solve a method, write its certificate, have it verified by another process, and compare with CVXPY."""
+def proven(method: Method, folder: Path, *, compare: bool = True, shell: bool = True) -> Row:
+    """Solve a method, write its certificate, verify it, in another process with ``shell``, and compare with CVXPY."""
     start, path = perf_counter(), folder / f"{method.name.replace(' ', '-').replace(',', '')}.npz"
     problem = method.state()
     if isinstance(problem, cp.Problem):
@@ -88,9 +88,7 @@ def proven(method: Method, folder: Path, compare: bool = True) -> Row:
     seconds = perf_counter() - start
     rules = {} if method.rules is None else {"rules": method.rules}
     verdict = cm.write_certificate(path, solution, **rules)
-    command = [sys.executable, "-m", "convexmetric", "verify", str(path)]
-    command += [] if method.rules is None else ["--rules", str(method.rules)]
-    accepted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+    accepted = verified_by_shell(path, method) if shell else cm.verify(path, **rules).accepted
     seconds_of_cvxpy, difference = float("nan"), float("nan")
     if compare and method.plain is not None:
         start = perf_counter()
@@ -99,6 +97,13 @@ def proven(method: Method, folder: Path, compare: bool = True) -> Row:
         difference = (method.as_printed(float(verdict.upper)) - value) / abs(value)
     bounds = float(verdict.lower), float(verdict.upper)
     return Row(method, solver, seconds, seconds_of_cvxpy, *bounds, verdict.gap, difference, accepted)
+
+
+def verified_by_shell(path: Path, method: Method) -> bool:
+    """Whether ``convexmetric verify`` accepts a file of a method."""
+    rules = [] if method.rules is None else ["--rules", str(method.rules)]
+    command = [sys.executable, "-m", "convexmetric", "verify", str(path), *rules]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def table(rows: list[Row]) -> str:

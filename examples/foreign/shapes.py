@@ -8,6 +8,7 @@ import numpy as np
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import PSDCone
+from convexmetric.described import Described
 from convexmetric.losses import Hinge
 from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.norm_term import NormTerm
@@ -48,6 +49,10 @@ class GeometricMean(Regularizer):
 
     def expression(self, M, cone):
         return cp.sum(cp.multiply(self.A, M)) + cp.matrix_frac(np.linalg.cholesky(self.D), M)
+
+    def described(self, cone, points):
+        root = np.linalg.cholesky(self.D).T
+        return Described({"kind": "inverse trace", "weight": 1.0}, {"root_of_prior": root, "linear": self.A})
 
     def text(self, M):
         return f"<A, {M}> + tr({M}^-1 D)"
@@ -106,6 +111,14 @@ class Fantope(Regularizer):
     def constraints(self, M, cone):
         return [cone.identity() - M >> 0, cp.trace(M) <= self.k]
 
+    def described(self, cone, points):
+        table = {"kind": "sum", "summands": [{"kind": "spectral bound"}, {"kind": "budget", "limit": float(self.k)}]}
+        return Described(table, {"term0_upper": cone.identity(), "term1_spent": cone.identity()})
+
+    def hints(self, value, S, G, cone, hint):
+        e, V = np.linalg.eigh(S if G is None else S - G)
+        return {"slopes": [(V * np.maximum(e - max(e[-self.k], 0.0), 0.0)) @ V.T]}
+
     def text(self, M):
         return f"[{M} <= I, tr {M} <= {self.k}]"
 
@@ -156,7 +169,8 @@ class RowNorms(NormTerm):
         return Q * np.minimum(1.0, self.reg / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), 1e-300))
 
     def slopes(self, N, cone):
-        Q = self.within(1e300 * N / max(np.abs(N).max(), 1e-300))
+        size = np.linalg.norm(N, axis=1, keepdims=True)
+        Q = self.reg * N / np.where(size > 0.0, size, 1.0)
         return 0.5 * (Q + Q.T)
 
     def project_dual_ball(self, Y, cone):
@@ -173,6 +187,9 @@ class RowNorms(NormTerm):
 
     def norm_expression(self, N, cone):
         return self.reg * cp.sum(cp.norm(N, axis=1))
+
+    def described(self, cone, points):
+        return self.beside_rest({"kind": "row norms"}, cone, points)
 
     def norm_text(self, M):
         return f"{self.reg:g} ||{M}||_2,1"

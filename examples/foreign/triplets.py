@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone, shared_points
+from convexmetric.described import Described
 from convexmetric.losses import BoxLoss, Hinge, SmoothLoss
 from convexmetric.regularizers import LogDet, SquaredDistance, SquaredFrobenius, Trace
 from convexmetric.risks import PairwiseRisk, SeparableRisk, SmoothSeparableRisk
@@ -53,6 +54,9 @@ class Exponential(SmoothLoss):
     def statement(self, s):
         xi = cp.Variable(s.shape)
         return self.C * cp.sum(cp.exp(-xi)), s >= xi
+
+    def described(self, signs):
+        return Described({"loss": "exponential"}, {"weights": np.full(len(signs), self.C), "margins": 0.0 * signs})
 
 
 @method(

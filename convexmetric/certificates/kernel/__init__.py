@@ -17,7 +17,9 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``files``           hashes, rationals and arrays
 ``reader``          the reader of files
 ``metrics``         metrics, squared distances, and matrices of dual points
+``measures``        measures of rankings
 ``lists``           risks over lists
+``losses``          losses of a comparison
 ``comparisons``     risks of listed comparisons
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
@@ -26,17 +28,19 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 """
 
 from .balls import Ball, U, rounded, semidefinite
-from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
+from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .errors import CertificateError, NotProven, refusals, require_valid
 
 from .files import (  # isort: skip
     FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
 )  # fmt: skip
 from .lists import Choices, ListRisk, Rankings
+from .losses import LOSSES, Loss
+from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
 from .proofs import Problem, Proof, prove, some_rows
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
-from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
+from .regularizers import REGULARIZERS, QuadraticForm, Regularizer, SumRegularizer, Zero
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "MAX_BYTES",
     "MAX_LENGTH",
     "MAX_NUMBERS",
+    "MEASURES",
     "OF",
     "REGULARIZERS",
     "RISKS",
@@ -62,16 +67,20 @@ __all__ = [
     "ListRisk",
     "ListedChoices",
     "ListedRisk",
+    "Loss",
+    "Measure",
     "Minorant",
     "NotProven",
     "Problem",
     "Proof",
     "QuadraticForm",
     "Rankings",
+    "Regularizer",
     "SumRegularizer",
     "SumRisk",
     "U",
     "Worst",
+    "Zero",
     "contents",
     "digest",
     "entry",

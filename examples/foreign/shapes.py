@@ -166,7 +166,8 @@ class RowNorms(NormTerm):
         return self.reg * float(np.linalg.norm(N, axis=1).sum())
 
     def within(self, Q):
-        return Q * np.minimum(1.0, self.reg / np.maximum(np.linalg.norm(Q, axis=1, keepdims=True), 1e-300))
+        size = np.linalg.norm(Q, axis=1, keepdims=True)
+        return Q * np.minimum(1.0, (1.0 - 1e-12) * self.reg / np.maximum(size, 1e-300))
 
     def slopes(self, N, cone):
         size = np.linalg.norm(N, axis=1, keepdims=True)
@@ -190,6 +191,14 @@ class RowNorms(NormTerm):
 
     def described(self, cone, points):
         return self.beside_rest({"kind": "row norms"}, cone, points)
+
+    def hints(self, value, S, G, cone, hint):
+        # The largest share of the dual point that some slope Q proves, with room for rounding.
+        Q, share, room = cp.Variable(S.shape), cp.Variable(), 1e-7 * self.reg
+        left = 0.5 * (Q + Q.T) - share * S + (0.0 if G is None else G)
+        hold = [cp.norm(Q, axis=1) <= self.reg - room, left >> room * cone.identity(), share <= 1.0]
+        cp.Problem(cp.Maximize(share), hold).solve(solver="CLARABEL")
+        return {"arrays": {"slope": self.within(Q.value)}, "share": min(float(share.value), 1.0)}
 
     def norm_text(self, M):
         return f"{self.reg:g} ||{M}||_2,1"

@@ -7,6 +7,7 @@ statement, so that its value at the metric is held against the problem's own.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -14,7 +15,7 @@ import operator
 import os
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -34,7 +35,7 @@ from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
-#: Relative amounts by which a metric is scaled up, tried in turn, until hard margins hold despite rounding.
+#: Relative amounts by which a metric is scaled, tried in turn, until constraints hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
 #: Allowed difference of statement and problem at a metric: relative to the sizes of their terms, and in
 #: multiples of the estimated rounding, which the checker's bounds may exceed by this factor.
@@ -60,6 +61,7 @@ def write_certificate(
     solution: Certified | Certificate | Learner | None = None,
     title: str = "",
     parts: int = 1,
+    rules: Any = (),
 ) -> checker.Verdict:
     """Write a file that proves bounds on the optimal value of a problem in exact arithmetic.
 
@@ -78,6 +80,8 @@ def write_certificate(
     parts : int
         If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
         each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
+    rules : path, str, module, or a list of these
+        Rules of your own that the kernel does not have, as for :func:`convexmetric.verify`.
 
     Returns
     -------
@@ -99,6 +103,23 @@ def write_certificate(
     """
     path = check_solution_path(path, "a certificate")
     problem, certificate = _stated_and_certified(problem, solution, title)
+    with _admitted(rules):
+        return _written(path, problem, certificate, title, parts)
+
+
+@contextlib.contextmanager
+def _admitted(rules: Any) -> Iterator[None]:
+    """Admit rules of the user's own; what is wrong with them is wrong input."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(checker.admitted(rules))
+        except checker.CertificateError as error:
+            raise InputError(str(error)) from error
+        yield
+
+
+def _written(path: Path, problem: MetricProblem, certificate: Certificate, title: str, parts: int) -> checker.Verdict:
+    """Prove, and write the files."""
     start = perf_counter()
     document, arrays = _stated(problem, title)
     proof, files = _proven(problem, certificate, document, arrays, parts)
@@ -121,7 +142,7 @@ def write_certificate(
             f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
             "scale them, or raise prices that are tiny beside the weight of the regularizer)",
             GapWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return verdict
 
@@ -230,8 +251,11 @@ def _said(
 
 
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
-    """Upper bound; adds the metric to the arrays, scaled up slightly where hard margins require it."""
-    nudges = NUDGES if problem.risk.hard else NUDGES[:1]
+    """Upper bound; adds the metric to the arrays, scaled slightly where constraints hold by less than rounding.
+
+    It is scaled up for hard margins, and else down, for constraints of a regularizer.
+    """
+    nudges = NUDGES if problem.risk.hard else tuple(-nudge for nudge in NUDGES)
     for nudge in nudges:
         arrays |= _factor(stated, problem, M * (1.0 + nudge))
         try:
@@ -283,7 +307,11 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
         penalty += 0.0 if problem.G is None else cone.inner(problem.G, metric)
         if np.isposinf(penalty):
             continue
-        omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
+        try:
+            omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
+        except kernel.NotProven:
+            # The Euclidean metric may be on the boundary of a constraint.
+            continue
         G = np.zeros_like(metric) if stated.G is None else stated.G
         # Only the regularizer's own part of the constant: the rest may be large.
         own_constant = float(stated.constant) - problem.constant

@@ -23,12 +23,14 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``comparisons``     risks of listed comparisons
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
+``conic``           conic programs, by points near those of a file
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
 """
 
 from .balls import Ball, U, rounded, semidefinite
 from .comparisons import AllPairs, ListedChoices, ListedRisk
+from .conic import ConeProduct, ConicProgram, ConicStatement
 from .errors import CertificateError, NotProven, refusals, require_valid
 
 from .files import (  # isort: skip
@@ -38,7 +40,7 @@ from .lists import Choices, ListRisk, Rankings
 from .losses import LOSSES, Loss
 from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
-from .proofs import Problem, Proof, prove, some_rows
+from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, Regularizer, SumRegularizer, Zero
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
@@ -53,6 +55,7 @@ __all__ = [
     "OF",
     "REGULARIZERS",
     "RISKS",
+    "STATEMENTS",
     "SUMMAND",
     "SUMMANDS",
     "TERM",
@@ -63,6 +66,9 @@ __all__ = [
     "CertificateError",
     "Choices",
     "Cone",
+    "ConeProduct",
+    "ConicProgram",
+    "ConicStatement",
     "Contents",
     "ListRisk",
     "ListedChoices",
@@ -92,5 +98,6 @@ __all__ = [
     "rounded",
     "semidefinite",
     "some_rows",
+    "stated",
     "statement_digest",
 ]  # fmt: skip

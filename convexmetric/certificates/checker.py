@@ -367,7 +367,8 @@ def loaded(rules: Any) -> list[tuple[str, str, type, str]]:
 
 def outside(problem: dict[str, Any]) -> tuple[str, ...]:
     """Rules of a statement that are not the kernel's own, and the files that they are from."""
-    used = {*_used(problem["risk"], "RISKS"), *_used(problem["regularizer"], "REGULARIZERS")}
+    parts = (("risk", "RISKS"), ("regularizer", "REGULARIZERS"))
+    used = {rule for part, title in parts if part in problem for rule in _used(problem[part], title)}
     return tuple(
         f"not the kernel's own: the rule {name!a} of {title}, of {SOURCES.get((title, name), 'an unknown file')}"
         for title, name in sorted(used)

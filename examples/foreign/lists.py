@@ -10,6 +10,7 @@ import numpy as np
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import PSDCone
+from convexmetric.described import Described
 from convexmetric.measures import AUC, Measure, register
 from convexmetric.regularizers import SquaredFrobenius, Zero
 from convexmetric.risks import RankingRisk, SoftmaxRisk, Worst
@@ -19,7 +20,7 @@ from foreign.method import method
 # 7: MCML --------------------------------------------------------------------------------------------------------------
 
 
-@method(7, "MCML", "Globerson and Roweis, NIPS 2005", "SoftmaxRisk + Zero")
+@method(7, "MCML", "Globerson and Roweis, NIPS 2005", "SoftmaxRisk + Zero", slow=True)
 def mcml():
     """Minimise sum_i KL(p0(.|i) || p(.|i)) over M >= 0, with p(j|i) proportional to e^-d(i, j) over j other than i.
 
@@ -58,7 +59,14 @@ def top_one(relevant: np.ndarray) -> np.ndarray:
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-@method(10, "ListNet", "Cao, Qin, Liu, Tsai and Li, ICML 2007", "SoftmaxRisk + G + SquaredFrobenius", blocks=(top_one,))
+@method(
+    10,
+    "ListNet",
+    "Cao, Qin, Liu, Tsai and Li, ICML 2007",
+    "SoftmaxRisk + G + SquaredFrobenius",
+    blocks=(top_one,),
+    slow=True,
+)
 def listnet():
     """Minimise lambda/2 ||M||^2 - 1/n sum_q sum_x p_qx ln softmax(-d_q)_x over M >= 0.
 
@@ -98,7 +106,7 @@ class RankBiasedPrecision(Measure):
         return 0.8 ** (i + b - 1.0) * 0.2 / (1.0 - 0.8**p)
 
     def described(self):
-        return {"measure": "rbp"}
+        return Described({"measure": "rbp"})
 
 
 @register()
@@ -111,8 +119,11 @@ class PartialAUC(Measure):
         h = -(-3 * n // 10)
         return np.maximum(h - b, 0.0) / (p * h)
 
+    def described(self):
+        return Described({"measure": "pauc"})
 
-def lists_of_wine() -> tuple[Rankings, int]:
+
+def lists_of_wine() -> Rankings:
     """Thirty queries of wine; all others of the same label are relevant."""
     X, y = points()
     asked = np.arange(0, len(X), 6)
@@ -124,7 +135,7 @@ def lists_of_wine() -> tuple[Rankings, int]:
     "RBP",
     "Moffat and Zobel, TOIS 2008",
     "own Measure + SquaredFrobenius",
-    blocks=(RankBiasedPrecision,),
+    blocks=(RankBiasedPrecision, lists_of_wine),
     rules=RULES,
     slow=True,
 )
@@ -138,7 +149,7 @@ def rbp():
     "partial AUC",
     "Narasimhan and Agarwal, ICML 2013",
     "own Measure + SquaredFrobenius",
-    blocks=(PartialAUC,),
+    blocks=(PartialAUC, lists_of_wine),
     rules=RULES,
     slow=True,
 )
@@ -156,7 +167,7 @@ def small_lists() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X[::4], y[::4], np.arange(0, len(X[::4]), 5)
 
 
-@method(17, "CVaR of AUC", "Rockafellar and Uryasev, J. Risk 2000", "Worst(RankingRisk) + SquaredFrobenius")
+@method(17, "CVaR of AUC", "Rockafellar and Uryasev, J. Risk 2000", "Worst(RankingRisk) + SquaredFrobenius", slow=True)
 def cvar():
     """Minimise lambda/2 ||M||^2 + the mean of the worst fifth of R_1(M), ..., R_n(M), R_q the loss of the AUC of q."""
     X, y, asked = small_lists()

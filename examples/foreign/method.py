@@ -35,6 +35,8 @@ class Method:
         From a bound of the stated problem to one of the objective as the paper prints it.
     rules : path or None
         File of rules of proof that the kernel does not have.
+    options : dict
+        Of ``certify_program``, for a program of CVXPY.
     slow : bool
         Whether it takes more than a few seconds.
     plain : callable or None
@@ -49,8 +51,14 @@ class Method:
     blocks: tuple[type, ...] = ()
     as_printed: Callable[[float], float] = float
     rules: Path | None = None
+    options: dict[str, Any] = field(default_factory=dict)
     slow: bool = False
     plain: Callable[[], cp.Problem] | None = field(default=None, init=False)
+
+    def printed(self, lower: float, upper: float) -> tuple[float, float]:
+        """Bounds of the objective as it is printed, from those of the stated problem."""
+        low, high = sorted((self.as_printed(lower), self.as_printed(upper)))
+        return low, high
 
     def in_cvxpy(self, plain: Callable[[], cp.Problem]) -> Callable[[], cp.Problem]:
         """Decorator: the printed problem in CVXPY."""

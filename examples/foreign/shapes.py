@@ -67,7 +67,7 @@ def scatters():
     return X, similar.T @ similar, dissimilar.T @ dissimilar
 
 
-@method(6, "GMML", "Zadeh, Hosseini and Sra, ICML 2016", "own Regularizer", blocks=(GeometricMean,))
+@method(6, "GMML", "Zadeh, Hosseini and Sra, ICML 2016", "own Regularizer", blocks=(GeometricMean, no_risk))
 def gmml():
     """Minimise <A, M> + tr(M^-1 D) over M > 0, the scatters A of similar and D of dissimilar pairs."""
     X, A, D = scatters()
@@ -226,7 +226,14 @@ def _row_norms_in_cvxpy():
 # 18: a threshold that is learned --------------------------------------------------------------------------------------
 
 
-@method(18, "learned threshold", "Davis et al. with b learned", "certify_program", blocks=(distances,))
+@method(
+    18,
+    "learned threshold",
+    "Davis et al. with b learned",
+    "certify_program",
+    blocks=(distances,),
+    options={"solver": "SCS", "eps": 1e-9},
+)
 def threshold():
     """Minimise 1/T sum_t max(0, 1 - r_t (b - d_t)) + lambda tr M over M >= 0, b; r = 1 for similar pairs, else -1."""
     X, y = points()
@@ -234,3 +241,8 @@ def threshold():
     M, b = cp.Variable((X.shape[1],) * 2, PSD=True), cp.Variable()
     losses = cp.sum(cp.pos(1 - b + distances(similar, M))) + cp.sum(cp.pos(1 + b - distances(dissimilar, M)))
     return cp.Problem(cp.Minimize(losses / (len(similar) + len(dissimilar)) + 0.01 * cp.trace(M)))
+
+
+# What is stated in CVXPY is its own reference.
+for one in (toeplitz, threshold):
+    one.in_cvxpy(one.state)

@@ -139,7 +139,7 @@ def bases() -> np.ndarray:
     return np.array(found)
 
 
-@method(9, "SCML", "Shi, Bellet and Sha, AAAI 2014", "NonnegativeDiagonal on X B' + Trace")
+@method(9, "SCML", "Shi, Bellet and Sha, AAAI 2014", "NonnegativeDiagonal on X B' + Trace", slow=True)
 def scml():
     """Minimise 1/T sum_t max(0, 1 - s_t) + beta sum_i w_i over w >= 0, with M = sum_i w_i b_i b_i^T."""
     X, y = points("breast-cancer")

@@ -232,7 +232,7 @@ def _laplacian_in_cvxpy():
     X, y = points()
     listed, d = triplets(y, 300), X.shape[1]
     M = cp.Variable((d, d), symmetric=True)
-    laplacian = [cp.sum(M, axis=1) == 0, cp.multiply(1 - np.eye(d), M) <= 0]
+    laplacian = [cp.sum(M, axis=1) == 0, M[np.triu_indices(d, 1)] <= 0]
     return cp.Problem(
         cp.Minimize(cp.sum(cp.pos(1 - margins(X, listed, M))) / len(listed) + 0.01 * cp.trace(M)), laplacian
     )

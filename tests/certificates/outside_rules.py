@@ -5,8 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from convexmetric.certificates.kernel import Ball, Loss, Measure, Regularizer, exactly, exp, log
-from convexmetric.certificates.kernel import require_proven, semidefinite
+from convexmetric.certificates.kernel import (
+    Ball,
+    Loss,
+    Measure,
+    Regularizer,
+    exactly,
+    exp,
+    log,
+    require_proven,
+    semidefinite,
+)
 from convexmetric.certificates.rules.barriers import InverseTrace as SearchOfInverseTrace
 from convexmetric.certificates.rules.norms import RowNorms as SearchOfRowNorms
 
@@ -77,7 +86,7 @@ class RowNorms(Regularizer):
 
 
 class InverseTrace(Regularizer):
-    """weight * tr(M^-1 C^T C) <= weight * tr N where [[M, C^T], [C, N]] >= 0; slope -weight Y^T Y, at -2 weight <Y, C>."""
+    """weight * tr N where [[M, C^T], [C, N]] >= 0, at most that of M^-1: P = -weight Y^T Y, e = -2 weight <Y, C>."""
 
     wanted, full, search = "kind weight", True, SearchOfInverseTrace
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.certificates.kernel.balls import Ball, exp, log
-from convexmetric.certificates.kernel.measures import Measure
+from convexmetric.certificates.kernel import Ball, Measure, exp, log
 
 
 class RankBiasedPrecision(Measure):

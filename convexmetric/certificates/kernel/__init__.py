@@ -28,10 +28,10 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ==================  =============================================================================================
 """
 
-from .balls import Ball, U, rounded, semidefinite
+from .balls import Ball, U, exactly, exp, log, rounded, semidefinite
 from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .conic import ConeProduct, ConicProgram, ConicStatement
-from .errors import CertificateError, NotProven, refusals, require_valid
+from .errors import CertificateError, NotProven, refusals, require_proven, require_valid
 
 from .files import (  # isort: skip
     FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
@@ -90,10 +90,14 @@ __all__ = [
     "contents",
     "digest",
     "entry",
+    "exactly",
+    "exp",
     "keys",
+    "log",
     "natural",
     "prove",
     "refusals",
+    "require_proven",
     "require_valid",
     "rounded",
     "semidefinite",

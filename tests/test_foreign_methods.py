@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 import zipfile
-from fractions import Fraction
 from pathlib import Path
 
 import cvxpy as cp
@@ -55,18 +54,23 @@ def test_a_shell_verifies_the_files(tmp_path):
         assert foreign_methods.proven(METHODS[name], tmp_path, compare=False).accepted
 
 
-def test_a_bound_that_is_raised_is_not_accepted(tmp_path):
-    foreign_methods.proven(METHODS["DML-eig"], tmp_path, compare=False, shell=False)
-    with zipfile.ZipFile(tmp_path / "DML-eig.npz") as archive:
+@pytest.mark.parametrize(
+    "name", ["DML-eig", "GMML", "learned threshold", pytest.param("RBP", marks=pytest.mark.integration)]
+)
+def test_a_bound_that_is_raised_is_not_accepted(name, tmp_path):
+    method = METHODS[name]
+    foreign_methods.proven(method, tmp_path, compare=False, shell=False)
+    rules = {} if method.rules is None else {"rules": method.rules}
+    with zipfile.ZipFile(tmp_path / f"{name.replace(' ', '-')}.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     document = json.loads(members["certificate.json"])
-    lower = Fraction(document["claimed"]["lower"])
-    document["claimed"]["lower"] = str(Fraction(float(lower * Fraction(1000001, 1000000))))
-    members["certificate.json"] = json.dumps(document).encode()
-    with zipfile.ZipFile(tmp_path / "raised.npz", "w") as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
-    assert not cm.verify(tmp_path / "raised.npz").accepted
+    for claimed, accepted in (("lower", True), ("upper", False)):
+        # The lower bound as it is, and then the upper one, which is above the optimum.
+        raised = document | {"claimed": document["claimed"] | {"lower": document["claimed"][claimed]}}
+        with zipfile.ZipFile(tmp_path / f"{claimed}.npz", "w") as archive:
+            for member, data in (members | {"certificate.json": json.dumps(raised).encode()}).items():
+                archive.writestr(zipfile.ZipInfo(member), data)
+        assert cm.verify(tmp_path / f"{claimed}.npz", **rules).accepted == accepted
 
 
 def rank_biased_precision(order, relevant):

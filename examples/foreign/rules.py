@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from convexmetric.certificates.kernel import Ball, Measure, exp, log
@@ -11,18 +13,16 @@ class RankBiasedPrecision(Measure):
     """``0.8^(i + b - 1) 0.2 / (1 - 0.8^p)``, with 0.8 for 4/5."""
 
     def gains(self, i, b, p, f, h):
-        def power(n):
-            return exp(log(Ball(4.0) / 5.0) * n)
-
-        return power(i + b - 1.0) * Ball(1.0) / Ball(5.0) / (-power(np.float64(p)) + 1.0)
+        power = exp(log(Ball.of(Fraction(4, 5))) * (i + b - 1.0))
+        return power * Ball.of(Fraction(1, 5) / (1 - Fraction(4, 5) ** p))
 
 
 class PartialAUC(Measure):
     """``max(0, h - b) / (p h)`` with h = 0.3 f rounded up."""
 
     def gains(self, i, b, p, f, h):
-        places = float(-(-3 * f // 10))
-        return Ball(np.maximum(places - b, 0.0)) / Ball(p * places)
+        places = -(-3 * f // 10)
+        return Ball(np.maximum(places - b, 0.0)) / Ball(float(p * places))
 
 
 MEASURES = {"rbp": RankBiasedPrecision, "pauc": PartialAUC}

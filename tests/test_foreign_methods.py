@@ -10,15 +10,17 @@ import cvxpy as cp
 import foreign_methods
 import numpy as np
 import pytest
-from foreign import lists
+from foreign import lists, shapes, triplets
 from foreign.method import METHODS, code_lines
 
 import convexmetric as cm
 from convexmetric.certificates.kernel import CertificateError
-from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons import Rankings, Relevance, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
-from convexmetric.regularizers import SquaredFrobenius
-from convexmetric.risks import RankingRisk
+from convexmetric.losses import Hinge, Loss
+from convexmetric.measures import Measure
+from convexmetric.regularizers import SquaredFrobenius, Trace
+from convexmetric.risks import RankingRisk, SeparableRisk, SmoothSeparableRisk
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "foreign-methods.md"
 #: Gap that is asked of solves, and what proofs may lose to rounding beside it.
@@ -112,6 +114,35 @@ def test_measures_of_a_strangers_own_are_those_of_all_rankings(measure, score, t
     assert cm.verify(tmp_path / "own.npz", rules=lists.RULES).accepted
     with pytest.raises(CertificateError, match="--rules"):
         cm.verify(tmp_path / "own.npz")
+
+
+def small(block):
+    """A small problem with one block of a method's own."""
+    iris = cm.datasets.load("iris")
+    X, y = cm.datasets.preprocess(iris.X, ["zscore"])[::5], iris.y[::5]
+    if isinstance(block, Measure):
+        rankings = Rankings(X, X, Relevance.from_labels(y), PSDCone(4))
+        return cm.MetricProblem(RankingRisk(rankings, block, 1.0), SquaredFrobenius(1.0))
+    compared = Triplets(X, triplets_from_labels(y, 40, random_state=0), PSDCone(4))
+    if isinstance(block, Loss):
+        return cm.MetricProblem(SmoothSeparableRisk(compared, block), Trace(0.1))
+    return cm.MetricProblem(SeparableRisk(compared, Hinge(0.05)), block)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        triplets.Exponential(0.05),
+        shapes.GeometricMean(np.diag([1.0, 2.0, 3.0, 4.0]), np.eye(4) + 0.5),
+        shapes.Fantope(2),
+        pytest.param(shapes.RowNorms(0.05), marks=pytest.mark.integration),
+        lists.RankBiasedPrecision(),
+        lists.PartialAUC(),
+    ],
+    ids=lambda block: type(block).__name__,
+)
+def test_blocks_of_a_strangers_own_keep_their_contracts(block):
+    cm.check_problem(small(block))
 
 
 def test_lines_are_counted_without_words_about_them():

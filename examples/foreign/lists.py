@@ -11,7 +11,7 @@ import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.cones import PSDCone
 from convexmetric.described import Described
-from convexmetric.measures import AUC, Measure, register
+from convexmetric.measures import AUC, Measure
 from convexmetric.regularizers import SquaredFrobenius, Zero
 from convexmetric.risks import RankingRisk, SoftmaxRisk, Worst
 from foreign.data import points
@@ -96,7 +96,6 @@ def _listnet_in_cvxpy():
 RULES = Path(__file__).with_name("rules.py")
 
 
-@register()
 class RankBiasedPrecision(Measure):
     """Sum of 0.8^(r - 1) over the places r of relevant items, over that of the perfect ranking."""
 
@@ -109,7 +108,6 @@ class RankBiasedPrecision(Measure):
         return Described({"measure": "rbp"})
 
 
-@register()
 class PartialAUC(Measure):
     """Area under the first 30% of the ROC curve, as a share of the largest."""
 

@@ -192,20 +192,13 @@ def _oasis_in_cvxpy():
     return cp.Problem(cp.Minimize(0.05 * cp.sum_squares(W) + similarity_risk_in_cvxpy(X, triplets(y, 300), W)))
 
 
-@method(11, "OASIS, nuclear norm", "the same, of low rank", "Triplets of lifted points + Trace")
+@method(
+    11, "OASIS, nuclear norm", "the same, of low rank", "AllMatrices + PairwiseRisk + Trace", blocks=(similarity_risk,)
+)
 def oasis_low_rank():
-    """Minimise lambda ||W||_* + 1/T sum_t max(0, 1 - q^T W (x - x')) over all matrices W.
-
-    W is the upper right block of a matrix M >= 0 of twice the size, whose least trace is twice the nuclear norm of W.
-    Between 0, (q, -v) / 2 and (q, v) / 2 a triplet under M is q^T W v.
-    """
+    """Minimise lambda ||W||_* + 1/T sum_t max(0, 1 - q^T W (x - x')) over all matrices W, whose trace norm is Trace."""
     X, y = points()
-    listed, d = triplets(y, 300), X.shape[1]
-    q, v = X[listed[:, 0]], differences(X, listed[:, 1:])
-    lifted = 0.5 * np.vstack([np.zeros((1, 2 * d)), np.hstack([q, -v]), np.hstack([q, v])])
-    first = np.arange(1, len(q) + 1)
-    compared = Triplets(lifted, np.column_stack([0 * first, first, first + len(q)]), PSDCone(2 * d))
-    return cm.MetricProblem(SeparableRisk(compared, Hinge(1.0 / len(q))), Trace(0.1 / 2))
+    return cm.MetricProblem(similarity_risk(X, triplets(y, 300)), Trace(0.1))
 
 
 @oasis_low_rank.in_cvxpy

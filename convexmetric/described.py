@@ -72,7 +72,10 @@ def description(block: Any, *given: Any) -> Described:
     kind = type(block)
     owner = next((base for base in kind.__mro__ if "described" in vars(base)), None)
     if owner is None or not (owner is kind or inspect.isabstract(owner)):
-        raise InputError(f"certificates do not know a {kind.__name__}")
+        raise InputError(
+            f"certificates do not know a {kind.__name__}: it may describe itself, by a method 'described', in words of "
+            "docs/certificate-format.md, or in those of a rule of your own (rules=...)"
+        )
     found = block.described(*given)
     assert isinstance(found, Described)
     return found

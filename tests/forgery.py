@@ -34,6 +34,7 @@ HINTS = (
     "slope",
     "above",
     "root",
+    "root_of_slope",
     "z",
 )
 

@@ -5,16 +5,23 @@ stands here keeps a forged file from harming whoever has it proven: work and mem
 the machine is tested for what the kernel assumes of it, and nothing of the file reaches a terminal as it is. Files are
 read by the kernel, so that truth does not depend on this module.
 
+Losses, measures and regularizers of others may be admitted to the kernel's tables for a call (``rules``): they are
+classes of a Python file, which is executed, and a proof that rests on them says so in the first line of its verdict.
+
 It uses nothing but NumPy, the standard library and the kernel, and runs alone beside it: ``python checker.py FILE``.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import hashlib
+import importlib
 import math
 import operator
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +29,7 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,8 +54,9 @@ MAX_WORK = 2e12
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
 #: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
-#: Losses without a logarithm.
-CHEAP = ("hinge", "absolute", "squared", "hard", "negative root")
+#: Losses and measures without a logarithm or exponential.
+CHEAP = ("hinge", "absolute", "squared", "hard", "box", "negative root")
+CHEAP_MEASURES = ("auc", "map", "mrr", "err", "precision", "knn")
 
 
 # The machine ----------------------------------------------------------------------------------------------------------
@@ -103,6 +112,8 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     Tables and arrays are read as the kernel reads them, and what it would refuse of them is refused here.
     """
     problem, dual, of = document["problem"], document["dual"], kernel.Arrays(arrays)
+    if isinstance(problem, dict) and "kind" in problem:
+        return _of_program(kernel.entry(kernel.STATEMENTS, problem, "problem"), problem, of)
     kernel.keys(problem, "problem", kernel.Problem.wanted, kernel.Problem.optional)
     risk, omega = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["regularizer"]
     kind = kernel.entry(kernel.REGULARIZERS, omega, "regularizer")
@@ -114,16 +125,21 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         held(d, items)
     rank = min(d, items) if free else 1 if diagonal else max(len(of("factor", None, d)), 1)
     held(rank, d if diagonal else max(d, rank))
-    # Laplacians, Cholesky factors, and products of factors.
+    # Laplacians, Cholesky factors, and products of factors; of an inverse trace a block matrix.
     tall = max(rank, len(of("gram_of", None, d)) if form and omega["of"] == "gram of A" else 0)
+    more, tall = _longest("root_of_prior", arrays), max(tall, _longest("root_of_slope", arrays))
+    side = d + more
+    held(side, side if more else 1)
     if free:
         # Squares are those of the shorter side; queries are multiplied by the matrix, and items by queries.
         wide = of("left", d, None).shape[1] if omega["kind"] == "trace norm" else 0
         queries = sum(array.size for name, array in arrays.items() if name.endswith("queries"))
         d, tall = rank, max(d, items) * (1 + wide // rank) + 6 * queries * items // rank**2
+        side = d
     terms = len(omega["summands"]) if kind is kernel.SumRegularizer else 1
     total = 2e7 + 10.0 * sum(array.nbytes for array in arrays.values())
-    total += 0.0 if diagonal and not form else MULTIPLY * d * (tall * (10.0 * d + 500.0) + 60.0 * d * d * (1.0 + terms))
+    squares = d * tall * (10.0 * d + 500.0) + 60.0 * side**3 * (1.0 + terms)
+    total += 0.0 if diagonal and not form else MULTIPLY * squares
     risks = [(problem["risk"], of)]
     if risk is kernel.SumRisk:
         tables = problem["risk"]["summands"]
@@ -143,6 +159,26 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         first, end = first - count, end - count
         total += 1e7 + ESTIMATES[kind].work(table, own, items, 0 if diagonal else rank, count, rows)
     return total
+
+
+def _longest(name: str, arrays: Mapping[str, Array]) -> int:
+    """Largest number of rows of the arrays of a name, in a sum or not."""
+    return max((len(array) for key, array in arrays.items() if key.endswith(name)), default=0)
+
+
+def _of_program(kind: type, table: dict[str, Any], of: kernel.Arrays) -> float:
+    """Operations for a conic program: products of its matrix, an inverse, and Cholesky factors."""
+    n, m = kernel.natural(table["variables"], "variables", 1), len(of("b", None))
+    cones = kernel.ConeProduct(table["cones"], of)
+    held(m + n, n)
+    held(cones.zero, cones.zero)
+    held(cones.orders.max(initial=0), cones.orders.max(initial=0))
+    orders = cones.orders.astype(np.float64)
+    each = 3e5 * (len(cones.sizes) + len(orders)) + LOGISTIC * m + 60.0 * MULTIPLY * float((orders**3).sum())
+    stored = 10.0 * sum(array.nbytes for array in of.arrays.values())
+    return (
+        2e7 + stored + MULTIPLY * n * (m + n) * (20.0 * n + 2e3) + 20.0 * MULTIPLY * float(cones.zero) ** 2 * n + each
+    )
 
 
 def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float) -> kernel.Contents:
@@ -192,7 +228,8 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     each = LOGISTIC if logistic else RANKING if ranked else 0.0
     # A table of discounts for the value and one for the dual point.
     table_of_discounts = 2e3 * kernel.natural(table["k"], "k", 1) if "short" in table else 0.0
-    query = LOGARITHM if logistic or "ndcg" in table.get("measure", "") else 2.0 * LOGARITHM if softmax else QUERY
+    logarithms = logistic or table.get("measure", "auc") not in CHEAP_MEASURES
+    query = LOGARITHM if logarithms else 2.0 * LOGARITHM if softmax else QUERY
     steps = len(own("steps", None, None, integers=2**40)) if ranked and "steps" in own else 0
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
@@ -260,6 +297,95 @@ ESTIMATES: dict[type, Estimate] = {
 }
 
 
+# Rules of others ------------------------------------------------------------------------------------------------------
+
+#: The tables of the kernel that are open, by the names of theirs in a module of rules, with their base classes.
+OPEN: dict[str, tuple[dict[str, Any], type]] = {
+    "LOSSES": (kernel.LOSSES, kernel.Loss),
+    "MEASURES": (kernel.MEASURES, kernel.Measure),
+    "REGULARIZERS": (kernel.REGULARIZERS, kernel.Regularizer),
+}
+#: The kernel's own names, and where the others' rules come from that are admitted at present.
+OWN = {title: frozenset(table) for title, (table, _) in OPEN.items()}
+SOURCES: dict[tuple[str, str], str] = {}
+LOCK = threading.RLock()
+
+
+@contextlib.contextmanager
+def admitted(rules: Any = ()) -> Iterator[None]:
+    """Have rules of others in the kernel's tables within the block; threads that do so wait for each other.
+
+    Parameters
+    ----------
+    rules : path, str, module, or a list of these
+        A Python file (a path, or text that ends in ``.py``), which is *executed*, or a module or its name. It has
+        dictionaries ``LOSSES``, ``MEASURES`` or ``REGULARIZERS`` of classes by their names in files, derived from
+        ``Loss``, ``Measure`` and ``Regularizer`` of ``convexmetric.certificates.kernel``.
+
+    Raises
+    ------
+    CertificateError
+        If a file cannot be executed, a rule is no such class, or the kernel has its name already.
+    """
+    rules = list(rules) if isinstance(rules, list | tuple) else [rules]
+    added: list[tuple[str, str]] = []
+    with LOCK if rules else contextlib.nullcontext():
+        try:
+            for title, name, rule, source in (found for one in rules for found in loaded(one)):
+                table = OPEN[title][0]
+                require_valid(name not in table, f"{source}: the kernel has a rule {name!r} of {title} already")
+                table[name], SOURCES[title, name] = rule, source
+                added.append((title, name))
+            yield
+        finally:
+            for title, name in added:
+                del OPEN[title][0][name], SOURCES[title, name]
+
+
+def loaded(rules: Any) -> list[tuple[str, str, type, str]]:
+    """The rules of a file or module: their table, name and class, and the file with its SHA-256."""
+    own, found = isinstance(rules, Path) or (isinstance(rules, str) and rules.endswith(".py")), []
+    with refusals(f"the rules {rules}"):
+        module: Any = rules if own or isinstance(rules, ModuleType) else importlib.import_module(rules)
+        place = rules if own else getattr(module, "__file__", None)
+        require_valid(place, f"the rules {rules} are of no file")
+        data = Path(str(place)).read_bytes()
+        sha256 = hashlib.sha256(data).hexdigest()
+        if own:
+            # What is executed is what the hash is of. Data classes look for their module by its name.
+            module = sys.modules[f"rules_{sha256}"] = ModuleType(f"rules_{sha256}")
+            module.__file__ = str(place)
+            exec(compile(data, str(place), "exec"), vars(module))
+        source = f"{place} (sha256 {sha256})"
+        for title, (_, base) in OPEN.items():
+            for name, rule in getattr(module, title, {}).items():
+                fits = isinstance(name, str) and isinstance(rule, type) and issubclass(rule, base)
+                require_valid(fits, f"{source}: {title}[{name!r}] must be a class derived from {base.__name__}")
+                found.append((title, name, rule, source))
+    return found
+
+
+def outside(problem: dict[str, Any]) -> tuple[str, ...]:
+    """Rules of a statement that are not the kernel's own, and the files that they are from."""
+    parts = (("risk", "RISKS"), ("regularizer", "REGULARIZERS"))
+    used = {rule for part, title in parts if part in problem for rule in _used(problem[part], title)}
+    return tuple(
+        f"not the kernel's own: the rule {name!a} of {title}, of {SOURCES.get((title, name), 'an unknown file')}"
+        for title, name in sorted(used)
+        if title in OWN and name not in OWN[title]
+    )
+
+
+def _used(table: dict[str, Any], title: str) -> Iterator[tuple[str, str]]:
+    """Yield the rules that the table of a risk or of a regularizer names."""
+    for key, of in (("kind", title), ("loss", "LOSSES"), ("measure", "MEASURES")):
+        if key in table:
+            yield of, table[key]
+    inner = (*table.get("summands", ()), *table.get("terms", ()), table.get("of"))
+    for one in (one for one in inner if isinstance(one, dict)):
+        yield from _used(one, title)
+
+
 # Verdicts -------------------------------------------------------------------------------------------------------------
 
 
@@ -286,6 +412,9 @@ class Verdict:
         Numbers of features, points, queries, pairs or triplets.
     sha256 : str
         Hash of the statement: of its description and all its arrays.
+    rules : tuple of str
+        Rules of the statement that are not the kernel's own, each with the file that it is from: the proof is as good
+        as these.
     """
 
     accepted: bool
@@ -299,6 +428,7 @@ class Verdict:
     description: dict[str, Any] = field(repr=False, compare=False, default_factory=dict)
     sizes: dict[str, int] = field(repr=False, compare=False, default_factory=dict)
     sha256: str = ""
+    rules: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -311,7 +441,8 @@ class Verdict:
         said = "accepted" if self.accepted else f"NOT accepted: {self.reason}"
         wide = WIDE < self.gap < math.inf
         return (
-            (f"far apart: the proven bounds have a relative gap of {self.gap:.1e}\n" if wide else "")
+            "".join(f"{rule}\n" for rule in self.rules)
+            + (f"far apart: the proven bounds have a relative gap of {self.gap:.1e}\n" if wide else "")
             + f"title:     {self.title!a}\n"
             f"problem:   {self.problem}\n"
             f"sizes:     {', '.join(f'{count} {name}' for name, count in self.sizes.items())}\n"
@@ -339,10 +470,9 @@ def _words(table: dict[str, Any]) -> str:
         for key, value in sorted(table.items())
         if key not in ("kind", "terms", "summands")
     ]
-    said += [
-        f"{term['loss']} of weight {term['weight']}, margin {term['margin']}, sign {term['sign']}"
-        for term in table.get("terms", ())
-    ]
+    for term in table.get("terms", ()):
+        names = ["weight", "margin", "sign", *sorted(set(term) - {"loss", "weight", "margin", "sign"})]
+        said.append(f"{term['loss']} of {', '.join(f'{name} {term[name]}' for name in names)}")
     said += [_words(summand) for summand in table.get("summands", ())]
     return f"{table['kind']} ({'; '.join(said)})" if said else str(table["kind"])
 
@@ -357,16 +487,24 @@ CONES = {
 
 
 def in_words(table: dict[str, Any]) -> str:
-    """Text of the problem of a proven file, with all its parameters."""
-    return (
+    """Text of the problem of a proven file, with all its parameters; what rules of others do not look at is escaped."""
+    if "kind" in table:
+        said = ", ".join(f"{kind} {count}" for kind, count in table["cones"].items() if count) or "none"
+        return (
+            f"{'maximise' if table['maximise'] else 'minimise'} a {'quadratic' if table['quadratic'] else 'linear'} "
+            f"function over cones ({said}), with the constant {Fraction(table.get('constant', '0'))}"
+        )
+    return ascii(
         f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
         f"{CONES[table['cone']]} metrics, with "
         f"{'a' if table['linear'] else 'no'} linear term and the constant {Fraction(table.get('constant', '0'))}"
-    )
+    )[1:-1]
 
 
-def sizes(problem: kernel.Problem) -> dict[str, int]:
-    """Numbers of features, points, queries, pairs or triplets."""
+def sizes(problem: kernel.Problem | kernel.ConicStatement) -> dict[str, int]:
+    """Numbers of features, points, queries, pairs or triplets; or of variables and rows."""
+    if isinstance(problem, kernel.ConicStatement):
+        return {"variables": problem.program.n, "rows": problem.program.cones.rows}
     points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
     found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))
@@ -375,7 +513,7 @@ def sizes(problem: kernel.Problem) -> dict[str, int]:
     return dict(found)
 
 
-def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:
+def verify(*paths: Any, rules: Any = (), max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) -> Verdict:
     """Prove bounds from a certificate, a file or its parts, and compare them with those it claims.
 
     Parameters
@@ -383,6 +521,10 @@ def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) 
     *paths : path
         A file as ``docs/certificate-format.md`` describes it; or all parts of a certificate, of which one at a time is
         held in memory.
+    rules : path, str, module, or a list of these
+        Rules of your own, for this call only: a Python file, which is *executed*, or a module or its name. It has
+        dictionaries ``LOSSES``, ``MEASURES`` or ``REGULARIZERS`` of classes by their names in files. A verdict that
+        rests on them begins with the file and its SHA-256.
     max_bytes : int
         No file is read that is larger, packed or unpacked.
     max_work : float
@@ -398,9 +540,11 @@ def verify(*paths: Any, max_bytes: int = MAX_BYTES, max_work: float = MAX_WORK) 
     ------
     CertificateError
         If a file is damaged, malformed, too large, or its arrays have other hashes than it says; if files are no parts
-        of one certificate; or if this machine does not compute as the proof assumes.
+        of one certificate; if rules cannot be loaded, or the kernel has their names; or if this machine does not
+        compute as the proof assumes.
     """
-    return judge((read(Path(path), max_bytes) for path in paths), max_work)
+    with admitted(rules):
+        return judge((read(Path(path), max_bytes) for path in paths), max_work)
 
 
 def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdict:
@@ -431,7 +575,7 @@ def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
     problem = proof.problem
     return Verdict(
         not proof.reason, proof.lower, proof.upper, proof.claimed, proof.reason, title, in_words(problem.table),
-        seconds, problem.table, sizes(problem), problem.sha256,
+        seconds, problem.table, sizes(problem), problem.sha256, outside(problem.table),
     )  # fmt: skip
 
 

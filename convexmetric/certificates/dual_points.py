@@ -48,7 +48,7 @@ def _sum(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
 
 
 def _comparisons(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
-    low, high = np.array([kernel.LOSSES[loss][:2] for loss in stated.losses])[stated.kind].T
+    low, high = np.array([(loss.low, loss.high) for loss in stated.losses])[stated.kind].T
     return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
 
 

@@ -1,9 +1,9 @@
 r"""Dual scalings and subgradients of regularizers as certificate files hold them: found here, evaluated by the kernel.
 
 The minorant of a dual point, :math:`R(M) \ge v - \langle S, M \rangle`, is used at a scaling :math:`\theta` with a
-subgradient :math:`\Omega(M) \ge \langle P, M \rangle - e` with :math:`P \succeq \theta S - G`. Norms of a sum come with
-theirs, by :meth:`~convexmetric.regularizers.Regularizer.hints`, which are linear terms for the last summand; the rule
-of that (:data:`~convexmetric.certificates.rules.RULES`) finds the scaling and a subgradient.
+subgradient :math:`\Omega(M) \ge \langle P, M \rangle - e` with :math:`P \succeq \theta S - G`. The first summands of a
+sum come with theirs, by :meth:`~convexmetric.regularizers.Regularizer.hints`, which are linear terms for the last one;
+the search of that (:func:`~convexmetric.certificates.rules.search_of`) finds the scaling and a subgradient.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel.regularizers import SumRegularizer, Zero
-from convexmetric.certificates.rules import RULES, Bounded, Dual, in_blocks
+from convexmetric.certificates.rules import Bounded, Dual, Hinted, in_blocks, search_of
 from convexmetric.certificates.statement import Arrays, Table, named_by_summand
 from convexmetric.errors import InputError
 from convexmetric.numerics.searches import last_true
@@ -38,8 +38,9 @@ def feasible(
     says : kernel.Minorant
         Minorant of the risk by the dual point.
     hints : dict
-        ``slopes``: the subgradients of the norms of a sum, in their order. ``hint``: for a quadratic form a z with
-        ``L z >= S - G`` or nearly so.
+        ``slopes``: the subgradients of the first summands of a sum, in their order. ``hint``: for a quadratic form a z
+        with ``L z >= S - G`` or nearly so. ``arrays``, ``parameters``, ``share``: what proves the last summand, where
+        that is not to be searched for (:class:`~convexmetric.certificates.rules.Hinted`).
     upper : Fraction
         A proven upper bound.
     known : dict of arrays
@@ -116,7 +117,7 @@ def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]
 def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
     """Proof of the value of a regularizer at a metric, and its arrays: for trace norms a matrix above M - M0."""
     if not isinstance(omega, SumRegularizer):
-        return RULES[type(omega)].above(omega, M)
+        return search_of(omega).above(omega, M)
     each = [above(part, M) for part in omega.parts]
     return [given for given, _ in each], named_by_summand([arrays for _, arrays in each], kernel.TERM)
 
@@ -134,7 +135,11 @@ class _Summands:
         #: Whether there is a summand besides the norms with given subgradients.
         self.more = len(parts) > len(given)
         each = parts if self.more else [*parts, Zero({}, kernel.Arrays({}), cone, None)]
-        rules = [RULES[type(part)](part, cone, backoff, whole, hints) for part in each[: len(given) + 1]]
+        if len(each) > len(given) + 1:
+            raise kernel.NotProven(f"subgradients of all summands but the last must be given: {len(each) - 1} slopes")
+        kinds = [search_of(part) for part in each]
+        kinds[-1] = Hinted if self.more and "arrays" in hints else kinds[-1]
+        rules = [kind(part, cone, backoff, whole, hints) for kind, part in zip(kinds, each, strict=True)]
         self.norms, self.last = rules[:-1], rules[-1]
         self.subgradients = [norm.nearest(Y) for norm, Y in zip(self.norms, given, strict=True)]
         G, rad = np.zeros_like(S) if G is None else G, np.broadcast_to(says.S.rad, S.shape)
@@ -143,12 +148,17 @@ class _Summands:
     @property
     def beside(self) -> Dual:
         """Dual point for the last summand, with the subgradients of norms as linear terms."""
-        return replace(self.dual, G=sum(self.subgradients, self.dual.G))
+        return replace(self.dual, G=sum(self.slopes(self.subgradients), self.dual.G))
+
+    def slopes(self, subgradients: list[Array]) -> list[Array]:
+        """The matrices P of subgradients of the first summands."""
+        return [norm.slope(Y) for norm, Y in zip(self.norms, subgradients, strict=True)]
 
     def found(self) -> tuple[float, Table, Arrays]:
         """Scaling, and parameters and arrays of all subgradients."""
         scaling, subgradients, table, arrays = self.scaled()
-        each = [{"slope": Y} for Y in subgradients] + [arrays] * self.more
+        given = zip(self.norms, subgradients, strict=True)
+        each = [norm.stored(Y) for norm, Y in given] + [arrays] * self.more
         if len(each) == 1:
             return scaling, table, each[0]
         tables: list[Table] = [{} for _ in subgradients] + [table] * self.more
@@ -167,7 +177,7 @@ class _Summands:
         start = last.start(self.beside)
         radii = [norm.radius() * (last.backoff < 1.0) for norm in self.norms]
         room = sum(radii) * (np.ones(last.cone.d) if last.cone.diagonal else np.eye(last.cone.d))
-        moved = Dual(dual.v, start * dual.S - sum(norms, -room), dual.G + room, start * dual.rad)
+        moved = Dual(dual.v, start * dual.S - sum(self.slopes(norms), -room), dual.G + room, start * dual.rad)
         scaling, table, arrays = last.found(moved)
         identity = room / max(sum(radii), np.finfo(float).tiny)
         scaled = [

@@ -7,6 +7,7 @@ statement, so that its value at the metric is held against the problem's own.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -14,7 +15,7 @@ import operator
 import os
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,13 +29,14 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.dual_points import in_parts, stored
+from convexmetric.certificates.programs import ProgramCertificate
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import MetricProblem
 
-#: Relative amounts by which a metric is scaled up, tried in turn, until hard margins hold despite rounding.
+#: Relative amounts by which a metric is scaled, tried in turn, until constraints hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
 #: Allowed difference of statement and problem at a metric: relative to the sizes of their terms, and in
 #: multiples of the estimated rounding, which the checker's bounds may exceed by this factor.
@@ -55,11 +57,12 @@ class Certified(Protocol):
 
 def write_certificate(
     path: str | os.PathLike[str],
-    problem: MetricProblem | Certified | Learner,
+    problem: MetricProblem | Certified | Learner | ProgramCertificate,
     *,
     solution: Certified | Certificate | Learner | None = None,
     title: str = "",
     parts: int = 1,
+    rules: Any = (),
 ) -> checker.Verdict:
     """Write a file that proves bounds on the optimal value of a problem in exact arithmetic.
 
@@ -67,9 +70,10 @@ def write_certificate(
     ----------
     path : path
         Ends in ``.npz``.
-    problem : MetricProblem, Solution or estimator
-        A solution and a fitted estimator bring their problem with them, and stand alone. What a
-        :class:`~convexmetric.RetrievalAdapter` did not keep is refused: pass its ``solution_``.
+    problem : MetricProblem, Solution, estimator or ProgramCertificate
+        A solution and a fitted estimator bring their problem with them, and stand alone, as does what
+        :func:`~convexmetric.certify_program` returned. What a :class:`~convexmetric.RetrievalAdapter` did not keep is
+        refused: pass its ``solution_``.
     solution : Solution, Certificate or estimator, optional
         A metric and a dual point of a problem; neither is trusted.
     title : str
@@ -78,6 +82,8 @@ def write_certificate(
     parts : int
         If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
         each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
+    rules : path, str, module, or a list of these
+        Rules of your own that the kernel does not have, as for :func:`convexmetric.verify`.
 
     Returns
     -------
@@ -97,23 +103,42 @@ def write_certificate(
         another than it is; if the title is no line of text, there are more parts than queries or comparisons, or a file
         cannot be written.
     """
-    path = check_solution_path(path, "a certificate")
-    problem, certificate = _stated_and_certified(problem, solution, title)
+    path, start = check_solution_path(path, "a certificate"), perf_counter()
+    _check_title(title)
+    if isinstance(problem, ProgramCertificate):
+        if solution is not None or parts != 1:
+            raise InputError("the certificate of a program has no solution beside it, and one part")
+        document, arrays, proof = problem.file()
+        document["title"] = title or document["title"]
+        _written(path, document, arrays, parts)
+        return checker.as_verdict(proof, document["title"], perf_counter() - start)
+    problem, certificate = _stated_and_certified(problem, solution)
+    with _admitted(rules):
+        return _proven_and_written(path, problem, certificate, title, parts)
+
+
+@contextlib.contextmanager
+def _admitted(rules: Any) -> Iterator[None]:
+    """Admit rules of the user's own; what is wrong with them is wrong input."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(checker.admitted(rules))
+        except checker.CertificateError as error:
+            raise InputError(str(error)) from error
+        yield
+
+
+def _proven_and_written(
+    path: Path, problem: MetricProblem, certificate: Certificate, title: str, parts: int
+) -> checker.Verdict:
+    """Prove, and write the files."""
     start = perf_counter()
     document, arrays = _stated(problem, title)
     proof, files = _proven(problem, certificate, document, arrays, parts)
     claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
     for number, (table, own) in enumerate(files, 1):
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
-        place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
-        _write(place, table, own)
-        try:
-            held, _ = checker.read(place)
-        except checker.CertificateError as error:
-            raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
-        # The file holds what was proven: its hashes are those of the arrays in memory.
-        if held != table:
-            raise InputError(f"{place}: the file does not hold what was written")
+        _written(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
     verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
     if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
         warnings.warn(
@@ -121,15 +146,32 @@ def write_certificate(
             f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
             "scale them, or raise prices that are tiny beside the weight of the regularizer)",
             GapWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     return verdict
 
 
+def _written(place: Path, table: Table, arrays: Arrays, parts: int) -> None:
+    """Write a file, and read it again."""
+    _write(place, table, arrays)
+    try:
+        held, _ = checker.read(place)
+    except checker.CertificateError as error:
+        raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
+    # The file holds what was proven: its hashes are those of the arrays in memory.
+    if held != table:
+        raise InputError(f"{place}: the file does not hold what was written")
+
+
+def _check_title(title: str) -> None:
+    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+        raise InputError("title must be one line of at most 500 letters")
+
+
 def _stated_and_certified(
-    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None, title: str
+    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
 ) -> tuple[MetricProblem, Certificate]:
-    """Find the problem and its certificate among the arguments, one of which may bring the other; check the title."""
+    """Find the problem and its certificate among the arguments, one of which may bring the other."""
     solved: Any = problem if solution is None else solution
     if isinstance(solved, MetricProblem):
         raise InputError("solution is missing: pass what solve(problem) returned, or it alone")
@@ -149,8 +191,6 @@ def _stated_and_certified(
             f"a certificate of grade {certificate.grade!r} rests on a conic solver's word and cannot be proven: solve "
             "without constraints or terms of your own"
         )
-    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-        raise InputError("title must be one line of at most 500 letters")
     return stated, certificate
 
 
@@ -230,8 +270,11 @@ def _said(
 
 
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
-    """Upper bound; adds the metric to the arrays, scaled up slightly where hard margins require it."""
-    nudges = NUDGES if problem.risk.hard else NUDGES[:1]
+    """Upper bound; adds the metric to the arrays, scaled slightly where constraints hold by less than rounding.
+
+    It is scaled up for hard margins, and else down, for constraints of a regularizer.
+    """
+    nudges = NUDGES if problem.risk.hard else tuple(-nudge for nudge in NUDGES)
     for nudge in nudges:
         arrays |= _factor(stated, problem, M * (1.0 + nudge))
         try:
@@ -283,7 +326,11 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
         penalty += 0.0 if problem.G is None else cone.inner(problem.G, metric)
         if np.isposinf(penalty):
             continue
-        omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
+        try:
+            omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
+        except kernel.NotProven:
+            # The Euclidean metric may be on the boundary of a constraint.
+            continue
         G = np.zeros_like(metric) if stated.G is None else stated.G
         # Only the regularizer's own part of the constant: the rest may be large.
         own_constant = float(stated.constant) - problem.constant

@@ -190,6 +190,13 @@ def verify(
             help="Let floats differ by so much of their array's largest, and prove bounds for the instance built here.",
         ),
     ] = 0.0,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="Admit rules of proof of others, from a Python file, which is EXECUTED, or an importable module.",
+        ),
+    ] = None,
     as_json: shared.AsJson = False,
     max_bytes: Annotated[int, typer.Option(help="Read no file that is larger, packed or unpacked.")] = MAX_BYTES,
     max_work: Annotated[
@@ -203,7 +210,7 @@ def verify(
     if instance is None and instance_tolerance:
         raise InputError("--instance-tolerance goes with --instance")
     deviation = None
-    limits: dict[str, Any] = {"max_bytes": max_bytes, "max_work": max_work}
+    limits: dict[str, Any] = {"rules": rules or (), "max_bytes": max_bytes, "max_work": max_work}
     try:
         if instance is None:
             verdict = certificates.verify(*files, **limits)

@@ -158,7 +158,9 @@ def verdict_record(
     lower, upper = verdict.lower, verdict.upper
     return {
         "files": [str(file) for file in files],
-        **attributes(verdict, "accepted", "reason", "title", "problem", "description", "sizes", "sha256", "seconds"),
+        **attributes(
+            verdict, "accepted", "reason", "title", "problem", "description", "sizes", "sha256", "rules", "seconds"
+        ),
         "lower": None if lower is None else str(lower),
         "upper": None if upper is None else str(upper),
         "lower_decimal": None if lower is None else decimal(lower, -1),

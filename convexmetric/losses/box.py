@@ -93,27 +93,25 @@ class BoxLoss(Loss):
         return bool((self.low <= 0.0).all() and (self.high >= 0.0).all())
 
     def described(self, signs: Array) -> Described:
-        """Squared or absolute errors, or hinges, each with its weight and its target or margin.
+        """Squared or absolute errors, or hinges, each with its weight and its target or margin; else boxes.
 
-        A linear loss counts as a hinge where that is never zero: ``mu + d`` with a nonnegative mu.
-
-        Raises
-        ------
-        InputError
-            If it is none of these.
+        A linear loss counts as a hinge where that is never zero: ``mu + d`` with a nonnegative mu. Of boxes the weight
+        is ``1 / (2 kappa)``, or the size of the larger end where kappa is zero.
         """
         if (self.curvature > 0.0).all() and np.isinf(self.high).all() and np.isinf(self.low).all():
             return Described({"loss": "squared"}, {"weights": 0.5 / self.curvature, "margins": self.offset})
         never_off = (self.low == self.high) & (signs < 0.0) & (self.offset >= 0.0)
-        kind = ""
         if not self.curvature.any() and np.isfinite(self.high).all() and (self.high > 0.0).all():
-            if np.array_equal(self.low, -self.high):
-                kind = "absolute"
-            elif ((self.low == 0.0) | never_off).all():
-                kind = "hinge"
-        if not kind:
-            raise InputError(f"certificates do not know a loss like this {type(self).__name__}")
-        return Described({"loss": kind}, {"weights": self.high, "margins": self.offset})
+            kinds = {"absolute": self.low == -self.high, "hinge": (self.low == 0.0) | never_off}
+            for kind, holds in kinds.items():
+                if holds.all():
+                    return Described({"loss": kind}, {"weights": self.high, "margins": self.offset})
+        ends = np.array([self.low, self.high])
+        curved, sizes = self.curvature > 0.0, np.abs(np.where(np.isfinite(ends), ends, 0.0)).max(axis=0)
+        weights = np.where(curved, 0.5 / np.where(curved, self.curvature, 1.0), np.where(sizes > 0.0, sizes, 1.0))
+        low, high = ends / weights
+        box = {"low": low, "high": high, "curvature": np.where(curved, 0.5, 0.0)}
+        return Described({"loss": "box"}, {"weights": weights, "margins": self.offset, **box})
 
     def box(self, size: int) -> BoxLoss:
         """Itself."""

@@ -34,6 +34,8 @@ from convexmetric.risks.rounding import error_of_lifted, lift
 
 #: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
 MOST_TERMS = 32
+#: Losses that a file may have.
+ALLOWED_TERMS = 64
 #: Multiple of the Euclidean metric at which multipliers of losses that are unbounded below are small.
 FAR_OUT = 1e6
 
@@ -126,18 +128,27 @@ class SeparableRisk(Risk):
         return self
 
     def described(self) -> Described:
-        """Comparisons, with one term for all or those that differ in weight, margin and sign."""
+        """Comparisons, with one term for all or those that differ in weight, margin, sign and what the loss says more.
+
+        Raises
+        ------
+        InputError
+            If there are more terms than a file may have.
+        """
         arrays, signs, said = description(self.comparisons).arrays, self.comparisons.signs_of_each(), self._losses()
-        weights, margins = said.arrays["weights"], said.arrays["margins"]
-        distinct, kind = np.unique(np.column_stack([weights, margins, signs]), axis=0, return_inverse=True)
+        each = {"sign": signs, **said.arrays}
+        columns = {"weight": each.pop("weights"), "margin": each.pop("margins"), **each}
+        distinct, kind = np.unique(np.column_stack(list(columns.values())), axis=0, return_inverse=True)
         if len(distinct) > MOST_TERMS:
-            arrays |= {"comparison_weights": weights, "targets": margins}
-            each, kind = np.unique(signs, return_inverse=True)
-            distinct = np.column_stack([np.ones(len(each)), np.zeros(len(each)), each])
-        terms = [
-            {**said.table, "weight": weight, "margin": margin, "sign": int(sign)}
-            for weight, margin, sign in distinct.tolist()
-        ]
+            arrays |= {"comparison_weights": columns["weight"], "targets": columns["margin"]}
+            columns |= {"weight": np.ones(len(signs)), "margin": np.zeros(len(signs))}
+            distinct, kind = np.unique(np.column_stack(list(columns.values())), axis=0, return_inverse=True)
+        if len(distinct) > ALLOWED_TERMS:
+            raise InputError(f"certificates have at most {ALLOWED_TERMS} losses that differ beyond weight and margin")
+        terms = []
+        for row in distinct.tolist():
+            numbers = {name: number for name, number in zip(columns, row, strict=True) if np.isfinite(number)}
+            terms.append({**said.table, **numbers, "sign": int(numbers["sign"])})
         arrays["terms"] = kind.ravel().astype(np.uint8)
         return Described({"kind": "listed comparisons", "terms": terms}, arrays)
 

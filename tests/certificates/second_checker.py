@@ -541,12 +541,45 @@ class Lists:
 
 
 LOSSES = (
-    "hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", "negative log", "negative root"
+    "hinge", "absolute", "squared", "logistic", "hard", "box", "exponential", "itakura-saito", "negative log",
+    "negative root",
 )  # fmt: skip
 
 
-def loss_of(loss: str, s: Fraction, mu: Fraction) -> Interval:
+def ends_of(term: dict[str, Any]) -> tuple[Fraction | None, Fraction | None, Fraction]:
+    """Ends of the box of a term, None where they are infinite, and its curvature."""
+    lo, hi = (rational(term[end]) if end in term else None for end in ("low", "high"))
+    return lo, hi, rational(term["curvature"])
+
+
+def into(a: Fraction, lo: Fraction | None, hi: Fraction | None) -> Fraction:
+    """The nearest point of a box."""
+    a = a if lo is None else max(a, lo)
+    return a if hi is None else min(a, hi)
+
+
+def may_be_negative(term: dict[str, Any]) -> bool:
+    """Whether a loss may be, by the table of section 2.2."""
+    if term["loss"] == "box":
+        lo, hi, _ = ends_of(term)
+        return into(ZERO, lo, hi) != 0
+    return term["loss"] in ("negative log", "negative root")
+
+
+def loss_of(term: dict[str, Any], s: Fraction, mu: Fraction) -> Interval:
     """``l(s)``; where it is infinite nothing is shown."""
+    loss, t = term["loss"], mu - s
+    if loss == "box":
+        lo, hi, kappa = ends_of(term)
+        if kappa:
+            a = into(t / kappa, lo, hi)
+            return exactly(a * t - kappa * a * a / 2)
+        end = (hi if t > 0 else lo) if t else ZERO
+        shown(end is not None, "an infinite loss")
+        return exactly((end or ZERO) * t)
+    if loss == "exponential":
+        power = exponential(-abs(t))
+        return power if t <= 0 else Interval(1 / power.high, 1 / power.low)
     if loss == "hard":
         shown(s >= mu, "a hard margin does not hold")
         return NOTHING
@@ -565,8 +598,16 @@ def loss_of(loss: str, s: Fraction, mu: Fraction) -> Interval:
     return softplus(s) if loss == "logistic" else exactly(known[loss])
 
 
-def _worth(loss: str, a: Fraction, mu: Fraction) -> Interval:
+def _worth(term: dict[str, Any], a: Fraction, mu: Fraction) -> Interval:
     """``v(a)`` of a slope in its box."""
+    loss = term["loss"]
+    if loss == "box":
+        lo, hi, kappa = ends_of(term)
+        shown(into(a, lo, hi) == a, "a slope outside of its box")
+        return exactly(mu * a - kappa * a * a / 2)
+    if loss == "exponential":
+        shown(a >= 0, "a slope outside of its box")
+        return (exactly(mu + 1) - logarithm(a)).times(exactly(a)) if a else NOTHING
     box = {"absolute": -1 <= a <= 1, "squared": True, "hard": a >= 0}
     box |= {"itakura-saito": a >= 0 and 1 + mu * a > 0 and mu != 0, "negative log": a > 0, "negative root": a > 0}
     shown(box.get(loss, 0 <= a <= 1), "a slope outside of its box")
@@ -590,12 +631,16 @@ class Listed:
         table(risk, "kind terms")
         need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
         for term in risk["terms"]:
-            table(term, "loss weight margin sign")
-            need(term["loss"] in LOSSES, "loss")
+            need(isinstance(term, dict) and term.get("loss") in LOSSES, "loss")
+            boxed = term["loss"] == "box"
+            table(term, "loss weight margin sign" + " curvature" * boxed, "low high" * boxed)
             need(term["sign"] in (1, -1) and not isinstance(term["sign"], bool), "sign")
             need(positive(term["weight"]) == 1 or term["loss"] != "hard", "weight of a hard margin")
             rational(term["margin"])
-        self.negative = any(term["loss"] in ("negative log", "negative root") for term in risk["terms"])
+            if boxed:
+                lo, hi, kappa = ends_of(term)
+                need(kappa >= 0 and (lo is None or hi is None or lo <= hi), "box")
+        self.negative = any(may_be_negative(term) for term in risk["terms"])
         self.X = file.array("points", (None, d))
         N = len(self.X)
         if risk["kind"] == "all pairs":
@@ -608,7 +653,7 @@ class Listed:
             rows = file.array(name, (None, width), N)
             kinds = file.array("terms", (len(rows),), len(risk["terms"]))
         terms = [risk["terms"][kind] for kind in kinds]
-        self.rows, self.losses, self.signs = rows, [t["loss"] for t in terms], [t["sign"] for t in terms]
+        self.rows, self.losses, self.signs = rows, terms, [t["sign"] for t in terms]
         self.mu = [rational(t["margin"]) for t in terms]
         self.weights = [rational(t["weight"]) for t in terms]
         if "targets" in file.arrays:
@@ -938,6 +983,9 @@ PLAIN = {
     "entrywise": ("weight diagonal", "over_root_of prior", ""),
     "log det": ("weight", "over_root_of", ""),
     "budget": ("limit", "weight", "multiplier"),
+    "spectral bound": ("", "", ""),
+    "row norms": ("weight", "", ""),
+    "inverse trace": ("weight", "", ""),
 }
 
 
@@ -966,6 +1014,11 @@ class Regularizer:
             self.T0 = space.triangle(file, "prior_root")
         if self.kind == "budget":
             self.A, self.limit = space.matrix(file, "spent"), positive(said["limit"])
+        need(not space.diagonal or self.kind not in ("spectral bound", "row norms", "inverse trace"), "on the diagonal")
+        if self.kind == "spectral bound":
+            self.U = space.matrix(file, "upper")
+        if self.kind == "inverse trace":
+            self.C = file.array("root_of_prior", (None, space.d))
 
     def read(self, table_of: Any, file: File) -> None:
         """What bounds are shown by."""
@@ -985,6 +1038,14 @@ class Regularizer:
             self.T = self.space.triangle(file, "root")
         if self.kind == "budget":
             self.t = rational(table_of["multiplier"])
+        d, r = self.space.d, len(getattr(self, "C", ()))
+        if self.kind == "spectral bound":
+            self.Y = file.array("root_of_slope", (None, d))
+        if self.kind == "row norms":
+            self.Q = file.array("slope", (d, d))
+        if self.kind == "inverse trace":
+            self.Y, self.N = file.array("slope", (r, d)), file.array("above", (r, r))
+            need([list(row) for row in zip(*self.N, strict=True)] == self.N, "above is not symmetric")
 
     def value(self, M: Matrix, B: Matrix) -> Interval:
         """Omega, or what takes its place; M is the metric of the factor B."""
@@ -1000,6 +1061,16 @@ class Regularizer:
         if kind == "log det":
             linear = exactly(inner(self.space.square(self.T0), M) - self.space.d)
             return (linear - self.space.log_det(B) - self.space.log_det(self.T0)).times(self.weight)
+        if kind == "spectral bound":
+            shown(semidefinite(plus(self.U, M, -ONE)), "the bound is exceeded")
+            return NOTHING
+        if kind == "row norms":
+            return sum((root(sum((x * x for x in row), ZERO)) for row in M), NOTHING).times(self.weight)
+        if kind == "inverse trace":
+            C, r = self.C, range(len(self.C))
+            whole = [M[i] + [C[k][i] for k in r] for i in n] + [C[k] + self.N[k] for k in r]
+            shown(semidefinite(whole), "the matrix above")
+            return exactly(sum((self.N[k][k] for k in r), ZERO)).times(self.weight)
         X = plus(M, self.prior, -ONE)
         if kind == "trace norm" and self.space.free:
             A, B = self.left, self.right
@@ -1035,6 +1106,17 @@ class Regularizer:
             e = (self.space.log_det(self.T0) - self.space.log_det(self.T)).times(self.weight)
             off = (self.weight.high - self.weight.low) * root(inner(D, D)).high
             return Slope([[self.weight.low * entry for entry in row] for row in D], e, off)
+        if kind == "spectral bound":
+            P = _gram(self.Y, d)
+            return Slope(P, exactly(inner(P, self.U)))
+        if kind == "row norms":
+            shown(all(sum((q * q for q in row), ZERO) <= self.weight.low**2 for row in self.Q), "a row of the slope")
+            turned = [list(row) for row in zip(*self.Q, strict=True)]
+            return Slope([[q / 2 for q in row] for row in plus(self.Q, turned)], NOTHING)
+        if kind == "inverse trace":
+            lam = self.weight.low
+            P = [[-lam * entry for entry in row] for row in _gram(self.Y, d)]
+            return Slope(P, exactly(-2 * lam * inner(self.Y, self.C)))
         return self.slope_of(self.P)
 
     def slope_of(self, P: Matrix) -> Slope:

@@ -228,7 +228,9 @@ def test_the_programme_finds_the_worst_ranking_in_exact_arithmetic(name, k, shor
         x, z = np.round(4 * x) / 4, np.round(4 * z) / 4
     x, z = np.sort(x), np.sort(z)
     exact = exact_gains(name, k or 1, p, n, short) if k else exact_gains(name, None, p, n)
-    gain = kernel.lists.gains(name, k, short == "cut", p, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0))
+    gain = kernel.lists.gains(
+        kernel.MEASURES[name](), k, short == "cut", p, n, np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
+    )
     if k:
         floats = measure_named(name, k, short=short).gains(np.arange(1, p + 1)[:, None], np.arange(n + 1)[None], p, n)
         assert np.allclose(np.array(exact, dtype=float), floats, rtol=1e-13)
@@ -250,7 +252,7 @@ def test_gains_of_two_thousand_relevant_items_are_enclosed():
     total = sum(Fraction(1, 2**t * t) for t in range(1, p + 1))
     for b in (0, 7):
         exact = [Fraction(1, 2 ** int(t) * (int(t) + b)) / total for t in i]
-        found = kernel.lists.gains("err", 1, True, p, i, np.full(len(i), float(b)))
+        found = kernel.lists.gains(kernel.MEASURES["err"](), 1, True, p, 9, i, np.full(len(i), float(b)))
         assert contains(found, exact)
         assert found.rad.max() < 1e-12
 
@@ -621,7 +623,7 @@ def changed(path, contents, **tables):
         ({"problem": lambda table: table["risk"].update(measure="best")}, "measure"),
         ({"problem": lambda table: table["risk"].update(k=3)}, "measure"),
         ({"problem": lambda table: table["risk"].update(C="-1")}, "positive"),
-        ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "no such kind"),
+        ({"problem": lambda table: table["risk"].update(kind=["rankings"])}, "no such rule"),
         ({"problem": lambda table: table["regularizer"].update(weight="0")}, "positive"),
         ({"problem": lambda table: table["regularizer"].update(of="matrix")}, "unknown"),
         ({"dual": {"kind": "slopes", "bits": 1, "share": "1", "regularizer": {}}}, "kind must be"),

@@ -85,8 +85,8 @@ def test_objective_dual_and_residual_overlap(name, tmp_path):
             i, j, *k = risk.items[t]
             near, far = differences(X, i, j), differences(X, i, k[0]) if k else None
             s = sign * (square(B, near) if far is None else square(B, far) - square(B, near))
-            low, high = kernel.LOSSES[term["loss"]][:2]
-            a = number(float(np.clip(slope, low, high)))
+            of = risk.losses[risk.kind[t]]
+            a = number(float(np.clip(slope, of.low, of.high)))
             loss = term["loss"]
             if loss == "hinge":
                 value, dual = value + c * hinge(mu - s), dual + c * mu * a

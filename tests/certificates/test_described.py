@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from unittest.mock import patch
 
 import cvxpy as cp
 import numpy as np
@@ -17,7 +18,7 @@ from convexmetric.errors import DualError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.regularizers import Frobenius, QuadraticForm, Regularizer, SquaredFrobenius, Trace
-from convexmetric.risks import SeparableRisk, SmoothedPairs
+from convexmetric.risks import SeparableRisk, SmoothedPairs, separable
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -179,10 +180,31 @@ def test_a_quadratic_form_remembers_its_gram_matrix():
     assert description(squared, cone, A).table["of"] == "matrix"
 
 
-def test_losses_say_what_they_cannot_say():
-    mixed = BoxLoss(np.ones(2), np.zeros(2), np.ones(2), np.array([0.0, 1.0]))
-    with pytest.raises(InputError, match="certificates do not know a loss like this BoxLoss"):
-        describe(problem(Trace(0.1), loss=BoxLoss(*(np.resize(part, 20) for part in vars(mixed).values()))))
+def test_boxes_are_described_by_weights_and_ends():
+    """``c l(s)`` has the box and the curvature of u = c a, with l the largest a (mu - s) - kappa a^2 / 2."""
+    inf = np.inf
+    low, high = np.array([0.0, -0.5, -3.0, 2.0, 0.0, 0.0]), np.array([inf, 0.5, 4.0, 2.0, 0.0, inf])
+    loss = BoxLoss(np.arange(6.0), low, high, np.array([0.25, 0.25, 0.0, 0.0, 0.0, 0.0]))
+    said = loss.described(np.ones(6))
+    assert said.table == {"loss": "box"}
+    found = {name: array.tolist() for name, array in said.arrays.items()}
+    assert found == {
+        "weights": [2.0, 2.0, 4.0, 2.0, 1.0, 1.0], "margins": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+        "low": [0.0, -0.25, -0.75, 1.0, 0.0, 0.0], "high": [inf, 0.25, 1.0, 1.0, 0.0, inf],
+        "curvature": [0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
+    }  # fmt: skip
+    many = BoxLoss(*(np.resize(part, 20) for part in vars(loss).values()))
+    terms = describe(problem(Trace(0.1), loss=many))[0]["risk"]["terms"]
+    first = {"loss": "box", "weight": "2", "margin": "0", "sign": 1, "low": "0", "curvature": "1/2"}
+    assert first in terms
+    assert len(terms) == 6
+
+
+def test_more_boxes_than_a_file_may_have_are_refused():
+    ends = np.linspace(1.0, 2.0, 20)
+    loss = BoxLoss(np.zeros(20), -ends, np.ones(20), np.zeros(20))
+    with patch.object(separable, "ALLOWED_TERMS", 10), pytest.raises(InputError, match="at most 10 losses"):
+        describe(problem(Trace(0.1), loss=loss))
 
 
 def test_dual_points_are_read_back_as_they_were_written():

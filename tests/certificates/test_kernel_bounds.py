@@ -22,19 +22,37 @@ K = 4
 ONE = 2**20
 
 
+#: Boxes by what they are: linear ones, with ends or without, with an end and a curvature.
+BOXES = {
+    "linear": {"low": "1", "high": "1", "curvature": "0"},
+    "pinball": {"low": "-3/7", "high": "4/3", "curvature": "0"},
+    "squared hinge": {"low": "0", "curvature": "1/2"},
+    "squared from above": {"high": "1/3", "curvature": "5/7"},
+    "huber": {"low": "-2/3", "high": "1/3", "curvature": "1/3"},
+    "squared in a box": {"curvature": "3/7"},
+    "kept": {"low": "-1/3", "curvature": "0"},
+}
+#: Where slopes of them are drawn from.
+SLOPES = {
+    "absolute": (-1.0, 1.0), "squared": (-2.0, 2.0), "hard": (0.0, 2.0), "itakura-saito": (0.01, 0.4),
+    "linear": (1.0, 1.0), "pinball": (-0.4, 1.3), "squared hinge": (0.0, 2.0), "squared from above": (-1.0, 0.3),
+    "huber": (-0.6, 0.3), "squared in a box": (-1.0, 1.0), "kept": (-0.3, 2.0),
+}  # fmt: skip
+
+
 def listed(rng, losses, pairs=False, targets=None, weighted=False, margins=None, T=9):
     """Comparisons with several terms, of both signs where losses allow it; slopes in their boxes."""
-    box = {"absolute": (-1.0, 1.0), "squared": (-2.0, 2.0), "hard": (0.0, 2.0), "itakura-saito": (0.01, 0.4)}
     terms = []
     for at, loss in enumerate(losses):
-        margin = "-50" if loss == "hard" else (margins or ["3/2", "1/3"])[at % 2]
-        sign = -1 if loss in ("hinge", "absolute", "squared", "logistic") and at % 2 else 1
+        margin = "-50" if loss in ("hard", "kept") else (margins or ["3/2", "1/3"])[at % 2]
+        sign = -1 if loss in ("hinge", "absolute", "squared", "logistic", "pinball", "exponential") and at % 2 else 1
         sign = (1 if Fraction(margin) > 0 else -1) if loss == "itakura-saito" else sign
         terms.append({"loss": loss, "weight": "1" if loss == "hard" else f"{at + 1}/3", "margin": margin, "sign": sign})
+        terms[-1] |= {"loss": "box", **BOXES[loss]} if loss in BOXES else {}
     kinds = np.arange(T) % len(losses)
     rows = np.array([rng.choice(N, 2 if pairs else 3, replace=False) for _ in range(T)])
     rows[-1] = rows[0]
-    low, high = np.array([box.get(loss, (0.05, 1.0)) for loss in losses])[kinds].T
+    low, high = np.array([SLOPES.get(loss, (0.05, 1.0)) for loss in losses])[kinds].T
     arrays = {"pairs" if pairs else "triplets": rows, "terms": kinds}
     arrays |= {} if targets is None else {"targets": targets(rng, T)}
     arrays |= {"comparison_weights": rng.random(T) * (np.arange(T) != 3)} if weighted else {}
@@ -191,6 +209,11 @@ RISKS = {
     "divergence of small bounds": lambda rng: listed(rng, ["itakura-saito"] * 2, pairs=True, margins=["1/50", "-1/40"]),
     "log": lambda rng: listed(rng, ["negative log", "hinge"], pairs=True),
     "root": lambda rng: listed(rng, ["negative root", "negative log"], pairs=True),
+    "boxes": lambda rng: listed(rng, ["pinball", "huber", "pinball"], weighted=True),
+    "boxes without ends": lambda rng: listed(rng, ["squared hinge", "squared from above", "squared in a box"]),
+    "box that is kept": lambda rng: listed(rng, ["kept", "hinge"]),
+    "linear box": lambda rng: listed(rng, ["linear", "hinge"], targets=lambda rng, T: rng.standard_normal(T)),
+    "exponential": lambda rng: listed(rng, ["exponential"] * 2, pairs=True, weighted=True),
     "all pairs": all_pairs,
     "lists": hinges,
     "lists of weights": lambda rng: hinges(rng, own=True, weighted=True, itself=True),
@@ -273,6 +296,36 @@ def log_det(rng, cone, M):
     return {"kind": "log det", "weight": "3/7", "over_root_of": 3}, arrays, {}, hints
 
 
+def spectral_bound(rng, cone, M):
+    """A bound that the metric is a little below, and a slope of rank two."""
+    if cone == "block-diagonal":
+        M = np.where(np.equal.outer([1, 0, 0], [1, 0, 0]), M, 0.0)
+    return (
+        {"kind": "spectral bound"},
+        {"upper": M + 1e-9 * np.eye(D)},
+        {},
+        {"root_of_slope": rng.standard_normal((2, D))},
+    )
+
+
+def row_norms(rng, cone, M):
+    """Rows that are a little shorter than the weight."""
+    Q = rng.standard_normal((D, D))
+    Q *= 7 / 3 * (1 - 1e-9) / np.linalg.norm(Q, axis=1, keepdims=True)
+    return {"kind": "row norms", "weight": "7/3"}, {}, {}, {"slope": Q}
+
+
+def inverse_trace(rows):
+    def make(rng, cone, M):
+        """A root of a prior, and a matrix a little above."""
+        C = rng.standard_normal((rows, D))
+        N = C @ np.linalg.solve(np.diag(M) if M.ndim == 1 else M, C.T)
+        hints = {"slope": rng.standard_normal((rows, D)), "above": (N + N.T) / 2 + 1e-9 * np.eye(rows)}
+        return {"kind": "inverse trace", "weight": "3/11"}, {"root_of_prior": C}, {}, hints
+
+    return make
+
+
 def budget(weight=None, multiplier="5/2"):
     def make(rng, cone, M):
         A = symmetric(rng, cone == "diagonal") * 0.1 + (np.ones(D) if cone == "diagonal" else np.eye(D))
@@ -323,6 +376,8 @@ REGULARIZERS = {
     "entries": with_slope("entrywise", diagonal=True), "other entries": with_slope("entrywise", diagonal=False),
     "budget": budget(), "penalised budget": budget("5/2"), "budget that is kept": budget("3", "0"),
     "gram": form("gram of A"), "form": form("matrix"), "squared points": form("squared points"),
+    "spectral bound": spectral_bound, "row norms": row_norms, "inverse trace": inverse_trace(4),
+    "inverse trace of one": inverse_trace(1), "sum with a bound": several(spectral_bound, TRACE, row_norms),
     "sum": several(TRACE, with_slope("frobenius"), budget("3")),
     "sum with a log det": several(log_det, plain({"kind": "zero"})),
 }  # fmt: skip
@@ -330,7 +385,7 @@ REGULARIZERS = {
 
 def certificate(rng, risk, cone, regularizer, linear=True):
     """A random certificate, and the same with a linear term that makes its slope feasible by a hair, or not."""
-    diagonal, definite = cone == "diagonal", "log det" in regularizer
+    diagonal, definite = cone == "diagonal", "log det" in regularizer or "inverse trace" in regularizer
     table, arrays, dual, hints = RISKS[risk](rng)
     points = {"points": rng.standard_normal((N, D))}
     factor = triangle(rng, diagonal, 1.0) if definite else rng.standard_normal((2, D))
@@ -341,9 +396,10 @@ def certificate(rng, risk, cone, regularizer, linear=True):
     M = (factor if definite else rng.random(D)) if diagonal else factor.T @ factor
     omega, of_omega, parameters, slope = REGULARIZERS[regularizer](rng, cone, M)
     problem = {"cone": cone, "features": D, "risk": table, "regularizer": omega, "linear": linear, "constant": "-22/7"}
+    whole = "negative" in str(table) or "'low': '1'" in str(table)
     document = {
         "format": "convexmetric-certificate", "version": 2, "title": "random", "problem": problem,
-        "dual": dual | {"share": "1" if "negative" in str(table) else "5/7", "regularizer": parameters},
+        "dual": dual | {"share": "1" if whole else "5/7", "regularizer": parameters},
         "claimed": {"lower": "0", "upper": "1"}, "sha256": {},
     }  # fmt: skip
     arrays = (
@@ -477,7 +533,8 @@ def test_risks(risk):
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_regularizers(regularizer, cone):
     form_of = regularizer in ("gram", "form", "squared points")
-    if (form_of and cone != "diagonal") or ("entries" in regularizer and cone == "diagonal"):
+    full = any(word in regularizer for word in ("entries", "bound", "row norms", "inverse trace"))
+    if (form_of and cone != "diagonal") or (full and cone == "diagonal"):
         pytest.skip("not of these metrics")
     if regularizer in ("form", "squared points"):
         pytest.skip("these want no linear term")

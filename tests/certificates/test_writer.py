@@ -285,8 +285,10 @@ def test_hinges_that_are_linear_are_described_where_they_are_never_off(tmp_path)
         (PairDistances(X, pairs, one, PSDCone(2)), one),
         (Triplets(X, triplets, PSDCone(2)), one),
     ):
-        with pytest.raises(InputError, match="do not know a loss"):
-            describe(problem(comparisons, margins))
+        terms = describe(problem(comparisons, margins))[0]["risk"]["terms"]
+        assert {(term["loss"], term["low"], term["high"], term["curvature"]) for term in terms} == {
+            ("box", "1", "1", "0")
+        }
 
 
 def test_a_constant_is_described(tmp_path):

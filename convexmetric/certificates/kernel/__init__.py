@@ -17,26 +17,32 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``files``           hashes, rationals and arrays
 ``reader``          the reader of files
 ``metrics``         metrics, squared distances, and matrices of dual points
+``measures``        measures of rankings
 ``lists``           risks over lists
+``losses``          losses of a comparison
 ``comparisons``     risks of listed comparisons
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
+``conic``           conic programs, by points near those of a file
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
 """
 
-from .balls import Ball, U, rounded, semidefinite
-from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
-from .errors import CertificateError, NotProven, refusals, require_valid
+from .balls import Ball, U, exactly, exp, log, rounded, semidefinite
+from .comparisons import AllPairs, ListedChoices, ListedRisk
+from .conic import ConeProduct, ConicProgram, ConicStatement
+from .errors import CertificateError, NotProven, refusals, require_proven, require_valid
 
 from .files import (  # isort: skip
     FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
 )  # fmt: skip
 from .lists import Choices, ListRisk, Rankings
+from .losses import LOSSES, Loss
+from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
-from .proofs import Problem, Proof, prove, some_rows
+from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
-from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
+from .regularizers import REGULARIZERS, QuadraticForm, Regularizer, SumRegularizer, Zero
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
@@ -45,9 +51,11 @@ __all__ = [
     "MAX_BYTES",
     "MAX_LENGTH",
     "MAX_NUMBERS",
+    "MEASURES",
     "OF",
     "REGULARIZERS",
     "RISKS",
+    "STATEMENTS",
     "SUMMAND",
     "SUMMANDS",
     "TERM",
@@ -58,30 +66,42 @@ __all__ = [
     "CertificateError",
     "Choices",
     "Cone",
+    "ConeProduct",
+    "ConicProgram",
+    "ConicStatement",
     "Contents",
     "ListRisk",
     "ListedChoices",
     "ListedRisk",
+    "Loss",
+    "Measure",
     "Minorant",
     "NotProven",
     "Problem",
     "Proof",
     "QuadraticForm",
     "Rankings",
+    "Regularizer",
     "SumRegularizer",
     "SumRisk",
     "U",
     "Worst",
+    "Zero",
     "contents",
     "digest",
     "entry",
+    "exactly",
+    "exp",
     "keys",
+    "log",
     "natural",
     "prove",
     "refusals",
+    "require_proven",
     "require_valid",
     "rounded",
     "semidefinite",
     "some_rows",
+    "stated",
     "statement_digest",
 ]  # fmt: skip

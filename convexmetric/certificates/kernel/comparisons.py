@@ -7,56 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .balls import BLOCK, WHOLE, Array, Ball, cross_entropies, entropy, gamma, log, softplus, up
+from .balls import BLOCK, WHOLE, Array, Ball, cross_entropies, gamma, log, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, altered, keys, natural, positive, rational
+from .files import Arrays, Table, altered, entry, natural, positive, rational
+from .losses import LOSSES, Loss
 from .metrics import Cone, Images, Minorant, laplacian
-
-
-def hinge(s: Ball, mu: Ball) -> Ball:
-    """``max(0, mu - s)``."""
-    t = mu - s
-    return Ball(np.maximum(t.mid, 0.0), t.rad)
-
-
-def hard(s: Ball, mu: Ball) -> Ball:
-    """Zero; not proven unless ``s >= mu``."""
-    require_proven(np.all((mu - s).above() <= 0.0), "a hard margin is not proven to hold")
-    return Ball(np.zeros_like(s.mid))
-
-
-def itakura_saito(s: Ball, mu: Ball) -> Ball:
-    """``r - ln r - 1`` with ``r = s / mu``; ``r = 1`` where s is on the right side of mu."""
-    r = s * np.sign(mu.mid) / abs(mu)
-    r = Ball(np.where(mu.mid > 0.0, np.minimum(r.mid, 1.0), np.maximum(r.mid, 1.0)), r.rad)
-    return r - log(r) - 1.0
-
-
-def itakura_saito_from_below(a: Array, mu: Ball) -> Ball:
-    """``ln(1 + mu a)``, the lower bound of the Itakura-Saito loss at slope a."""
-    require_proven(np.all(mu.mid != 0.0), "a margin is zero")
-    return log(mu * a + 1.0)
-
-
-def root(s: Ball, mu: Ball) -> Ball:
-    """``-sqrt(s)``."""
-    require_proven(np.all(s.below() >= 0.0), "a root of a number that is not proven to be nonnegative")
-    return -s.sqrt()
-
-
-#: Losses of a comparison s: the box of their slopes a, l(s), and v(a) with ``l(s) >= v(a) - a s`` (theorem 5).
-LOSSES: dict[str, tuple[float, float, Any, Any]] = {
-    "hinge": (0.0, 1.0, hinge, lambda a, mu: mu * a),
-    "absolute": (-1.0, 1.0, lambda s, mu: abs(mu - s), lambda a, mu: mu * a),
-    "squared": (-np.inf, np.inf, lambda s, mu: (mu - s) * (mu - s), lambda a, mu: mu * a - Ball(a) * a * 0.25),
-    "logistic": (0.0, 1.0, lambda s, mu: softplus(s), lambda a, mu: entropy(a)),
-    "hard": (0.0, np.inf, hard, lambda a, mu: mu * a),
-    "itakura-saito": (0.0, np.inf, itakura_saito, itakura_saito_from_below),
-    "negative log": (0.0, np.inf, lambda s, mu: -log(s), lambda a, mu: log(Ball(a)) + 1.0),
-    "negative root": (0.0, np.inf, root, lambda a, mu: Ball(-0.25) / Ball(a)),
-}
-#: Losses that may be negative.
-NEGATIVE = {"negative log", "negative root"}
 
 
 class ListedRisk:
@@ -68,15 +23,9 @@ class ListedRisk:
         require_valid(not cone.free, "listed comparisons are of distances")
         terms = table["terms"]
         require_valid(isinstance(terms, list) and 1 <= len(terms) <= 64, "risk: terms must be 1 to 64 losses")
-        for term in terms:
-            keys(term, "term", "loss weight margin sign")
-            known = isinstance(term["loss"], str) and term["loss"] in LOSSES
-            known = known and not isinstance(term["sign"], bool) and term["sign"] in (1, -1)
-            require_valid(known, "term: there is no such loss, or sign is not 1 or -1")
-            one = positive(term["weight"], "weight") == 1
-            require_valid(one or term["loss"] != "hard", "term: a hard margin has the weight 1")
-        self.cone, self.X, self.losses = cone, arrays("points", None, cone.d), [term["loss"] for term in terms]
-        self.nonnegative = not NEGATIVE.intersection(self.losses)
+        self.losses = [self.loss(term) for term in terms]
+        self.cone, self.X = cone, arrays("points", None, cone.d)
+        self.nonnegative = not any(loss.negative for loss in self.losses)
         self.items, self.kind = self.listed(arrays, len(self.X), len(terms))
         self.triplets = self.items.shape[1] == 3
         self.signs = np.array([float(term["sign"]) for term in terms])[self.kind]
@@ -86,6 +35,14 @@ class ListedRisk:
         self.mu = Ball.of([rational(term["margin"], "margin") for term in terms])[self.kind]
         if "targets" in arrays:
             self.mu = Ball(arrays("targets", len(self)))
+
+    def loss(self, term: Any) -> Loss:
+        """Read the loss of a term."""
+        kind = entry(LOSSES, term, "term", "loss")
+        require_valid(not isinstance(term["sign"], bool) and term["sign"] in (1, -1), "term: sign is not 1 or -1")
+        one = positive(term["weight"], "weight") == 1
+        require_valid(one or not kind.constraint, "term: a hard margin has the weight 1")
+        return kind(term)
 
     def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
         """Read the comparisons of n points, and which term each of them has."""
@@ -101,12 +58,12 @@ class ListedRisk:
         own = {name: vars(self)[name][rows] for name in ("items", "kind", "signs", "weights", "mu")}
         return altered(self, **own)
 
-    def _by_loss(self) -> Iterator[tuple[Any, Array]]:
+    def _by_loss(self) -> Iterator[tuple[Loss, Array]]:
         """Yield losses with the rows of comparisons that have them, a block at a time."""
         step = max(1, BLOCK // max(16, self.X.shape[1]))
         for number, loss in enumerate(self.losses):
             rows = np.flatnonzero(self.kind == number)
-            yield from ((LOSSES[loss], rows[at : at + step]) for at in range(0, len(rows), step))
+            yield from ((loss, rows[at : at + step]) for at in range(0, len(rows), step))
 
     def times(self, factors: Ball) -> Self:
         """Risk with the weights of all comparisons multiplied by factors."""
@@ -119,10 +76,10 @@ class ListedRisk:
     def each(self, factor: Array) -> Ball:
         """Values of all comparisons at a metric."""
         images, (mids, rads) = Images(self.cone, factor, self.X), np.zeros((2, len(self)))
-        for (_, _, loss, _), rows in self._by_loss():
+        for loss, rows in self._by_loss():
             i, j, *k = self.items[rows].T
             s = images.listed(i, k[0]) - images.listed(i, j) if k else images.listed(i, j)
-            found = loss(s * self.signs[rows], self.mu[rows])
+            found = loss.value(s * self.signs[rows], self.mu[rows])
             mids[rows], rads[rows] = found.mid, found.rad
         return Ball(mids, rads) * self.weights
 
@@ -130,10 +87,10 @@ class ListedRisk:
         """Minorant of slopes, which must be in their boxes (theorem 5)."""
         require_valid(table["kind"] == "slopes", "dual: kind must be 'slopes' for this risk")
         slopes, total = arrays("slopes", len(self)), Ball(0.0)
-        for (low, high, _, worth), rows in self._by_loss():
+        for loss, rows in self._by_loss():
             a = slopes[rows]
-            require_proven((a >= low).all() and (a <= high).all(), "a slope is outside of its box")
-            total = total + (worth(a, self.mu[rows]) * self.weights[rows]).sum()
+            require_proven((a >= loss.low).all() and (a <= loss.high).all(), "a slope is outside of its box")
+            total = total + (loss.line(a, self.mu[rows]) * self.weights[rows]).sum()
         return Minorant(total, self._matrix(Ball(slopes) * self.weights * self.signs))
 
     def _matrix(self, u: Ball) -> Ball:

@@ -22,6 +22,8 @@ Contents = tuple[Table, Mapping[str, Array]]
 FORMAT, VERSION = "convexmetric-certificate", 2
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
+#: What is said of a rule that is in no table.
+UNKNOWN = "there is no such rule in the kernel; for one of your own pass --rules"
 #: Arrays of dual points that are split by rows among the parts of a certificate.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities", "parts_weights")
 
@@ -126,11 +128,15 @@ class Arrays:
         return np.ascontiguousarray(array.astype(np.int64))
 
 
-def entry(known: dict[str, Any], table: Any, what: str) -> Any:
+def named(known: dict[str, Any], name: Any, what: str) -> Any:
+    """Find the class of a rule by its name."""
+    require_valid(isinstance(name, str) and name in known, f"{what} {str(name)[:60]!r}: {UNKNOWN}")
+    return known[name]
+
+
+def entry(known: dict[str, Any], table: Any, what: str, by: str = "kind") -> Any:
     """Find the class of a block by its kind, and check the keys of its table."""
-    kind = table.get("kind") if isinstance(table, dict) else None
-    require_valid(isinstance(kind, str) and kind in known, f"{what}: there is no such kind")
-    found = known[str(kind)]
+    found = named(known, table.get(by) if isinstance(table, dict) else None, f"{what}: the {by}")
     keys(table, what, found.wanted, found.optional)
     return found
 

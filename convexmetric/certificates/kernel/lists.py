@@ -4,67 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
-from .balls import TINY, WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, softplus, up
+from .balls import WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, altered, natural, positive, rational
+from .files import Arrays, Table, altered, named, natural, positive, rational
+from .measures import AUC, MEASURES, Measure
 from .metrics import Cone, Images, Minorant, laplacian
 
-
-@lru_cache(maxsize=1)
-def discounts(h: int, shift: float) -> Ball:
-    """``D(t) = 1 / log2(t + shift) = ln 2 / ln(t + shift)``, and at most 1, over their sum, t = 1..h."""
-    D = log(Ball([2.0])) / log(Ball(np.maximum(np.arange(1.0, h + 1.0) + shift, 2.0)))
-    return D / D.sum()
-
-
-def discounted(i: Array, b: Array, p: int, h: int, shift: float = 0.0) -> Ball:
-    """Discounts of the places ``i + b``; zero beyond the first h."""
-    return discounts(h, shift)[np.minimum(i + b, h).astype(np.int64) - 1] * (i + b <= h)
-
-
-def halves(i: Array) -> Ball:
-    """``2^-i``, exact; zero below 2^-1074."""
-    return Ball(np.ldexp(1.0, -i.astype(np.int64)), TINY)
-
-
-def reciprocal_ranks(i: Array, b: Array, p: int, h: int) -> Ball:
-    """Gains of expected reciprocal rank: ``2^-i / (i + b)`` over the sum of these for the perfect ranking."""
-    ranks = np.arange(1.0, p + 1.0)
-    return halves(i) / Ball(i + b) / (halves(ranks) / Ball(ranks)).sum()
-
-
-#: Measures: whether they have a k, and g(i, b), what the i-th of p positives, i = 1..p, with b negatives above it adds
-#: to the score; h places count. AUC is a sum of hinges (theorem 1).
-MEASURES: dict[str, tuple[bool, Any]] = {
-    "auc": (False, None),
-    "map": (False, lambda i, b, p, h: Ball(i) / Ball(p * (i + b))),
-    "mrr": (False, lambda i, b, p, h: Ball(i == 1.0) / Ball(1.0 + b)),
-    "err": (False, reciprocal_ranks),
-    "precision": (True, lambda i, b, p, h: Ball(i + b <= h) / Ball(float(h))),
-    "knn": (True, lambda i, b, p, h: Ball((i + b <= h) & (i == h // 2 + 1))),
-    "ndcg": (True, discounted),
-    "ndcg-log2": (True, lambda i, b, p, h: discounted(i, b, p, h, 1.0)),
-}
 #: The largest k, where k is not cut to the number of positives.
 MAX_HEAD = 10**6
 
 
-def gains(measure: str, k: int, cut: bool, p: int, i: Array, b: Array) -> Ball:
-    """``g(i, b)`` of a query with p positives.
+def gains(measure: Measure, k: int, cut: bool, p: int, f: int, i: Array, b: Array) -> Ball:
+    """``g(i, b)`` of a query with p positives and f negatives.
 
     If p < k the first p places count, or (not ``cut``) the first k. Then the score of the perfect ranking is less than
     1, and what is missing is a gain of the first positive, wherever it stands.
     """
-    (i, b), gain, h = np.broadcast_arrays(i, b), MEASURES[measure][1], min(k, p) if cut else k
-    found: Ball = gain(i, b, p, h)
+    (i, b), h = np.broadcast_arrays(i, b), min(k, p) if cut else k
+    found = measure.gains(i, b, p, f, h)
     if h <= p:
         return found
-    perfect = gain(np.arange(1.0, p + 1.0), np.zeros(p), p, h).sum()
+    perfect = measure.gains(np.arange(1.0, p + 1.0), np.zeros(p), p, f, h).sum()
     return found + (Ball(1.0) - perfect) * (i == 1.0)
 
 
@@ -145,7 +109,8 @@ class ListRisk:
     dual_keys, nonnegative = "kind bits", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        self.cone, self.loss, self.measure, self.k, self.cut = cone, "hinge", "auc", 1, True
+        self.cone, self.loss, self.k, self.cut = cone, "hinge", 1, True
+        self.measure: Measure = AUC()
         self.X, self.margin = arrays("points", None, cone.shape[-1]), Ball(0.5)
         self.positives, N = self._lists("near", arrays), len(self.X)
         count = len(self.positives)
@@ -186,7 +151,7 @@ class ListRisk:
     @property
     def ranked(self) -> bool:
         """Whether the risk is a maximum over rankings that does not decompose into pairs."""
-        return self.measure != "auc"
+        return not isinstance(self.measure, AUC)
 
     def times(self, factors: Ball) -> Self:
         """Risk with the queries' weights multiplied by factors."""
@@ -208,7 +173,7 @@ class ListRisk:
             elif self.ranked:
                 if table.mid.shape != (p, n + 1):
                     i, b = np.arange(1.0, p + 1.0)[:, None], np.arange(n + 1.0)
-                    table = gains(self.measure, self.k, self.cut, p, i, b)
+                    table = gains(self.measure, self.k, self.cut, p, n, i, b)
                 mids[q], rads[q] = worst_ranking(table, x, z)
                 rads[q] += 4.0 * error
             else:
@@ -276,7 +241,7 @@ class ListRisk:
         # Weighted number of positives for each number of negatives above them.
         counts = np.bincount(above.ravel(), np.repeat(w, p), n + 1).astype(np.int64)
         fit = majorised(r, (w @ above)[::-1]) and majorised(c, np.cumsum(counts[:0:-1])[::-1])
-        gain = gains(self.measure, self.k, self.cut, p, np.arange(1.0, p + 1.0), above.astype(np.float64))
+        gain = gains(self.measure, self.k, self.cut, p, n, np.arange(1.0, p + 1.0), above.astype(np.float64))
         return fit, ((Ball(1.0) - gain.sum(1)) * (w / one)).sum()
 
 
@@ -286,10 +251,13 @@ class Rankings(ListRisk):
     wanted, optional = "kind measure C", "k short queries"
 
     def _weigh(self, table: Table, weights: Array) -> None:
-        self.measure, self.cut, count = table["measure"], "short" not in table, len(self)
-        known = isinstance(self.measure, str) and self.measure in MEASURES
-        known = known and MEASURES[self.measure][0] == ("k" in table)
-        require_valid(known, "risk: there is no such measure, or a k where it has none, or none where it has one")
+        self.measure, self.cut, count = (
+            named(MEASURES, table["measure"], "risk: the measure")(),
+            "short" not in table,
+            len(self),
+        )
+        fits = self.measure.needs_k == ("k" in table)
+        require_valid(fits, "risk: a k where the measure has none, or none where it has one")
         self.k = natural(table.get("k", 1), "k", 1)
         printed = self.cut or (table["short"] == "printed" and "k" in table and self.k <= MAX_HEAD)
         require_valid(printed, f"risk: short can only be 'printed', with a k of at most {MAX_HEAD}")

@@ -14,23 +14,25 @@ from .errors import NotProven, require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
 from .metrics import Cone
 
-__all__ = ["REGULARIZERS", "SumRegularizer"]
+__all__ = ["REGULARIZERS", "Regularizer", "SumRegularizer", "Zero"]
 
 
-class Zero:
-    """No regularizer, and the base class of all others.
+class Regularizer:
+    """Base class of all regularizers, made from a table and its arrays.
 
-    ``read`` takes from a file, with the keys ``parameters`` of a table, what its bounds are shown by; ``value`` is
-    Omega, or above it, at a metric with a factor, which must be a triangle if it is ``definite``; ``slopes`` are
-    matrices P and a number e with ``Omega(M) >= <sum P, M> - e`` for all metrics M of ``Omega(M) <= most``.
+    The keys ``parameters`` are those of the table of its proof. Metrics have a triangle for a factor if it is
+    ``definite``.
     """
 
-    parameters, definite, wanted, optional = "", False, "kind", ""
+    theorem, wanted, optional, parameters, definite = "7", "kind", "", "", False
     #: Whether the metrics may be all matrices, with ``offset(P)`` for ``Omega(W) >= <P, W> - offset(P)``.
     free = False
+    #: Whether the metrics must not be diagonal, and whether it may be no summand.
+    full = alone = False
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         require_valid(self.free or not cone.free, "regularizer: it is of metrics, and these are all matrices")
+        require_valid(not (self.full and cone.diagonal), "regularizer: it is not of diagonal metrics")
         self.cone, self.weight, self.prior = cone, Ball(0.0), None
         if "weight" in self.wanted:
             self.weight = Ball.of(positive(table["weight"], "weight"))
@@ -41,16 +43,25 @@ class Zero:
             self.prior = cone.matrix(arrays, "prior")
 
     def read(self, table: Table, arrays: Arrays) -> Any:
+        """Read what its bounds are shown by: ``given`` below."""
         return None
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        """Omega at a metric, or a number above it."""
         return Ball(0.0)
 
     def slopes(self, given: Any, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        """Matrices P and a number e with ``Omega(M) >= <sum P, M> - e`` for all metrics M of ``Omega(M) <= most``."""
         return [], Ball(0.0)
 
 
-class Trace(Zero):
+class Zero(Regularizer):
+    """No regularizer."""
+
+
+class Trace(Regularizer):
+    """Trace."""
+
     wanted, optional = "kind weight", "over_root_of"
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
@@ -118,6 +129,8 @@ class Frobenius(Trace):
 
 
 class SquaredFrobenius(Frobenius):
+    """Half the square of the Frobenius norm of the difference to a prior."""
+
     def size(self, X: Ball, given: Any) -> Ball:
         return (X * X).sum() * 0.5
 
@@ -164,12 +177,11 @@ class TraceNorm(Frobenius):
 class Entrywise(Frobenius):
     """Entrywise 1-norm: the sum of absolute entries, or of those off the diagonal."""
 
-    wanted, free = "kind weight diagonal", False
+    wanted, free, full = "kind weight diagonal", False, True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
-        known = not cone.diagonal and isinstance(table["diagonal"], bool)
-        require_valid(known, "regularizer: entries are of full metrics")
+        require_valid(isinstance(table["diagonal"], bool), "regularizer: diagonal must be true or false")
         self.counts = np.ones(cone.shape) if table["diagonal"] else 1.0 - np.eye(cone.d)
 
     def size(self, X: Ball, given: Any) -> Ball:
@@ -180,7 +192,7 @@ class Entrywise(Frobenius):
         return Ball(0.0)
 
 
-class Budget(Zero):
+class Budget(Regularizer):
     """Excess of a linear function of the metric over a limit, times a price; infinite if there is no price."""
 
     parameters, wanted, optional = "multiplier", "kind limit", "weight"
@@ -206,10 +218,77 @@ class Budget(Zero):
         return [Ball(self.A) * Ball.of(given)] if given else [], Ball.of(given * self.limit)
 
 
-class QuadraticForm(Zero):
+class SpectralBound(Regularizer):
+    """Zero where ``U - M`` is positive semidefinite, else infinite: P = ``Y^T Y``, e = ``<P, U>``."""
+
+    full = True
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        self.upper = cone.matrix(arrays, "upper")
+
+    def read(self, table: Table, arrays: Arrays) -> Array:
+        return arrays("root_of_slope", None, self.cone.d)
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        semidefinite(-M + self.upper, "the bound on the metric, less the metric,")
+        return Ball(0.0)
+
+    def slopes(self, given: Array, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        P = Ball(given.T) @ Ball(given)
+        return [P], (P * self.upper).sum()
+
+
+class RowNorms(Regularizer):
+    """Sum of the Euclidean norms of the rows: P = ``(Q + Q^T) / 2``, norms of the rows of Q at most the weight."""
+
+    wanted, full = "kind weight", True
+
+    def read(self, table: Table, arrays: Arrays) -> Array:
+        return arrays("slope", self.cone.d, self.cone.d)
+
+    def value(self, factor: Array, M: Ball, given: Any) -> Ball:
+        return (M * M).sum(1).sqrt().sum() * self.weight
+
+    def slopes(self, given: Array, most: Fraction | None) -> tuple[list[Ball], Ball]:
+        Q = Ball(given)
+        largest = (Q * Q).sum(1).sqrt().above().max()
+        require_proven(exactly(largest) <= self.weight.lower(), "a row of the slope exceeds the weight of row norms")
+        return [(Q + Q.T) * 0.5], Ball(0.0)
+
+
+class InverseTrace(Regularizer):
+    """Trace of ``M^-1 C^T C``, or the least tr N with ``[[M, C^T], [C, N]]`` positive semidefinite.
+
+    P = ``-lambda Y^T Y`` and e = ``-2 lambda <Y, C>``.
+    """
+
+    wanted, full = "kind weight", True
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        self.C = arrays("root_of_prior", None, cone.d)
+
+    def read(self, table: Table, arrays: Arrays) -> tuple[Array, Array]:
+        N = arrays("above", len(self.C), len(self.C))
+        require_valid((N == N.T).all(), "above must be a symmetric matrix")
+        return arrays("slope", *self.C.shape), N
+
+    def value(self, factor: Array, M: Ball, given: tuple[Array, Array]) -> Ball:
+        C, N, rad = self.C, given[1], np.zeros([sum(self.C.shape)] * 2)
+        rad[: self.cone.d, : self.cone.d] = M.rad
+        semidefinite(Ball(np.block([[M.mid, C.T], [C, N]]), rad), "the block matrix of the metric and above")
+        return Ball(N.diagonal()).sum() * self.weight
+
+    def slopes(self, given: tuple[Array, Array], most: Fraction | None) -> tuple[list[Ball], Ball]:
+        Y = Ball(given[0])
+        return [-(Y.T @ Y) * self.weight], (Y * self.C).sum() * self.weight * -2.0
+
+
+class QuadraticForm(Regularizer):
     """Half a quadratic form L of diagonal metrics, with its nonzero rows where L need not be semidefinite."""
 
-    wanted = "kind of"
+    wanted, alone = "kind of", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
@@ -253,17 +332,18 @@ class QuadraticForm(Zero):
         return [P], e + Ball.of(lack * square)
 
 
-class SumRegularizer(Zero):
+class SumRegularizer(Regularizer):
     """A sum of regularizers, each with arrays of its own."""
 
-    parameters = wanted = "kind summands"
+    wanted, alone = "kind summands", True
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
         super().__init__(table, arrays, cone, points)
         tables = table["summands"]
         require_valid(isinstance(tables, list) and 2 <= len(tables) <= 8, "regularizer: too few or many summands")
+        known = {kind: rule for kind, rule in REGULARIZERS.items() if not rule.alone}
         self.parts = [
-            entry(SUMMANDS, one, "summand")(one, arrays.of(TERM, number), cone, points)
+            entry(known, one, "summand")(one, arrays.of(TERM, number), cone, points)
             for number, one in enumerate(tables)
         ]
         self.definite, self.parameters = any(part.definite for part in self.parts), "summands"
@@ -288,8 +368,10 @@ class SumRegularizer(Zero):
         return [P for slopes, _ in found for P in slopes], reduce(add, (e for _, e in found))
 
 
-SUMMANDS: dict[str, Any] = {
+#: Regularizers by name.
+REGULARIZERS: dict[str, type[Regularizer]] = {
     "zero": Zero, "trace": Trace, "frobenius": Frobenius, "squared frobenius": SquaredFrobenius,
     "trace norm": TraceNorm, "entrywise": Entrywise, "log det": LogDet, "budget": Budget,
+    "spectral bound": SpectralBound, "row norms": RowNorms, "inverse trace": InverseTrace,
+    "quadratic form": QuadraticForm, "sum": SumRegularizer,
 }  # fmt: skip
-REGULARIZERS: dict[str, Any] = SUMMANDS | {"quadratic form": QuadraticForm, "sum": SumRegularizer}

@@ -83,13 +83,12 @@ class ConeProduct:
         if dual:
             # u < 0 and w >= -u e^(v/u - 1): that (u - v, -u, w) is in the cone itself.
             x, y = x - y, -x
-        require((y.below() > 0.0) & (z.below() > 0.0), "exponential")
+        # Divisors and what has a logarithm are proven to be positive.
         require((y * log(z / y) - x).below() >= 0.0, "exponential")
         x, y, z = (power[at::3] for at in range(3))
         rest = Ball(1.0) - self.alpha
         if dual:
             x, y = x / Ball(self.alpha), y / rest
-        require((x.below() > 0.0) & (y.below() > 0.0), "power")
         size = log(Ball(np.maximum(abs(z).above(), 1e-300)))
         require((log(x) * self.alpha + log(y) * rest - size).below() >= 0.0, "power")
 
@@ -119,10 +118,10 @@ class ConicProgram:
 
     def dual_point(self, arrays: Arrays) -> Point:
         """Read a dual point with its spreads: z, and h below it where there is a P."""
-        found = [(arrays("z", self.cones.rows), spreads(arrays, "z_spreads", self.cones.rows))]
-        found += [(arrays("h", self.n), spreads(arrays, "h_spreads", self.n))] if len(self.P) else []
-        v, widths = map(np.concatenate, zip(*found, strict=True))
-        return v, widths
+        z, widths = arrays("z", self.cones.rows), spreads(arrays, "z_spreads", self.cones.rows)
+        if not len(self.P):
+            return z, widths
+        return np.append(z, arrays("h", self.n)), np.append(widths, spreads(arrays, "h_spreads", self.n))
 
     def value(self, fixed: Ball, point: Point) -> Ball:
         """Value at a feasible point near that of the file."""
@@ -150,9 +149,8 @@ class ConicProgram:
     def convex(self) -> None:
         """Stop unless P is positive semidefinite."""
         used = np.flatnonzero(self.P.any(axis=0))
-        P = self.P[np.ix_(used, used)]
-        if (P.diagonal() < 0.0).any() or (P - np.diag(P.diagonal())).any():
-            semidefinite(Ball(P), "the quadratic term")
+        if used.size:
+            semidefinite(Ball(self.P[np.ix_(used, used)]), "the quadratic term")
 
 
 class ConicStatement:
@@ -212,9 +210,8 @@ def near(G: Array, v: Array, widths: Array, target: Ball, what: str) -> Ball:
     of H norms of about one. B is computed in floats and not trusted: if ``E = I - B H^T H`` has a norm below one, then
     ``H^T H`` is regular and ``|u - u'| <= |B (r - H^T H u')| / (1 - |E|)`` for any u'.
     """
-    with np.errstate(divide="ignore"):
-        powers = np.nan_to_num(np.log2(norms(G * widths[:, None], 0)), nan=0.0, posinf=0.0, neginf=0.0)
-    D = np.ldexp(1.0, -np.clip(np.round(powers), -400, 400).astype(np.int64))
+    powers = np.clip(np.round(np.log2(norms(G * widths[:, None], 0))), -400.0, 400.0)
+    D = np.ldexp(1.0, -powers.astype(np.int64))
     H = Ball(G) * widths[:, None] * D
     N = H.T @ H
     try:

@@ -1339,9 +1339,11 @@ class Conic:
         """U at the given entries, without the constant."""
         x = self.x
         if self.zero:
-            target = [b - dot(row[: self.k], given) for b, row in zip(self.b, self.A[: self.zero], strict=False)]
-            columns = [[row[j] for row in self.A[: self.zero]] for j in range(self.k, len(self.q))]
-            x = moved(columns, x, self.x_spreads, target, self.zero)
+            missed = [b - dot(row[: self.k], given) for b, row in zip(self.b, self.A[: self.zero], strict=False)]
+            rows = [i for i in range(self.zero) if any(self.A[i][self.k :])]
+            shown(not any(missed[i] for i in range(self.zero) if i not in rows), "equations of the given entries")
+            columns = [[self.A[i][j] for i in rows] for j in range(self.k, len(self.q))]
+            x = moved(columns, x, self.x_spreads, [missed[i] for i in rows], len(rows))
         x = [*given, *x]
         self.contains([b - dot(row, x) for b, row in zip(self.b, self.A, strict=True)], dual=False)
         return dot(self.q, x) + dot(x, [dot(row, x) for row in self.P]) / 2

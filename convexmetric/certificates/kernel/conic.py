@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .balls import Array, Ball, log, norms, semidefinite, up
+from .balls import Array, Ball, exactly, log, norms, semidefinite, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, natural, rational, statement_digest
 
@@ -125,14 +125,25 @@ class ConicProgram:
 
     def value(self, fixed: Ball, point: Point) -> Ball:
         """Value at a feasible point near that of the file."""
-        zero, k, x = self.cones.zero, self.fixed, Ball(point[0])
+        k, x = self.fixed, Ball(point[0])
         if point[1] is not None:
-            target = Ball(self.b[:zero]) - column(self.A[:zero, :k], fixed)
-            x = near(self.A[:zero, k:].T, point[0], point[1], target, "point")
+            rows = np.flatnonzero(self.A[: self.cones.zero, k:].any(axis=1))
+            self.kept(np.setdiff1d(np.arange(self.cones.zero), rows), fixed)
+            target = Ball(self.b[rows]) - column(self.A[rows, :k], fixed)
+            x = near(self.A[rows, k:].T, point[0], point[1], target, "point")
         x = joined(fixed, x)
         self.cones.contain(Ball(self.b) - column(self.A, x), "the slack")
         value = column(self.q[None], x)[0]
         return value + (x * column(self.P, x)).sum() * 0.5 if len(self.P) else value
+
+    def kept(self, rows: Array, fixed: Ball) -> None:
+        """Stop unless equations between given entries alone hold, which must be known exactly."""
+        exact = np.broadcast_to(fixed.rad, fixed.mid.shape) == 0.0
+        for i in rows.tolist():
+            used = np.flatnonzero(self.A[i, : self.fixed])
+            terms = zip(self.A[i, used].tolist(), fixed.mid[used].tolist(), strict=True)
+            holds = exact[used].all() and sum(exactly(a) * exactly(x) for a, x in terms) == exactly(self.b[i])
+            require_proven(holds, "an equation between given entries alone is not proven to hold exactly")
 
     def minorant(self, point: Point) -> tuple[Ball, Ball]:
         """Slope and constant of a lower bound that is linear in the given entries of x, by a dual point."""

@@ -42,7 +42,7 @@ from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
 from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
-from .regularizers import REGULARIZERS, QuadraticForm, Regularizer, SumRegularizer, Zero
+from .regularizers import REGULARIZERS, ConicTerm, QuadraticForm, Regularizer, SumRegularizer, Zero
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
@@ -69,6 +69,7 @@ __all__ = [
     "ConeProduct",
     "ConicProgram",
     "ConicStatement",
+    "ConicTerm",
     "Contents",
     "ListRisk",
     "ListedChoices",

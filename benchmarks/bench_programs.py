@@ -95,14 +95,16 @@ def violation(problem: cp.Problem) -> float:
     return float(max(found))
 
 
-def certify(problem: cp.Problem, answer: Answer) -> None:
-    """Enter the bounds that are proven from an answer, which is the last one that the problem got."""
+def certify(problem: cp.Problem, answer: Answer, **options: float) -> None:
+    """Enter the bounds that are proven from a solve by the same solver."""
     begin = time.perf_counter()
     try:
-        certificate = cm.certify_program(problem, solver=answer.solver)
-        answer.lower, answer.upper = certificate.lower_bound, certificate.upper_bound
+        certificate = cm.certify_program(problem, solver=answer.solver, **options)
     except cm.errors.ConvexMetricError as error:
         answer.missing = str(error)
+    else:
+        answer.lower, answer.upper = certificate.lower_bound, certificate.upper_bound
+        answer.missing = certificate.missing
     answer.proof_seconds = time.perf_counter() - begin
 
 

@@ -118,7 +118,8 @@ def h_infinity(rng, states):
     B, C = rng.normal(size=(states, 2)), rng.normal(size=(2, states))
     P, level = cp.Variable((states, states), PSD=True), cp.Variable()
     dissipation = cp.bmat([[A.T @ P + P @ A + C.T @ C, P @ B], [B.T @ P, -level * np.eye(2)]])
-    return cp.Problem(cp.Minimize(level), [dissipation << 0])
+    # Without the limit P is bounded as well where the level is, but only by some 5e5, too much to compute with.
+    return cp.Problem(cp.Minimize(level), [dissipation << 0, cp.trace(P) <= 1e3])
 
 
 def nearest_correlation(rng, order):

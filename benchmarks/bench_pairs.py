@@ -75,7 +75,7 @@ def solve(kind: str, of: tuple[Any, ...], tol: float, limit: float, solver: Any 
 
 def digits(solution: cm.Solution) -> dict[str, float]:
     """What the operator does on rotated digits."""
-    T, data = cm.SimilarityOperator.of(solution), cm.datasets.load("rotated-digits")
+    T, data = cm.evaluation.SimilarityOperator.of(solution), cm.datasets.load("rotated-digits")
     return {
         "risk": cm.evaluation.empirical_risk_from_labels(T, data.X, data.y),
         "area": cm.evaluation.roc_area(T, data.X, data.y),

@@ -15,9 +15,8 @@ from importlib import import_module as _import_module
 import convexmetric.deadline as _deadline  # noqa: F401
 from convexmetric import datasets, errors, evaluation, solvers
 from convexmetric.audits import audit
-from convexmetric.certificates import Certificate, certify, verify, write_certificate
+from convexmetric.certificates import Certificate, certify, certify_program, verify, write_certificate
 from convexmetric.checks import check_problem
-from convexmetric.evaluation import SimilarityOperator
 from convexmetric.papers import (
     ChoiceProblem,
     CrossModalProblem,
@@ -73,13 +72,13 @@ __all__ = [
     "RelativeComparisonMetric",
     "RelativeComparisonProblem",
     "RetrievalAdapter",
-    "SimilarityOperator",
     "SimilarityRegressionProblem",
     "Solution",
     "TripletProblem",
     "WeightSearch",
     "audit",
     "certify",
+    "certify_program",
     "check_problem",
     "cross_validate",
     "datasets",

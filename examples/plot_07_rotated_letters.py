@@ -58,7 +58,7 @@ assert solution.gap <= 1e-4
 # New images get their coordinates from their kernel values with the training images; ``verify`` says 1 for similar and
 # -1 for dissimilar pairs.
 
-T = cm.SimilarityOperator.of(solution)
+T = cm.evaluation.SimilarityOperator.of(solution)
 others = np.arange(10, len(X_test), 40)
 print(f"a {y_test[0]} against the digits {y_test[others]}: {T.verdicts(X_test[:1], X_test[others])[0]}")
 print(f"essential rank of T: {T.essential_rank()}, in a span of {problem.cone.d} dimensions")

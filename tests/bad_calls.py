@@ -22,7 +22,7 @@ contradictory = np.array([[0, 1, 4], [0, 4, 1]])
 graph = np.eye(12, k=1) + np.eye(12, k=-1)
 margins = cm.TripletProblem(X, triplets)
 crossed = cm.CrossModalProblem(X, X[:, :2], y, y, 1.0, 0.1, n_clusters=2, n_neighbors=3, random_state=0)
-T = cm.SimilarityOperator(np.eye(3) / 4.0)
+T = cm.evaluation.SimilarityOperator(np.eye(3) / 4.0)
 pairs, r = np.array([[0, 1], [0, 4], [5, 6]]), np.array([1, -1, 1])
 
 NAMES = {
@@ -243,11 +243,11 @@ CALLS = [
     ("cm.approximate.FactoredDescent(c=0)", errors.InputError, "c must be a positive integer"),
     ("cm.approximate.FactoredDescent(2, step=0)", errors.InputError, "step must be a positive number"),
     ("cm.evaluation.retrieval_curve(np.ones((2, 3)), np.ones((3, 2)))", errors.InputError, "shape of distances"),
-    ("cm.SimilarityOperator([1.0, 2.0])", errors.InputError, "components must have shape"),
-    ("cm.SimilarityOperator([[nan]])", errors.InputError, "components contains NaN"),
-    ("cm.SimilarityOperator(np.eye(3), embedding='rbf')", errors.InputError, "embedding must have a method"),
-    ("cm.SimilarityOperator.of(ranking)", errors.InputError, "solution must be what solve returns"),
-    ("cm.SimilarityOperator.load('T.npz')", errors.InputError, "there is no such file"),
+    ("cm.evaluation.SimilarityOperator([1.0, 2.0])", errors.InputError, "components must have shape"),
+    ("cm.evaluation.SimilarityOperator([[nan]])", errors.InputError, "components contains NaN"),
+    ("cm.evaluation.SimilarityOperator(np.eye(3), embedding='rbf')", errors.InputError, "embedding must have a method"),
+    ("cm.evaluation.SimilarityOperator.of(ranking)", errors.InputError, "solution must be what solve returns"),
+    ("cm.evaluation.SimilarityOperator.load('T.npz')", errors.InputError, "there is no such file"),
     ("T.save('T.pkl')", errors.InputError, "an operator is saved as .npz"),
     ("T.verdicts(X[:, :2])", errors.InputError, "X has 2 features, but the operator takes 3"),
     ("T.essential_rank(1.0)", errors.InputError, "share must be"),

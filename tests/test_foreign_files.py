@@ -64,7 +64,7 @@ def peak(read):
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-@pytest.mark.parametrize("read", [read_metric, read_arrays, read_iterates, cm.SimilarityOperator.load])
+@pytest.mark.parametrize("read", [read_metric, read_arrays, read_iterates, cm.evaluation.SimilarityOperator.load])
 def test_bombs_are_refused_unread(tmp_path, method, read):
     path = npz(tmp_path / "bomb.npz", method, M=npy(M) + bytes(2**24))
     assert path.stat().st_size < 2**15
@@ -264,7 +264,7 @@ def test_only_errors_of_the_package_come_out_of_mutated_files(tmp_path, problem)
         warnings.simplefilter("ignore")
         begun = cm.solve(problem, solver="cutting-planes", checkpoint=tmp_path / "state.npz", max_iter=3)
         write_solution(tmp_path / "solution.npz", begun)
-        cm.SimilarityOperator.of(begun).save(tmp_path / "operator.npz")
+        cm.evaluation.SimilarityOperator.of(begun).save(tmp_path / "operator.npz")
         np.savez(tmp_path / "iterates.npz", iterates=np.array([M, M]), seconds=np.arange(2.0))
         np.save(tmp_path / "M.npy", M)
 
@@ -275,7 +275,7 @@ def test_only_errors_of_the_package_come_out_of_mutated_files(tmp_path, problem)
         for name, reader in {
             "state.npz": resumed,
             "solution.npz": lambda path: read_certificate(path, problem),
-            "operator.npz": cm.SimilarityOperator.load,
+            "operator.npz": cm.evaluation.SimilarityOperator.load,
             "iterates.npz": read_iterates,
             "M.npy": read_metric,
         }.items():

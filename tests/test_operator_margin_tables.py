@@ -218,7 +218,7 @@ def test_a_study_is_what_the_protocol_says(data_folder):
     X, y = np.vstack([X, X2]), np.concatenate([y, y2])
     learned, judged = (np.isin(y, codes) for codes in (case.categories, case.tests[0][1]))
     problem = cm.PairMarginProblem.from_labels(X[learned], y[learned], reg=0.005, kernel="unit-rbf")
-    operator = cm.SimilarityOperator.of(cm.solve(problem, 1e-3))
+    operator = cm.evaluation.SimilarityOperator.of(cm.solve(problem, 1e-3))
     risk = cm.evaluation.empirical_risk_from_labels(operator, X[judged], y[judged])
     assert result["points"] == 36
     assert result["tests"]["coil20"]["risk"] == pytest.approx(risk, abs=0.02)

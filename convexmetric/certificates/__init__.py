@@ -3,6 +3,7 @@
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
 from convexmetric.certificates.instances import difference, verify_instance
+from convexmetric.certificates.programs import ProgramCertificate, certify_program
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
 
@@ -10,9 +11,11 @@ __all__ = [
     "Ball",
     "Certificate",
     "CertificateError",
+    "ProgramCertificate",
     "Verdict",
     "as_rational",
     "certify",
+    "certify_program",
     "describe",
     "difference",
     "relative_gap",

@@ -103,6 +103,8 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     Tables and arrays are read as the kernel reads them, and what it would refuse of them is refused here.
     """
     problem, dual, of = document["problem"], document["dual"], kernel.Arrays(arrays)
+    if isinstance(problem, dict) and "kind" in problem:
+        return _of_program(kernel.entry(kernel.STATEMENTS, problem, "problem"), problem, of)
     kernel.keys(problem, "problem", kernel.Problem.wanted, kernel.Problem.optional)
     risk, omega = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["regularizer"]
     kind = kernel.entry(kernel.REGULARIZERS, omega, "regularizer")
@@ -143,6 +145,21 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         first, end = first - count, end - count
         total += 1e7 + ESTIMATES[kind].work(table, own, items, 0 if diagonal else rank, count, rows)
     return total
+
+
+def _of_program(kind: type, table: dict[str, Any], of: kernel.Arrays) -> float:
+    """Operations for a conic program: products of its matrix, an inverse, and Cholesky factors."""
+    n, m = kernel.natural(table["variables"], "variables", 1), len(of("b", None))
+    cones = kernel.ConeProduct(table["cones"], of)
+    held(m + n, n)
+    held(cones.zero, cones.zero)
+    held(cones.orders.max(initial=0), cones.orders.max(initial=0))
+    orders = cones.orders.astype(np.float64)
+    each = 3e5 * (len(cones.sizes) + len(orders)) + LOGISTIC * m + 60.0 * MULTIPLY * float((orders**3).sum())
+    stored = 10.0 * sum(array.nbytes for array in of.arrays.values())
+    return (
+        2e7 + stored + MULTIPLY * n * (m + n) * (20.0 * n + 2e3) + 20.0 * MULTIPLY * float(cones.zero) ** 2 * n + each
+    )
 
 
 def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float) -> kernel.Contents:
@@ -358,6 +375,12 @@ CONES = {
 
 def in_words(table: dict[str, Any]) -> str:
     """Text of the problem of a proven file, with all its parameters."""
+    if "kind" in table:
+        said = ", ".join(f"{kind} {count}" for kind, count in table["cones"].items() if count) or "none"
+        return (
+            f"{'maximise' if table['maximise'] else 'minimise'} a {'quadratic' if table['quadratic'] else 'linear'} "
+            f"function over cones ({said}), with the constant {Fraction(table.get('constant', '0'))}"
+        )
     return (
         f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
         f"{CONES[table['cone']]} metrics, with "
@@ -365,8 +388,10 @@ def in_words(table: dict[str, Any]) -> str:
     )
 
 
-def sizes(problem: kernel.Problem) -> dict[str, int]:
-    """Numbers of features, points, queries, pairs or triplets."""
+def sizes(problem: kernel.Problem | kernel.ConicStatement) -> dict[str, int]:
+    """Numbers of features, points, queries, pairs or triplets; or of variables and rows."""
+    if isinstance(problem, kernel.ConicStatement):
+        return {"variables": problem.program.n, "rows": problem.program.cones.rows}
     points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
     found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))

@@ -28,6 +28,7 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.dual_points import in_parts, stored
+from convexmetric.certificates.programs import ProgramCertificate
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.errors import GapWarning, InputError
@@ -55,7 +56,7 @@ class Certified(Protocol):
 
 def write_certificate(
     path: str | os.PathLike[str],
-    problem: MetricProblem | Certified | Learner,
+    problem: MetricProblem | Certified | Learner | ProgramCertificate,
     *,
     solution: Certified | Certificate | Learner | None = None,
     title: str = "",
@@ -67,9 +68,10 @@ def write_certificate(
     ----------
     path : path
         Ends in ``.npz``.
-    problem : MetricProblem, Solution or estimator
-        A solution and a fitted estimator bring their problem with them, and stand alone. What a
-        :class:`~convexmetric.RetrievalAdapter` did not keep is refused: pass its ``solution_``.
+    problem : MetricProblem, Solution, estimator or ProgramCertificate
+        A solution and a fitted estimator bring their problem with them, and stand alone, as does what
+        :func:`~convexmetric.certify_program` returned. What a :class:`~convexmetric.RetrievalAdapter` did not keep is
+        refused: pass its ``solution_``.
     solution : Solution, Certificate or estimator, optional
         A metric and a dual point of a problem; neither is trusted.
     title : str
@@ -97,23 +99,22 @@ def write_certificate(
         another than it is; if the title is no line of text, there are more parts than queries or comparisons, or a file
         cannot be written.
     """
-    path = check_solution_path(path, "a certificate")
-    problem, certificate = _stated_and_certified(problem, solution, title)
-    start = perf_counter()
+    path, start = check_solution_path(path, "a certificate"), perf_counter()
+    _check_title(title)
+    if isinstance(problem, ProgramCertificate):
+        if solution is not None or parts != 1:
+            raise InputError("the certificate of a program has no solution beside it, and one part")
+        document, arrays, proof = problem.file()
+        document["title"] = title or document["title"]
+        _written(path, document, arrays, parts)
+        return checker.as_verdict(proof, document["title"], perf_counter() - start)
+    problem, certificate = _stated_and_certified(problem, solution)
     document, arrays = _stated(problem, title)
     proof, files = _proven(problem, certificate, document, arrays, parts)
     claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
     for number, (table, own) in enumerate(files, 1):
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
-        place = path if parts == 1 else path.with_stem(f"{path.stem}-{number}")
-        _write(place, table, own)
-        try:
-            held, _ = checker.read(place)
-        except checker.CertificateError as error:
-            raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
-        # The file holds what was proven: its hashes are those of the arrays in memory.
-        if held != table:
-            raise InputError(f"{place}: the file does not hold what was written")
+        _written(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
     verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
     if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
         warnings.warn(
@@ -126,10 +127,27 @@ def write_certificate(
     return verdict
 
 
+def _written(place: Path, table: Table, arrays: Arrays, parts: int) -> None:
+    """Write a file, and read it again."""
+    _write(place, table, arrays)
+    try:
+        held, _ = checker.read(place)
+    except checker.CertificateError as error:
+        raise InputError(f"{place} is more than checkers read: {error}; pass parts={2 * parts} or more") from error
+    # The file holds what was proven: its hashes are those of the arrays in memory.
+    if held != table:
+        raise InputError(f"{place}: the file does not hold what was written")
+
+
+def _check_title(title: str) -> None:
+    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+        raise InputError("title must be one line of at most 500 letters")
+
+
 def _stated_and_certified(
-    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None, title: str
+    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
 ) -> tuple[MetricProblem, Certificate]:
-    """Find the problem and its certificate among the arguments, one of which may bring the other; check the title."""
+    """Find the problem and its certificate among the arguments, one of which may bring the other."""
     solved: Any = problem if solution is None else solution
     if isinstance(solved, MetricProblem):
         raise InputError("solution is missing: pass what solve(problem) returned, or it alone")
@@ -149,8 +167,6 @@ def _stated_and_certified(
             f"a certificate of grade {certificate.grade!r} rests on a conic solver's word and cannot be proven: solve "
             "without constraints or terms of your own"
         )
-    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-        raise InputError("title must be one line of at most 500 letters")
     return stated, certificate
 
 

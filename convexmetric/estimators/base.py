@@ -290,7 +290,7 @@ class MetricEstimator(CertifiedEstimator):
         return -self.pair_distance(pairs)
 
     def get_operator(self) -> SimilarityOperator:
-        """Return the learned map as a :class:`~convexmetric.SimilarityOperator`, saved and loaded without pickle.
+        """Return the learned map, a :class:`~convexmetric.evaluation.SimilarityOperator`, stored without pickle.
 
         Sparse ``components_`` become a dense array of the rows that are not zero.
         """

@@ -50,7 +50,7 @@ class SimilarityOperator:
     Examples
     --------
     >>> import convexmetric as cm
-    >>> T = cm.SimilarityOperator([[0.5, 0.0]])
+    >>> T = cm.evaluation.SimilarityOperator([[0.5, 0.0]])
     >>> T.verdicts([[0.0, 0.0], [3.0, 0.0], [4.0, 0.0]], [[1.0, 9.0]]).ravel().tolist()
     [1, 0, -1]
     """

@@ -57,12 +57,12 @@ def run(
     of = EXPERIMENTS[experiment]
     X, y = load(of.train, images)
     found: dict[str, Any] = {"train": sizes(y), "tests": {}}
-    operator: cm.SimilarityOperator | None = None
+    operator: cm.evaluation.SimilarityOperator | None = None
     if learner != INPUT:
         way = LEARNERS[learner]
         problem = way.problem(X, y, pairs, seed)
         solution = way.solve(problem, tol, seconds, steps, seed)
-        operator = cm.SimilarityOperator.of(solution)
+        operator = cm.evaluation.SimilarityOperator.of(solution)
         found["fit"] = fit_of(solution, operator)
         found["train"]["risk"] = cm.evaluation.empirical_risk_from_labels(operator, X, y)
         if experiment in CHOICE:
@@ -81,7 +81,7 @@ def sizes(y: np.ndarray) -> dict[str, Any]:
     return {"categories": len(np.unique(y)), "examples": len(y)}
 
 
-def fit_of(solution: cm.Solution, operator: cm.SimilarityOperator) -> dict[str, Any]:
+def fit_of(solution: cm.Solution, operator: cm.evaluation.SimilarityOperator) -> dict[str, Any]:
     """Bounds of Lambda, and what T*T looks like.
 
     ``doubled`` is the objective with twice the lambda at the same operator. Singular values above 2% of the largest are
@@ -106,7 +106,9 @@ def fit_of(solution: cm.Solution, operator: cm.SimilarityOperator) -> dict[str, 
     }
 
 
-def judged(operator: cm.SimilarityOperator | None, X: np.ndarray, y: np.ndarray, draws: int) -> dict[str, Any]:
+def judged(
+    operator: cm.evaluation.SimilarityOperator | None, X: np.ndarray, y: np.ndarray, draws: int
+) -> dict[str, Any]:
     """Balanced risk, area under the ROC curve with some of its points, and error from a single example a category.
 
     Without an operator of the images scaled to unit length, whose risk means nothing. The same examples are drawn for

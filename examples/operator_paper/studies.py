@@ -107,7 +107,7 @@ def run(
     X, y = _only(images_of(task, images), categories)
     problem = cm.PairMarginProblem.from_labels(X, y, reg=reg, kernel=KERNEL)
     solution = cm.solve(problem, tol, max_seconds=seconds)
-    operator = cm.SimilarityOperator.of(solution)
+    operator = cm.evaluation.SimilarityOperator.of(solution)
     found: dict[str, Any] = {"gap": solution.gap, "seconds": solution.seconds, "points": len(y), "tests": {}}
     for name, of in tests:
         X, y = _only(images_of(name, images if name == task else None), of)
@@ -129,7 +129,7 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
     X, y = load(of.train)
     solution = cm.solve(cm.PairMarginProblem.from_labels(X, y, reg=reg, kernel=KERNEL), tol, max_seconds=seconds)
     X, y = load(of.tests[0])
-    points = cm.SimilarityOperator.of(solution).transform(X)
+    points = cm.evaluation.SimilarityOperator.of(solution).transform(X)
 
     def measured(rows: np.ndarray) -> list[float]:
         return [

@@ -47,7 +47,7 @@ def run(data: str, split: int, method: str, tol: float) -> dict[str, Any]:
 
 def scores(solution: cm.Solution, X: np.ndarray, y: np.ndarray, T: np.ndarray, t: np.ndarray) -> dict[str, float]:
     """MAP of new points that rank the known ones, and the error of their neighbours."""
-    operator = cm.SimilarityOperator.of(solution)
+    operator = cm.evaluation.SimilarityOperator.of(solution)
     # A metric of rank zero has no coordinates; one that is zero everywhere says the same.
     corpus, queries = (np.pad(operator.transform(points), ((0, 0), (0, 1))) for points in (X, T))
     weights = np.ones(corpus.shape[1])

@@ -490,7 +490,7 @@ def test_fit_saves_components_that_act_on_the_table_itself(command, tmp_path, wi
     }[method]
     X = cm.datasets.preprocess(wine.X, ["zscore"])
     expected = estimator.fit(X, wine.y).pair_distance(X[:40].reshape(20, 2, 13))
-    images = cm.SimilarityOperator.load(saved).transform(wine.X[:40])
+    images = cm.evaluation.SimilarityOperator.load(saved).transform(wine.X[:40])
     np.testing.assert_allclose(np.linalg.norm(images[::2] - images[1::2], axis=1), expected, rtol=1e-6)
 
 
@@ -548,7 +548,7 @@ def test_fit_passes_by_constant_columns_and_says_whom_it_leaves_out(command, tmp
     code, _, err = command("fit", path, "--label", "grower", "--save", saved, "--quiet", "--no-held-out")
     assert code == 0
     assert "note: y has 1 class(es) with a single member ('cultivar 9')" in err
-    components = cm.SimilarityOperator.load(saved).components
+    components = cm.evaluation.SimilarityOperator.load(saved).components
     # What the interior of the cone left there, not blown up by a deviation of rounding errors.
     assert np.abs(components[:, 0]).max() < 0.1
 

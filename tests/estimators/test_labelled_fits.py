@@ -372,7 +372,7 @@ def test_the_problem_is_the_one_that_the_paper_states():
 def test_operators_are_saved_without_pickle(tmp_path):
     for name in ("ranking", "operator-rbf", "relative-rbf"):
         path = fitted(name).get_operator().save(tmp_path / f"{name}.npz")
-        np.testing.assert_allclose(cm.SimilarityOperator.load(path).transform(X), fitted(name).transform(X))
+        np.testing.assert_allclose(cm.evaluation.SimilarityOperator.load(path).transform(X), fitted(name).transform(X))
 
 
 def test_links_of_a_graph_make_triplets():

@@ -135,7 +135,7 @@ def test_accuracy_over_all_triplets_of_labels_by_listing_them(n, seed):
 def test_pairs_are_predicted_by_a_threshold_of_one():
     estimator = cm.OperatorMarginMetric(preprocessor=X).fit(PAIRS, SIGNS)
     assert estimator.threshold_ == 1.0
-    T = cm.SimilarityOperator.of(estimator.solution_)
+    T = cm.evaluation.SimilarityOperator.of(estimator.solution_)
     verdicts = np.array([T.verdicts(X[[i]], X[[j]])[0, 0] for i, j in PAIRS])
     assert (estimator.predict(PAIRS) == verdicts).all()
     assert estimator.score(PAIRS, SIGNS) == pytest.approx(roc_auc_score(SIGNS, -estimator.pair_distance(PAIRS)))

@@ -22,8 +22,12 @@ def task(seed=0, n=30, d=3, classes=4, grid=False):
     y = np.r_[np.arange(classes), [0], rng.integers(0, classes, n - classes - 1)]
     rng.shuffle(y)
     if grid:
-        return rng.integers(-2, 3, (n, d)) * 0.5, y, cm.SimilarityOperator(np.eye(d))
-    return rng.standard_normal((n, d)) + 0.5 * y[:, None], y, cm.SimilarityOperator(0.5 * rng.standard_normal((2, d)))
+        return rng.integers(-2, 3, (n, d)) * 0.5, y, cm.evaluation.SimilarityOperator(np.eye(d))
+    return (
+        rng.standard_normal((n, d)) + 0.5 * y[:, None],
+        y,
+        cm.evaluation.SimilarityOperator(0.5 * rng.standard_normal((2, d))),
+    )
 
 
 def listed(y):
@@ -62,7 +66,7 @@ def test_risks_are_the_means_over_listed_pairs(monkeypatch, seed, grid, raw, mar
 
 def test_undecided_pairs_are_errors():
     X, y = np.array([[0.0], [1.0], [2.0]]), [0, 0, 1]
-    T = cm.SimilarityOperator([[1.0]])
+    T = cm.evaluation.SimilarityOperator([[1.0]])
     assert cm.evaluation.empirical_risk(T, X, [[0, 1], [1, 2]], [1, -1]) == 1.0
     assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 + 0.25)
 
@@ -93,7 +97,7 @@ def test_the_class_of_a_similar_pair_counts_by_its_square():
     """The oracle of section 5.1 as defined, not as its draw is described: 20 and 2 points make 380 and 2 pairs."""
     X = np.r_[np.zeros(20), [10.0, 20.0]][:, None]
     y = np.r_[np.zeros(20), 1, 1]
-    T = cm.SimilarityOperator([[1.0]])
+    T = cm.evaluation.SimilarityOperator([[1.0]])
     assert cm.evaluation.empirical_risk_from_labels(T, X, y) == pytest.approx(0.5 * 2 / 382)
 
 
@@ -117,7 +121,7 @@ def test_ties_count_half_and_order_counts_all():
     X, y = np.array([[0.0], [0.1], [5.0], [5.1]]), [0, 0, 1, 1]
     assert cm.evaluation.roc_area(None, X, y) == 1.0
     assert cm.evaluation.roc_area(None, X, [0, 1, 0, 1]) == pytest.approx(0.25)
-    assert cm.evaluation.roc_area(cm.SimilarityOperator(np.zeros((1, 1))), X, y) == 0.5
+    assert cm.evaluation.roc_area(cm.evaluation.SimilarityOperator(np.zeros((1, 1))), X, y) == 0.5
 
 
 @pytest.mark.parametrize("grid", [False, True])
@@ -179,7 +183,9 @@ def test_prototypes_are_drawn_by_the_seed_and_ties_are_guesses():
         T, X, y, n_draws=5, random_state=1
     ) == cm.evaluation.single_prototype_error(T, X, y, n_draws=5, random_state=1)
     # All prototypes equally near: as good as guessing.
-    assert cm.evaluation.single_prototype_error(cm.SimilarityOperator(np.zeros((1, 3))), X, y) == pytest.approx(0.75)
+    assert cm.evaluation.single_prototype_error(
+        cm.evaluation.SimilarityOperator(np.zeros((1, 3))), X, y
+    ) == pytest.approx(0.75)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 14), st.integers(1, 3), st.floats(1e-6, 1e6))
@@ -190,7 +196,7 @@ def test_shapes_scales_and_rounding(seed, n, d, scale):
     assert cm.evaluation.roc_area(None, X, y) == pytest.approx(
         roc_auc_score(r, -squared(None, X / scale, pairs)), abs=1e-9
     )
-    T = cm.SimilarityOperator(np.eye(d) / scale)
+    T = cm.evaluation.SimilarityOperator(np.eye(d) / scale)
     assert cm.evaluation.verifier_errors(T, X, y).mean() == pytest.approx(
         cm.evaluation.empirical_risk_from_labels(T, X, y), abs=1e-12
     )
@@ -215,7 +221,7 @@ def test_memory_does_not_grow_with_all_pairs():
 def test_anything_that_transforms_will_do():
     X, y, _ = task(7)
     projection = cm.features.make_projection("gaussian", X, 2, random_state=0)
-    T = cm.SimilarityOperator(projection.L)
+    T = cm.evaluation.SimilarityOperator(projection.L)
     assert cm.evaluation.roc_area(projection, X, y) == pytest.approx(cm.evaluation.roc_area(T, X, y))
     with pytest.raises(InputError, match=r"T must be a SimilarityOperator, .* got ndarray"):
         cm.evaluation.roc_area(np.eye(3), X, y)

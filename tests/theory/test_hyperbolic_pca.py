@@ -84,7 +84,7 @@ def test_the_affine_bound_is_above_the_empirical_risk(balanced, c):
     """Proposition 15 on the sample."""
     for seed in range(5):
         _, X, pairs, y = sample(seed)
-        X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+        X = X / cm.evaluation.SimilarityOperator(np.eye(5)).distances(X).max()
         found = cm.theory.hyperbolic_pca(X, pairs, y, d=2, c=c, balanced=balanced)
         risk = cm.evaluation.empirical_risk(found.operator, X, pairs, y, balanced=balanced)
         assert risk <= found.empirical_bound + 1e-12
@@ -123,7 +123,7 @@ def test_more_features_than_points(labelled):
 
 def test_a_dimension_chosen_by_the_pairs_has_its_price():
     _, X, pairs, y = sample(6)
-    X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+    X = X / cm.evaluation.SimilarityOperator(np.eye(5)).distances(X).max()
     chosen = cm.theory.hyperbolic_pca(X, pairs, y, c=1.5)
     d = len(chosen.operator.components)
     given = cm.theory.hyperbolic_pca(X, pairs, y, c=1.5, d=d)
@@ -186,7 +186,7 @@ def test_the_bound_of_all_pairs_is_that_of_the_listed_ones_with_half_as_many_pai
     rng, X, _, _ = sample(5, n=21)
     y = rng.integers(0, 3, len(X))
     X = X + 4.0 * rng.standard_normal((3, 5))[y]
-    X = X / cm.SimilarityOperator(np.eye(5)).distances(X).max()
+    X = X / cm.evaluation.SimilarityOperator(np.eye(5)).distances(X).max()
     pairs, r = every_pair(y)
     for d in (2, None):
         found = cm.theory.hyperbolic_pca_from_labels(X, y, d=d, c=3.0, balanced=False)
@@ -251,7 +251,7 @@ def test_all_pairs_need_a_diameter_of_one_and_an_operator_of_the_class():
     X, y = np.array([[0.0], [0.5], [1.2]]), [0, 0, 1]
     with pytest.raises(cm.errors.InputError, match=r"1\.2 apart"):
         cm.theory.hyperbolic_pca_from_labels(X, y, c=2.0).risk_bound_from_labels(X, y)
-    T = cm.SimilarityOperator([[3.0]])
+    T = cm.evaluation.SimilarityOperator([[3.0]])
     with pytest.raises(cm.errors.InputError, match="but has 3 and 9"):
         cm.theory.affine_risk_bound_from_labels(T, X / 2.0, y, c=2.0, radius=4.0)
     with pytest.raises(cm.errors.InputError, match="one label a point"):

@@ -14,7 +14,7 @@ from convexmetric.features import Embedding, StorableEmbedding, embedding_from_a
 
 rng = np.random.default_rng(0)
 X, X2 = rng.standard_normal((20, 6)), rng.standard_normal((7, 6))
-T = cm.SimilarityOperator(0.4 * rng.standard_normal((3, 6)))
+T = cm.evaluation.SimilarityOperator(0.4 * rng.standard_normal((3, 6)))
 
 
 class Squares:
@@ -35,17 +35,17 @@ def test_distances_are_those_of_the_images():
 
 
 def test_verdicts_on_either_side_of_one_and_at_one():
-    unit = cm.SimilarityOperator([[2.0]])
+    unit = cm.evaluation.SimilarityOperator([[2.0]])
     points = np.array([[0.0], [0.25], [0.5], [0.75]])
     np.testing.assert_array_equal(unit.verdicts(points[:1], points), [[1, 1, 0, -1]])
     assert unit.verdicts(points[:1], points).dtype == np.int8
     np.testing.assert_array_equal(np.sign(1.0 - T.distances(X, X2)), T.verdicts(X, X2))
-    assert (cm.SimilarityOperator(np.zeros((0, 6))).verdicts(X) == 1).all()
+    assert (cm.evaluation.SimilarityOperator(np.zeros((0, 6))).verdicts(X) == 1).all()
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 5)), elements=st.floats(-1e3, 1e3)))
 def test_the_spectrum_is_that_of_the_metric(components):
-    operator = cm.SimilarityOperator(components)
+    operator = cm.evaluation.SimilarityOperator(components)
     metric = components.T @ components
     eigenvalues = np.linalg.eigvalsh(metric)[::-1][: operator.singular_values.size]
     scale = max(1.0, np.abs(metric).max())
@@ -55,11 +55,11 @@ def test_the_spectrum_is_that_of_the_metric(components):
 
 
 def test_the_essential_rank_counts_shares_of_the_largest():
-    operator = cm.SimilarityOperator(np.diag(np.sqrt([1.0, 0.5, 0.021, 0.019, 1e-6])))
+    operator = cm.evaluation.SimilarityOperator(np.diag(np.sqrt([1.0, 0.5, 0.021, 0.019, 1e-6])))
     assert operator.essential_rank() == 3
     assert operator.essential_rank(0.02**2) == 4
     assert operator.essential_rank(0.0) == 5
-    assert cm.SimilarityOperator(np.zeros((2, 3))).essential_rank() == 0
+    assert cm.evaluation.SimilarityOperator(np.zeros((2, 3))).essential_rank() == 0
     with pytest.raises(InputError, match="share must be a number from 0 to below 1"):
         operator.essential_rank(2)
 
@@ -67,11 +67,11 @@ def test_the_essential_rank_counts_shares_of_the_largest():
 def test_an_operator_of_a_solution():
     y = np.repeat([0, 1], 10)
     solution = cm.solve(cm.TripletProblem.from_labels(X, y, n_same=2, n_other=3, reg=0.1))
-    operator = cm.SimilarityOperator.of(solution)
+    operator = cm.evaluation.SimilarityOperator.of(solution)
     assert operator.embedding is None
     np.testing.assert_allclose(operator.components.T @ operator.components, solution.M, atol=1e-9)
     solution.problem.embedding = projection = cm.features.make_projection("orthonormal", X, 6, random_state=0)
-    embedded = cm.SimilarityOperator.of(solution)
+    embedded = cm.evaluation.SimilarityOperator.of(solution)
     np.testing.assert_allclose(embedded.transform(X), projection.transform(X) @ solution.components.T)
 
 
@@ -79,9 +79,9 @@ def test_an_operator_of_a_solution():
 def test_files_bring_back_every_bit(tmp_path, kind):
     embedding = None if kind is None else cm.features.make_projection(kind, X, 4, random_state=1)
     components = T.components if embedding is None else rng.standard_normal((2, 4))
-    operator = cm.SimilarityOperator(components, embedding)
+    operator = cm.evaluation.SimilarityOperator(components, embedding)
     path = operator.save(tmp_path / "T.npz")
-    loaded = cm.SimilarityOperator.load(path)
+    loaded = cm.evaluation.SimilarityOperator.load(path)
     np.testing.assert_array_equal(loaded.components, operator.components)
     np.testing.assert_array_equal(loaded.transform(X), operator.transform(X))
     assert (loaded.embedding is None) == (kind is None)
@@ -91,13 +91,13 @@ def test_files_bring_back_every_bit(tmp_path, kind):
 def test_only_registered_embeddings_come_from_files(tmp_path):
     assert isinstance(Squares(), Embedding)
     assert not isinstance(Squares(), StorableEmbedding)
-    operator = cm.SimilarityOperator(T.components, Squares())
+    operator = cm.evaluation.SimilarityOperator(T.components, Squares())
     np.testing.assert_allclose(operator.transform(X), (X**2) @ T.components.T)
     with pytest.raises(InputError, match=r"the embedding Squares cannot be stored: it has no arrays\(\)"):
         operator.save(tmp_path / "T.npz")
     np.savez(tmp_path / "T.npz", components=T.components, embedding="os.system")
     with pytest.raises(InputError, match=r"there is no embedding 'os\.system'; known: .*projection"):
-        cm.SimilarityOperator.load(tmp_path / "T.npz")
+        cm.evaluation.SimilarityOperator.load(tmp_path / "T.npz")
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,15 @@ def test_only_registered_embeddings_come_from_files(tmp_path):
 def test_files_that_are_no_operators(tmp_path, content, message):
     np.savez(tmp_path / "T.npz", **content)
     with pytest.raises(InputError, match=message):
-        cm.SimilarityOperator.load(tmp_path / "T.npz")
+        cm.evaluation.SimilarityOperator.load(tmp_path / "T.npz")
 
 
 def test_files_that_are_no_files(tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
-        cm.SimilarityOperator.load(tmp_path / "T.npz")
+        cm.evaluation.SimilarityOperator.load(tmp_path / "T.npz")
     (tmp_path / "T.npz").write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match=r"damaged or no \.npz file"):
-        cm.SimilarityOperator.load(tmp_path / "T.npz")
+        cm.evaluation.SimilarityOperator.load(tmp_path / "T.npz")
     with pytest.raises(InputError, match=r"an operator is saved as \.npz, not as '\.pkl'"):
         T.save(tmp_path / "T.pkl")
     with pytest.raises(InputError, match="there is no folder"):
@@ -148,7 +148,7 @@ def test_shapes_are_checked():
     with pytest.raises(InputError, match="X has 5 features, but the operator takes 6"):
         T.transform(X[:, :5])
     with pytest.raises(InputError, match="the embedding has 6 features, but the operator takes 2"):
-        cm.SimilarityOperator(np.eye(2), Squares()).transform(X)
+        cm.evaluation.SimilarityOperator(np.eye(2), Squares()).transform(X)
     with pytest.raises(InputError, match=r"embedding must have a method transform\(X\), got str"):
-        cm.SimilarityOperator(np.eye(2), "rbf")
+        cm.evaluation.SimilarityOperator(np.eye(2), "rbf")
     assert repr(T).startswith("SimilarityOperator(3 x 6 features")

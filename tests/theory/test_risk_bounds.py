@@ -12,7 +12,7 @@ from convexmetric.errors import InputError
 # Diameter 1; squared distances of the pairs before T: 1, 0.36, 0.64; after T = diag(2, 1): 4, 1.44, 0.64.
 X = np.array([[0.0, 0.0], [1.0, 0.0], [0.6, 0.0], [0.0, 0.8]])
 PAIRS, R = np.array([[0, 1], [0, 2], [0, 3]]), np.array([-1, 1, 1])
-T = cm.SimilarityOperator(np.diag([2.0, 1.0]))
+T = cm.evaluation.SimilarityOperator(np.diag([2.0, 1.0]))
 NORM = sqrt(17.0)
 DELTA = 0.1
 SPREAD = sqrt(1.0 + 0.36**2 + 0.64**2)
@@ -126,14 +126,14 @@ def test_the_diameter_is_that_of_the_embedding():
 
     points = 100.0 * np.random.default_rng(0).standard_normal((12, 3))
     embedding = Kernel(points)
-    apart = cm.SimilarityOperator(np.eye(12), embedding).squared_distances(points)
+    apart = cm.evaluation.SimilarityOperator(np.eye(12), embedding).squared_distances(points)
     assert 0.9 < apart.max() <= 1.0
-    operator = cm.SimilarityOperator(np.eye(12), embedding)
+    operator = cm.evaluation.SimilarityOperator(np.eye(12), embedding)
     assert cm.theory.risk_bound(operator, points, PAIRS, R).complexity == pytest.approx(4 * sqrt(12) / sqrt(3))
 
 
 def test_small_norms_take_the_bound_of_norm_one():
-    small = cm.SimilarityOperator(0.1 * np.eye(2))
+    small = cm.evaluation.SimilarityOperator(0.1 * np.eye(2))
     assert small.norm < DELTA / 2
     bound = cm.theory.risk_bound(small, X, PAIRS, R, delta=DELTA)
     assert bound.complexity == pytest.approx(4 / sqrt(3))
@@ -213,10 +213,10 @@ def test_the_bounds_hold_for_operators_chosen_on_the_sample():
     """Theorem 11 in numbers: the worst operator of a ball on fresh samples, for all of which the true risk is known."""
     rng = np.random.default_rng(0)
     points, labels = 0.3 * rng.random((60, 3)), rng.integers(0, 2, 60)
-    points /= cm.SimilarityOperator(np.eye(3)).distances(points).max()
+    points /= cm.evaluation.SimilarityOperator(np.eye(3)).distances(points).max()
     pairs = np.array([(i, j) for i in range(60) for j in range(60) if i != j])
     r = np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1)
-    candidates = [cm.SimilarityOperator(2.0 * rng.standard_normal((2, 3))) for _ in range(15)]
+    candidates = [cm.evaluation.SimilarityOperator(2.0 * rng.standard_normal((2, 3))) for _ in range(15)]
     radius = max(T.norm for T in candidates)
     truth = [cm.evaluation.empirical_risk(T, points, pairs, r) for T in candidates]
     for _ in range(20):

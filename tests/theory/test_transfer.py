@@ -18,7 +18,10 @@ def tasks(seed=0, n=80):
         X = rng.uniform(-4.0, 4.0, (n, 2))
         X[:, axis] = 2.0 * y + 0.1 * rng.standard_normal(n)
         made.append((X, y))
-    operators = {"along x": cm.SimilarityOperator([[1.0, 0.0]]), "along y": cm.SimilarityOperator([[0.0, 1.0]])}
+    operators = {
+        "along x": cm.evaluation.SimilarityOperator([[1.0, 0.0]]),
+        "along y": cm.evaluation.SimilarityOperator([[0.0, 1.0]]),
+    }
     return made, operators
 
 
@@ -72,7 +75,7 @@ def test_concatenated_tasks_keep_their_pairs():
         samples.append((X, pairs, rng.choice([-1, 1], m)))
     whole = cm.theory.concatenate_tasks(samples)
     assert whole.X.shape == (16, 3)
-    T = cm.SimilarityOperator(rng.standard_normal((2, 3)))
+    T = cm.evaluation.SimilarityOperator(rng.standard_normal((2, 3)))
     for margin in (None, 1.0):
         parts = [cm.evaluation.empirical_risk(T, *sample, margin=margin) for sample in samples]
         mixed = np.average(parts, weights=[len(sample[1]) for sample in samples])

@@ -21,12 +21,14 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``comparisons``     risks of listed comparisons
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
+``conic``           conic programs, by points near those of a file
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================
 """
 
 from .balls import Ball, U, rounded, semidefinite
 from .comparisons import LOSSES, AllPairs, ListedChoices, ListedRisk
+from .conic import ConeProduct, ConicProgram, ConicStatement
 from .errors import CertificateError, NotProven, refusals, require_valid
 
 from .files import (  # isort: skip
@@ -34,7 +36,7 @@ from .files import (  # isort: skip
 )  # fmt: skip
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
-from .proofs import Problem, Proof, prove, some_rows
+from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
@@ -48,6 +50,7 @@ __all__ = [
     "OF",
     "REGULARIZERS",
     "RISKS",
+    "STATEMENTS",
     "SUMMAND",
     "SUMMANDS",
     "TERM",
@@ -58,6 +61,9 @@ __all__ = [
     "CertificateError",
     "Choices",
     "Cone",
+    "ConeProduct",
+    "ConicProgram",
+    "ConicStatement",
     "Contents",
     "ListRisk",
     "ListedChoices",
@@ -83,5 +89,6 @@ __all__ = [
     "rounded",
     "semidefinite",
     "some_rows",
+    "stated",
     "statement_digest",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, rounded
+from .conic import ConicStatement
 from .errors import CertificateError, NotProven, refusals, require_proven, require_valid
 from .metrics import Cone, Minorant
 
@@ -44,6 +45,7 @@ class Problem:
         #: Arrays of the statement; arrays asked for later belong to the proof.
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
+        self.dual_keys = f"{self.risk.dual_keys} share regularizer"
 
     def read(self, table: Table, arrays: Arrays) -> tuple[Array, Fraction, Any]:
         """Read the proof: factor of the metric, share (scaling) of the dual point, subgradient of the regularizer."""
@@ -78,6 +80,17 @@ class Problem:
         return share * says.value.lower() - e.upper()
 
 
+#: Statements that name their kind. One that does not is a :class:`Problem`.
+STATEMENTS: dict[str, Any] = {"conic program": ConicStatement}
+
+
+def stated(document: Table, arrays: Arrays) -> Any:
+    """Read the statement of a file."""
+    table = document["problem"]
+    kind = entry(STATEMENTS, table, "problem") if isinstance(table, dict) and "kind" in table else Problem
+    return kind(document, arrays)
+
+
 @dataclass(frozen=True)
 class Proof:
     """What is proven of a statement: bounds on its optimal value, rounded outward to 17 digits, None where nothing is.
@@ -85,7 +98,7 @@ class Proof:
     ``reason`` says what was not proven, of the bounds and of the claims; it is empty if the claims are accepted.
     """
 
-    problem: Problem
+    problem: Problem | ConicStatement
     lower: Fraction | None
     upper: Fraction | None
     claimed: tuple[Fraction, Fraction]
@@ -106,8 +119,8 @@ def prove(files: Iterable[Contents]) -> Proof:
     with np.errstate(all="ignore"):
         for document, arrays in files:
             of, table, claims = Arrays(arrays), document["dual"], document["claimed"]
-            problem = Problem(document, of)
-            keys(table, "dual", f"{problem.risk.dual_keys} share regularizer", "rows")
+            problem = stated(document, of)
+            keys(table, "dual", problem.dual_keys, "rows")
             keys(claims, "claimed", "lower upper")
             factor, share, given = problem.read(table, of)
             claimed = rational(claims["lower"], "lower"), rational(claims["upper"], "upper")

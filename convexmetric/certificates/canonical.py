@@ -1,0 +1,386 @@
+"""Conic programs that CVXPY makes of convex problems, in the kernel's form, and the way back to the problems.
+
+A program is that of the numbers which CVXPY computes in floats. Nothing here is trusted: what is proven is proven of
+these numbers, by the kernel.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.arrays import Array
+from convexmetric.certificates.statement import Arrays, Table
+from convexmetric.errors import InputError
+from convexmetric.programs.lazy import cvxpy as cp
+
+#: What CLARABEL is asked for, and that it returns the point at which it gave up.
+TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
+#: A rational exponent may differ from the one that was meant by so much.
+SAME = 1e-12
+#: Entries of a direction that are more than noise, relative to its largest.
+MOVES = 1e-5
+
+
+# Cones ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cones:
+    """Numbers and sizes of the cones of a program, in the kernel's order."""
+
+    zero: int
+    nonnegative: int
+    second_order: tuple[int, ...]
+    semidefinite: tuple[int, ...]
+    exponential: int
+    powers: tuple[float, ...]
+
+    @property
+    def slices(self) -> list[slice]:
+        """Rows of every kind of cone."""
+        triangles = sum(order * (order + 1) // 2 for order in self.semidefinite)
+        rows = [self.zero, self.nonnegative, sum(self.second_order), triangles]
+        rows += [3 * self.exponential, 3 * len(self.powers)]
+        return [slice(start, end) for start, end in pairwise(np.cumsum([0, *rows]).tolist())]
+
+    def blocks(self) -> Iterator[tuple[str, int, slice]]:
+        """Second-order and semidefinite cones, each with its size and rows."""
+        at = self.zero + self.nonnegative
+        for kind, size in [("second order", n) for n in self.second_order] + [("matrix", n) for n in self.semidefinite]:
+            length = size if kind == "second order" else size * (size + 1) // 2
+            yield kind, size, slice(at, at + length)
+            at += length
+
+    def inner(self, dual: bool = False) -> Array:
+        """A point inside the product of cones, or of the dual cones; zero where these are zero or everything."""
+        _, line, _, _, exponential, power = self.slices
+        e = np.zeros(power.stop)
+        e[line] = 1.0
+        for kind, size, rows in self.blocks():
+            e[rows] = _diagonal(size) if kind == "matrix" else np.arange(size) == 0
+        e[exponential] = np.tile([-1.0, 0.0, 1.0] if dual else [0.0, 1.0, 2.0], self.exponential)
+        e[power] = np.tile([1.0, 1.0, 0.0], len(self.powers))
+        return e
+
+    def margins(self, s: Array, dual: bool = False) -> Array:
+        """By about how much every entry may change inside its cone; not positive if s is not inside."""
+        found, (_, line, _, _, exponential, power) = np.full(len(s), np.inf), self.slices
+        found[line] = s[line]
+        for kind, size, rows in self.blocks():
+            if kind == "matrix":
+                found[rows] = np.linalg.eigvalsh(_matrix(s[rows], size, 0.5 if dual else 1.0))[0]
+            else:
+                found[rows] = s[rows][0] - np.linalg.norm(s[rows][1:])
+        x, y, z = s[exponential].reshape(-1, 3).T
+        x, y = (x - y, -x) if dual else (x, y)
+        inside = (y > 0.0) & (z > 0.0)
+        ratio = np.log(np.divide(z, y, where=inside, out=np.ones_like(z)))
+        found[exponential] = np.repeat(np.minimum(np.minimum(y, z), np.where(inside, y * ratio - x, -1.0)), 3)
+        x, y, z = s[power].reshape(-1, 3).T
+        alpha = np.asarray(self.powers)
+        x, y = (x / alpha, y / (1.0 - alpha)) if dual else (x, y)
+        mean = np.maximum(x, 0.0) ** alpha * np.maximum(y, 0.0) ** (1.0 - alpha)
+        found[power] = np.repeat(np.minimum(np.minimum(x, y), mean - np.abs(z)), 3)
+        return found
+
+    def described(self) -> tuple[Table, Arrays]:
+        """Table and arrays of a file."""
+        arrays = {"second_order_sizes": self.second_order, "semidefinite_sizes": self.semidefinite}
+        found = {name: np.array(sizes, dtype=np.int64) for name, sizes in arrays.items() if sizes}
+        found |= {"power_exponents": np.array(self.powers)} if self.powers else {}
+        table = {"zero": self.zero, "nonnegative": self.nonnegative, "exponential": self.exponential}
+        table |= {"second_order": len(self.second_order), "semidefinite": len(self.semidefinite)}
+        return table | {"power": len(self.powers)}, found
+
+
+def _diagonal(order: int) -> Array:
+    """The identity as a triangle, column by column."""
+    i, j = np.triu_indices(order)
+    return (i == j).astype(np.float64)
+
+
+def _matrix(triangle: Array, order: int, off: float = 1.0) -> Array:
+    """The symmetric matrix of a triangle, with the entries off its diagonal times ``off``."""
+    i, j = np.triu_indices(order)
+    made = np.zeros((order, order))
+    made[i, j] = made[j, i] = triangle * np.where(i == j, 1.0, off)
+    return made
+
+
+# Programs -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise ``x'Px/2 + q'x`` such that ``b - A x`` is in a product of cones."""
+
+    P: Any
+    q: Array
+    A: Any
+    b: Array
+    cones: Cones
+
+    def value(self, x: Array) -> float:
+        """The objective."""
+        return float(self.q @ x + 0.5 * (x @ (self.P @ x)))
+
+    def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
+        """Solve by a solver of CVXPY, which is not trusted."""
+        x, T, answers = cp.Variable(len(self.q)), self.cones, []
+        zero, line, round_, _, exponential, power = T.slices
+        s: Any = cp.Constant(self.b) - cp.Constant(self.A) @ x if len(self.b) else None
+        rows: list[tuple[Any, Callable[[Any], Array], Any]] = []
+        if T.zero:
+            rows.append((s[zero] == 0, lambda z: -z, np.arange(zero.start, zero.stop)))
+        if T.nonnegative:
+            rows.append((s[line] >= 0, lambda z: z, np.arange(line.start, line.stop)))
+        sizes, starts = np.array(T.second_order, dtype=int), round_.start + np.cumsum([0, *T.second_order])[:-1]
+        for size in np.unique(sizes):
+            own = starts[sizes == size][:, None] + np.arange(size)
+            if size == 1:
+                rows.append((s[own[:, 0]] >= 0, lambda z: z, own[:, 0]))
+                continue
+            shaped = cp.reshape(s[own[:, 1:].ravel()], (size - 1, len(own)), order="F")
+            rows.append((cp.SOC(s[own[:, 0]], shaped), _of_second_order, own))
+        for kind, order, own in T.blocks():
+            if kind == "matrix":
+                i, j = np.triu_indices(order)
+                places, entries = np.append(i * order + j, j * order + i), np.tile(np.arange(len(i)), 2)
+                spread = sp.csr_array((np.ones(len(places)), (places, entries)))
+                spread.data[:] = 1.0
+                rows.append((cp.reshape(spread @ s[own], (order, order), order="F") >> 0, _triangle, own))
+        for kind, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, (np.array(T.powers),))):
+            if own.stop > own.start:
+                each = np.arange(own.start, own.stop).reshape(-1, 3)
+                rows.append((kind(*(s[column] for column in each.T), *more), _columns, each))
+        quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.P)) if self.P.nnz else 0.0
+        stated = cp.Problem(cp.Minimize(self.q @ x + quadratic), [row[0] for row in rows])
+        own = TIGHT if solver == "CLARABEL" else {}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                stated.solve(solver=solver, **(own | options))
+        except cp.SolverError as error:
+            return Answer(f"{solver} failed: {error}")
+        answers = [(back(row.dual_value), own) for row, back, own in rows if row.dual_value is not None]
+        if x.value is None or len(answers) < len(rows):
+            return Answer(str(stated.status))
+        z = np.zeros(len(self.b))
+        for found, own in answers:
+            z[own] = np.reshape(found, np.shape(z[own]))
+        return Answer(str(stated.status), np.asarray(x.value), z, float(stated.value))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a solver says."""
+
+    status: str
+    x: Any = None
+    z: Any = None
+    value: float = np.nan
+
+
+def _of_second_order(z: Any) -> Array:
+    return np.column_stack([np.ravel(z[0]), np.reshape(z[1], (-1, len(np.ravel(z[0]))), order="F").T])
+
+
+def _triangle(Z: Any) -> Array:
+    i, j = np.triu_indices(len(Z))
+    return (0.5 * (Z + Z.T))[i, j] * np.where(i == j, 1.0, 2.0)
+
+
+def _columns(z: Any) -> Array:
+    return np.column_stack([np.ravel(part) for part in z])
+
+
+# What CVXPY makes of a problem ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """A problem's program with the constant ``c0`` of its minimum, and the way back to the problem's variables.
+
+    Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
+    has its number for each.
+    """
+
+    problem: Any
+    program: Program
+    constant: float
+    maximise: bool
+    chain: Any
+    inverse: Any
+    columns: dict[int, int]
+    groups: Any
+
+    def values(self, x: Array) -> dict[str, Array]:
+        """Values of the problem's variables, by their names."""
+        answer = (self.program.value(x), self.spread(x), np.zeros(len(self.program.b)))
+        found = self.chain.invert(answer, self.inverse).primal_vars
+        return {variable.name(): np.asarray(found[variable.id]) for variable in self.problem.variables()}
+
+    def spread(self, x: Array) -> Array:
+        """Entries of CVXPY's variables, equal within a group."""
+        return (x / np.bincount(self.groups))[self.groups]
+
+    def places(self) -> dict[Any, tuple[Any, Array | None]] | None:
+        """Entries of CVXPY's variables that are the problem's, and their values; None if CVXPY changed them."""
+        from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr, lower_value
+
+        changed: dict[int, int] = {}
+        for reduction, data in zip(self.chain.reductions, self.inverse, strict=True):
+            if isinstance(reduction, CvxAttr2Constr) and data:
+                changed = {old: new.id for old, new in data[0].items()}
+        found: dict[Any, tuple[Any, Array | None]] = {}
+        for variable in self.problem.variables():
+            column = self.columns.get(changed.get(variable.id, variable.id))
+            if column is None or variable.is_complex():
+                return None
+            given = np.zeros(variable.shape) if variable.value is None else np.asarray(variable.value)
+            lowered = np.ravel(lower_value(variable, given), order="F")
+            own = np.arange(column, column + lowered.size)
+            found[variable] = (own, None if variable.value is None else lowered)
+        return found
+
+    def named(self, d: Array) -> str:
+        """Variables that change along a direction."""
+        places, d = self.places() or {}, self.spread(d)
+        size = np.abs(d).max()
+        names = [of.name() for of, (own, _) in places.items() if np.abs(d[own]).max(initial=0.0) > MOVES * size]
+        return ", ".join(names) or "variables that CVXPY added"
+
+    def constraints(self, z: Array) -> str:
+        """Constraints that have entries in a dual point."""
+        found = self.chain.invert((0.0, np.zeros(len(self.groups)), z), self.inverse).dual_vars
+        size = np.abs(z).max()
+        named = []
+        for constraint in self.problem.constraints:
+            own = found.get(constraint.id)
+            parts = [np.ravel(part) for part in (own if isinstance(own, list) else [own]) if part is not None]
+            if max((np.abs(part).max(initial=0.0) for part in parts), default=0.0) > MOVES * size:
+                named.append(str(constraint)[:80])
+        return "; ".join(named) or "bounds of a variable, or rows that CVXPY added"
+
+
+@cache
+def _interface() -> Any:
+    """The class by which CVXPY writes a program in the kernel's form."""
+    from cvxpy.constraints import SOC, ExpCone, PowCone3D, SvecPSD
+    from cvxpy.reductions.solution import Solution
+    from cvxpy.reductions.solvers import utilities
+    from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
+    from cvxpy.utilities.psd_utils import TriangleKind
+
+    class Kernel(ConicSolver):
+        """The form of the kernel: plain entries of lower triangles."""
+
+        SUPPORTED_CONSTRAINTS = [*ConicSolver.SUPPORTED_CONSTRAINTS, SOC, ExpCone, PowCone3D, SvecPSD]  # noqa: RUF012
+        PSD_TRIANGLE_KIND, PSD_SQRT2_SCALING = TriangleKind.LOWER, False
+        EXP_CONE_ORDER = (0, 1, 2)
+
+        def __init__(self, quadratic: bool) -> None:
+            super().__init__()
+            self.quadratic = quadratic
+
+        def name(self) -> str:
+            return "CONVEXMETRIC"
+
+        def import_solver(self) -> None:
+            """Nothing to import."""
+
+        def supports_quad_obj(self) -> bool:
+            return self.quadratic
+
+        def solve_via_data(self, *given: Any, **options: Any) -> Any:
+            raise NotImplementedError
+
+        def cite(self, data: Any) -> str:
+            raise NotImplementedError
+
+        def invert(self, solution: Any, inverse_data: Any) -> Any:
+            """Take value, x and z back to the problem before."""
+            value, x, z = solution
+            zero, duals = inverse_data[self.DIMS].zero, dict[Any, Any]()
+            for rows, kind in ((z[:zero], self.EQ_CONSTR), (z[zero:], self.NEQ_CONSTR)):
+                duals |= utilities.get_dual_values(rows, utilities.extract_dual_value, inverse_data[kind])
+            return Solution(cp.OPTIMAL, value, {inverse_data[self.VAR_ID]: x}, duals, {})
+
+    return Kernel
+
+
+def canonical(problem: cp.Problem, quadratic: bool = True) -> Canonical:
+    """The program that CVXPY makes of a problem, with or without a quadratic term.
+
+    Raises
+    ------
+    InputError
+        If the problem is no :class:`cvxpy.Problem`, not convex by CVXPY's rules, has no variables, integers or
+        parameters without values, or atoms that CVXPY approximates.
+    """
+    if not isinstance(problem, cp.Problem):
+        raise InputError(f"problem must be a cvxpy.Problem, got {type(problem).__name__}")
+    if problem.is_mixed_integer():
+        raise InputError("problem has integer variables: only convex problems are certified; relax or fix them")
+    if not problem.is_dcp():
+        raise InputError("problem is not convex by CVXPY's rules (problem.is_dcp()); state it so that it is")
+    if not problem.variables():
+        raise InputError("problem has no variables")
+    missing = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if missing:
+        raise InputError(f"problem has parameters without values: {', '.join(missing)}; set their .value")
+    rough = sorted({type(atom).__name__ for atom in _atoms(problem) if getattr(atom, "approx_error", 0.0) > SAME})
+    if rough:
+        raise InputError(f"CVXPY approximates exponents of {', '.join(rough)}; pass approx=False to these atoms")
+    # A copy, so that what CVXPY keeps for the problem's own solver stays.
+    own = cp.Problem(problem.objective, problem.constraints)
+    options = {"use_quad_obj": quadratic}
+    try:
+        data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
+    except cp.SolverError as error:
+        raise InputError(f"problem has no form as a conic program of the kernel: {error}") from error
+    if any(type(reduction).__name__ == "ApproxCone2Cone" for reduction in chain.reductions):
+        raise InputError("CVXPY approximates a cone of this problem (relative entropy of operators): nothing is exact")
+    dims, n = data["dims"], len(data["c"])
+    powers = tuple(float(alpha) for alpha in dims.p3d)
+    cones = Cones(int(dims.zero), int(dims.nonneg), tuple(dims.soc), tuple(dims.psd), int(dims.exp), powers)
+    P = data["P"] if "P" in data else sp.csc_array((n, n))
+    A = sp.csc_array(data["A"])
+    A.eliminate_zeros()
+    A.sum_duplicates()
+    P = sp.csc_array(sp.triu(P) + sp.triu(P, 1).T)
+    P.eliminate_zeros()
+    q, b = np.asarray(data["c"], dtype=np.float64), np.asarray(data["b"], dtype=np.float64)
+    first, groups = _same_columns(P, q, A)
+    program = Program(P[first][:, first], q[first], A[:, first], b, cones)
+    maximise = isinstance(problem.objective, cp.Maximize)
+    constant, columns = float(inverse[-1]["offset"]), data["param_prob"].var_id_to_col
+    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups)
+
+
+def _same_columns(P: Any, q: Array, A: Any) -> tuple[Any, Any]:
+    """The first of all columns that are the same, and for every column the number of its group."""
+    seen: dict[Any, int] = {}
+    used, first, groups = np.diff(P.indptr) > 0, list[int](), list[int]()
+    for j, (start, end) in enumerate(pairwise(A.indptr)):
+        own = j if used[j] else (A.indices[start:end].tobytes(), A.data[start:end].tobytes(), q[j])
+        groups.append(seen.setdefault(own, len(seen)))
+        first += [j] if groups[-1] == len(first) else []
+    return np.array(first), np.array(groups)
+
+
+def _atoms(problem: cp.Problem) -> Iterator[Any]:
+    """All expressions of a problem."""
+    left = [problem.objective, *problem.constraints]
+    while left:
+        one = left.pop()
+        yield one
+        left.extend(one.args)

@@ -118,17 +118,20 @@ def distances(value: float, lower: float, upper: float) -> tuple[float, float]:
     return max(0.0, lower - value, value - upper), max(upper - value, value - lower)
 
 
-def verdict(answer: Answer, allowed: float, lower: float, upper: float) -> str:
-    """Whether the value is within an allowed distance of the optimum: ``kept``, ``false`` or ``open``."""
+def verdict(answer: Answer, least: float, most: float, lower: float, upper: float) -> str:
+    """Whether the value is within an allowed distance of the optimum: ``kept``, ``false`` or ``open``.
+
+    The distance is allowed to be between ``least`` and ``most``, as it may depend on the optimum.
+    """
     near, far = distances(answer.value, lower, upper)
-    return "false" if near > allowed else "kept" if far <= allowed else "open"
+    return "false" if near > most else "kept" if far <= least else "open"
 
 
 def judged(name: str, problem: cp.Problem, answers: list[Answer]) -> list[dict]:
     """The answers to one program as records, each judged by the best bounds of all."""
     lower, upper = max(answer.lower for answer in answers), min(answer.upper for answer in answers)
-    # Every |p*| below this is possible; allowing for the largest makes no claim false that is not.
-    largest, least = max(abs(lower), abs(upper)), 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper))
+    # |p*| is between these.
+    least, largest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper)), max(abs(lower), abs(upper))
     sense = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
     records = []
     for answer in answers:
@@ -145,8 +148,8 @@ def judged(name: str, problem: cp.Problem, answers: list[Answer]) -> list[dict]:
                 "proven_gap": gap(answer.lower, answer.upper),
                 "error_at_least": near / max(1.0, largest),
                 "error_at_most": far / max(1.0, least),
-                "claim": verdict(answer, claimed, lower, upper),
-                "tolerance": verdict(answer, answer.eps * (1.0 + largest), lower, upper),
+                "claim": verdict(answer, claimed, claimed, lower, upper),
+                "tolerance": verdict(answer, answer.eps * (1.0 + least), answer.eps * (1.0 + largest), lower, upper),
                 "better_than_possible": answer.value < lower if sense > 0 else answer.value > upper,
             }
         )
@@ -179,11 +182,10 @@ def records(names: list[str], solvers: list[str], small: bool = False) -> list[d
 
 
 def digits(lower: float, upper: float) -> str:
-    """An interval by its bounds, to one digit beyond those that they share."""
-    for count in range(3, 16):
-        if f"{lower:.{count}g}" != f"{upper:.{count}g}":
-            return f"[{lower:.{count + 1}g}, {upper:.{count + 1}g}]"
-    return f"{lower:.15g}"
+    """An interval by its bounds, to the first digit or two in which they differ."""
+    width = (upper - lower) / max(abs(lower), abs(upper))
+    count = int(np.clip(1.0 - np.floor(np.log10(width)), 3, 15)) if np.isfinite(width) else 6
+    return f"[{lower:.{count}g}, {upper:.{count}g}]"
 
 
 def error(record: dict) -> str:
@@ -235,11 +237,12 @@ def tables(found: list[dict]) -> str:
 def summary(solver: str, found: list[dict]) -> str:
     """The counts over the programs, in a sentence or two."""
     counts = {kind: sum(record[kind] == "false" for record in found) for kind in ("claim", "tolerance")}
+    by_far = sum(r["claim"] == "false" and r["error_at_least"] > 10.0 * r["claimed_gap"] for r in found)
     open_ones = sum(record["claim"] == "open" for record in found)
     unproven = [record["program"] for record in found if record["missing"]]
     return (
         f"{solver}: of {len(found)} answers the claimed gap is false for {counts['claim']} "
-        f"({100 * counts['claim'] / len(found):.0f} %) and open for {open_ones}; "
+        f"({100 * counts['claim'] / len(found):.0f} %), for {by_far} by more than ten times, and open for {open_ones}; "
         f"{counts['tolerance']} miss the tolerance of {found[0]['eps']:.0e}. "
         f"{sum(record['violation'] > 1e-8 for record in found)} violate a constraint by more than 1e-8, "
         f"and {sum(record['better_than_possible'] for record in found)} have a value that no feasible point has. "

@@ -31,15 +31,13 @@ def test_a_program_is_convex_and_the_same_at_every_call(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_two_solvers_answers_prove_bounds_that_agree(name):
+def test_answers_of_two_solvers_prove_bounds_that_agree(name):
     problem = PROGRAMS[name].problem(small=True)
     answers = [solve(problem, solver) for solver in TOLERANCES]
-    certify(problem, answers[-1])
-    solve(problem, cp.CLARABEL)
-    certify(problem, answers[0])
-    for answer in answers:
+    for answer, widest in zip(answers, (1e-6, 1e-2), strict=True):
+        certify(problem, answer)
         assert not answer.missing
-        assert gap(answer.lower, answer.upper) < 1e-4
+        assert gap(answer.lower, answer.upper) < widest
     # Both intervals hold the optimum, so they meet; and it is near the value of the interior-point method.
     lower, upper = max(a.lower for a in answers), min(a.upper for a in answers)
     assert lower <= upper
@@ -82,12 +80,15 @@ def test_a_violation_is_of_constraints_and_of_what_variables_are():
 
 def test_verdicts_by_bounds():
     answer = Answer("SCS", cp.OPTIMAL, 2.0, 2.0, 2.0, 1e-5, 0.0, 0.0)
-    assert verdict(answer, 0.5, 2.1, 2.4) == "kept"
-    assert verdict(answer, 0.5, 2.1, 2.6) == "open"
-    assert verdict(answer, 0.5, 2.6, 2.7) == "false"
-    assert verdict(answer, 0.5, 1.0, 1.4) == "false"
-    assert verdict(answer, 0.5, -np.inf, np.inf) == "open"
-    assert verdict(answer, 0.5, 2.6, np.inf) == "false"
+    assert verdict(answer, 0.5, 0.5, 2.1, 2.4) == "kept"
+    assert verdict(answer, 0.5, 0.5, 2.1, 2.6) == "open"
+    assert verdict(answer, 0.5, 0.5, 2.6, 2.7) == "false"
+    assert verdict(answer, 0.5, 0.5, 1.0, 1.4) == "false"
+    assert verdict(answer, 0.5, 0.5, -np.inf, np.inf) == "open"
+    assert verdict(answer, 0.5, 0.5, 2.6, np.inf) == "false"
+    # What is allowed depends on an optimum of which only bounds are known.
+    assert verdict(answer, 0.5, 0.7, 2.6, 2.65) == "open"
+    assert verdict(answer, 0.3, 0.7, 2.1, 2.4) == "open"
 
 
 @pytest.mark.parametrize("maximise", [False, True])
@@ -95,6 +96,7 @@ def test_a_planted_false_claim_is_found(maximise):
     problem = known(maximise)
     honest = solve(problem, cp.CLARABEL)
     certify(problem, honest)
+    assert honest.lower < honest.upper
     # The same proof, a value that is beyond the optimum, and two objectives that agree on it.
     sign = -1.0 if maximise else 1.0
     liar = replace(honest, value=sign * 1.999, primal=1.999, dual=1.999 - 1e-7)
@@ -107,7 +109,9 @@ def test_a_planted_false_claim_is_found(maximise):
     # On the other side of the optimum a value is wrong, but not impossible.
     (heavy,) = judged("known", problem, [replace(liar, value=sign * 2.001)])
     assert (heavy["claim"], heavy["better_than_possible"]) == ("false", False)
-    assert "false for 2 (50 %)" in bench_programs.summary("CLARABEL", [first, second, third, heavy])
+    assert "false for 2 (50 %), for 2 by more than ten times" in bench_programs.summary(
+        "CLARABEL", [first, second, third, heavy]
+    )
 
 
 def test_what_is_not_proven_is_counted_and_left_open(monkeypatch):
@@ -131,7 +135,9 @@ def test_the_shape_of_what_a_solver_is_given():
 
 def test_digits_of_an_interval():
     assert digits(2.0, 2.1) == "[2, 2.1]"
-    assert digits(2.00001, 2.00004) == "[2.00001, 2.00004]"
+    assert digits(205.340454, 205.340501) == "[205.34045, 205.3405]"
+    assert digits(-0.1234567, -0.1234561) == "[-0.1234567, -0.1234561]"
+    assert digits(-np.inf, 1.5) == "[-inf, 1.5]"
 
 
 def test_the_command_prints_tables_and_writes_records(monkeypatch, tmp_path, capsys):

@@ -42,7 +42,11 @@ from kernel_mutants import Mutant, mutants
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = Path("convexmetric/certificates/kernel")
 #: Quick tests that need the kernel and nothing else of the package: of arithmetic, of the reader, and of all else.
-OWN = {"balls.py": ("test_kernel_balls",), "reader.py": ("test_kernel_reader",)}
+OWN = {
+    "balls.py": ("test_kernel_balls",),
+    "conic.py": ("test_kernel_conic",),
+    "reader.py": ("test_kernel_reader",),
+}
 RULES = ("test_kernel_bounds", "test_kernel_rules")
 #: Folders of what they import.
 FOLDERS = ("tests", "tests/certificates")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.linalg as la
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
@@ -25,8 +26,8 @@ from convexmetric.programs.lazy import cvxpy as cp
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
 #: A rational exponent may differ from the one that was meant by so much.
 SAME = 1e-12
-#: Entries of a direction that are more than noise, relative to its largest.
-MOVES = 1e-5
+#: Entries of a direction that are more than noise, relative to its largest; what counts as zero in general.
+MOVES, ALIKE = 1e-5, 1e-9
 
 
 # Cones ----------------------------------------------------------------------------------------------------------------
@@ -210,7 +211,8 @@ class Canonical:
     """A problem's program with the constant ``c0`` of its minimum, and the way back to the problem's variables.
 
     Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
-    has its number for each.
+    has its number for each. Equations that follow from others but for rounding are left out; ``rows`` has those that
+    are not. Without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
     """
 
     problem: Any
@@ -221,10 +223,12 @@ class Canonical:
     inverse: Any
     columns: dict[int, int]
     groups: Any
+    rows: Any
+    count: int
 
     def values(self, x: Array) -> dict[str, Array]:
         """Values of the problem's variables, by their names."""
-        answer = (self.program.value(x), self.spread(x), np.zeros(len(self.program.b)))
+        answer = (self.program.value(x), self.spread(x), np.zeros(self.count))
         found = self.chain.invert(answer, self.inverse).primal_vars
         return {variable.name(): np.asarray(found[variable.id]) for variable in self.problem.variables()}
 
@@ -257,6 +261,13 @@ class Canonical:
         size = np.abs(d).max()
         names = [of.name() for of, (own, _) in places.items() if np.abs(d[own]).max(initial=0.0) > MOVES * size]
         return ", ".join(names) or "variables that CVXPY added"
+
+    @property
+    def left_out(self) -> str:
+        """Constraints of which equations were left out."""
+        missing = np.ones(self.count)
+        missing[self.rows] = 0.0
+        return self.constraints(missing) if missing.any() else ""
 
     def constraints(self, z: Array) -> str:
         """Constraints that have entries in a dual point."""
@@ -359,11 +370,26 @@ def canonical(problem: cp.Problem, quadratic: bool = True) -> Canonical:
     P = sp.csc_array(sp.triu(P) + sp.triu(P, 1).T)
     P.eliminate_zeros()
     q, b = np.asarray(data["c"], dtype=np.float64), np.asarray(data["b"], dtype=np.float64)
+    if not all(np.isfinite(array).all() for array in (P.data, q, A.data, b)):
+        raise InputError("problem has numbers that are NaN or infinite; leave out bounds that do not bind")
     first, groups = _same_columns(P, q, A)
-    program = Program(P[first][:, first], q[first], A[:, first], b, cones)
+    rows = np.append(_independent(A[: cones.zero].toarray(), b[: cones.zero]), np.arange(cones.zero, len(b)))
+    cones = replace(cones, zero=int((rows < cones.zero).sum()))
+    program = Program(P[first][:, first], q[first], A[rows][:, first], b[rows], cones)
     maximise = isinstance(problem.objective, cp.Maximize)
     constant, columns = float(inverse[-1]["offset"]), data["param_prob"].var_id_to_col
-    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups)
+    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups, rows, len(b))
+
+
+def _independent(E: Array, b: Array) -> Any:
+    """Equations without those that follow from the others; all if they contradict each other."""
+    if not len(b):
+        return np.arange(0)
+    _, R, order = la.qr(E.T, mode="economic", pivoting=True)
+    sizes = np.abs(R.diagonal())
+    kept = np.sort(order[: int((sizes > ALIKE * sizes[0]).sum())])
+    x = la.lstsq(E[kept], b[kept])[0]
+    return kept if np.abs(E @ x - b).max() <= ALIKE * max(1.0, np.abs(b).max()) else np.arange(len(b))
 
 
 def _same_columns(P: Any, q: Array, A: Any) -> tuple[Any, Any]:

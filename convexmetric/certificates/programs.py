@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
-from convexmetric.certificates.canonical import Answer, Canonical, Program, canonical
+from convexmetric.certificates.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.certificates.certificate import relative_gap
 from convexmetric.certificates.statement import Arrays, Table, plain
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
@@ -32,8 +32,6 @@ SHARES = (0.0, *(10.0**power for power in np.arange(-12.0, 0.0, 0.5)), 1.0)
 MARGINS = (1e-4, 1e-6, 1e-2, 1e-8)
 #: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
 FLOOR, NEAR = 1e-8, 0.1
-#: Singular values, margins and slopes that count as zero.
-ALIKE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ class ProgramCertificate:
     values : dict
         Values of the problem's variables by their names, of the point that was judged: ``upper_bound`` (of a maximum,
         ``lower_bound``) is the objective there, moved as far as exact feasibility takes.
+    left_out : str
+        Constraints with equations that follow from others but for rounding, and are left out of what is proven.
     missing : str
         What a bound was not proven for want of, and what to do; empty if both are proven.
     document, arrays : dict
@@ -59,6 +59,7 @@ class ProgramCertificate:
     upper_bound: float
     value: float
     values: dict[str, Array] = field(repr=False)
+    left_out: str
     missing: str
     document: Table = field(repr=False)
     arrays: Arrays = field(repr=False)
@@ -73,7 +74,10 @@ class ProgramCertificate:
             f"{self.lower_bound:.12g} <= optimum <= {self.upper_bound:.12g}   (proven, relative gap {self.gap:.1e})"
         )
         words = checker.in_words(self.document["problem"])
-        return "\n".join(filter(None, [bounds, f"the solver's value: {self.value:.12g}", words, self.missing]))
+        left_out = f"left out, as they follow from other equations: rows of {self.left_out}" if self.left_out else ""
+        return "\n".join(
+            filter(None, [bounds, f"the solver's value: {self.value:.12g}", words, left_out, self.missing])
+        )
 
     def file(self) -> tuple[Table, Arrays, kernel.Proof]:
         """Contents of a file, and the proof of its claims.
@@ -359,7 +363,7 @@ def _no_point(form: Canonical, why: str) -> str:
     if zero:
         U, sizes, _ = np.linalg.svd(program.A[:zero].toarray(), full_matrices=True)
         if zero > len(sizes) or sizes[-1] <= ALIKE * sizes[0]:
-            named = form.constraints(np.append(U[:, -1], np.zeros(len(program.b) - zero)))
+            named = form.constraints(_all_rows(form, np.append(U[:, -1], np.zeros(len(program.b) - zero))))
             return f"its equations depend on each other: leave one out, or a row of it, of: {named}"
     # The largest t with slacks inside by t; its dual point has the rows that keep it from being positive.
     n, e = len(program.q), program.cones.inner()
@@ -372,9 +376,16 @@ def _no_point(form: Canonical, why: str) -> str:
     )
     answer = widest.solve()
     if answer.x is not None and answer.x[-1] < ALIKE * max(1.0, np.abs(program.b).max()):
-        named = form.constraints(np.delete(answer.z, zero))
+        named = form.constraints(_all_rows(form, np.delete(answer.z, zero)))
         return f"no point satisfies all inequalities strictly: give room to, or state as equations: {named}"
     return f"{why}; scale the numbers of the problem to about 1"
+
+
+def _all_rows(form: Canonical, z: Array) -> Array:
+    """A dual point with zeros for equations that were left out."""
+    made: Array = np.zeros(form.count)
+    made[form.rows] = z
+    return made
 
 
 def _no_dual_point(form: Canonical, why: str) -> str:
@@ -416,7 +427,7 @@ def _certificate(
         document |= {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}
     low = -math.inf if lower is None else _outward(lower, -1)
     high = math.inf if upper is None else _outward(upper, 1)
-    return ProgramCertificate(low, high, value, form.values(x), missing, document, arrays)
+    return ProgramCertificate(low, high, value, form.values(x), form.left_out, missing, document, arrays)
 
 
 def _outward(value: Fraction, away: int) -> float:

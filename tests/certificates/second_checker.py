@@ -1278,6 +1278,171 @@ class Part(Statement):
         return self.share * says.v.low - found.e.high
 
 
+class Program:
+    """Section 2.4 and O4: the vectors that satisfy their equations, by elimination in fractions."""
+
+    def __init__(self, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        problem, file = document["problem"], File(arrays)
+        table(problem, "kind variables cones quadratic maximise", "constant")
+        need(problem["kind"] == "conic program", "kind of program")
+        need(isinstance(problem["quadratic"], bool) and isinstance(problem["maximise"], bool), "true or false")
+        self.maximise, self.c0 = problem["maximise"], rational(problem.get("constant", "0"))
+        n = integer(problem["variables"], 1, 2**24 - 1)
+        need(n <= 100, "more variables than this checker takes")
+        kinds = "zero nonnegative second_order semidefinite exponential power"
+        table(problem["cones"], kinds)
+        count = {kind: integer(problem["cones"][kind], 0, 2**24 - 1) for kind in kinds.split()}
+        sizes = {
+            kind: file.array(f"{kind}_sizes", (count[kind],), 2**24) if count[kind] else []
+            for kind in ("second_order", "semidefinite")
+        }
+        need(min([*sizes["second_order"], *sizes["semidefinite"], 1]) >= 1, "sizes")
+        alpha = file.array("power_exponents", (count["power"],)) if count["power"] else []
+        need(all(0 < a < 1 for a in alpha), "exponents")
+        self.kinds: list[tuple[str, int, Any]] = [("zero", 1, None)] * count["zero"]
+        self.kinds += [("nonnegative", 1, None)] * count["nonnegative"]
+        self.kinds += [("second order", k, None) for k in sizes["second_order"]]
+        self.kinds += [("semidefinite", k * (k + 1) // 2, k) for k in sizes["semidefinite"]]
+        self.kinds += [("exponential", 3, None)] * count["exponential"] + [("power", 3, a) for a in alpha]
+        m, self.zero = sum(rows for _, rows, _ in self.kinds), count["zero"]
+        need(m < 2**24, "rows")
+        need(m <= 1000, "more rows than this checker takes")
+        self.q, self.b = file.array("q", (n,)), file.array("b", (m,))
+        self.A, self.P = self._entries(file, "a", m, n), [[ZERO] * n for _ in range(n)]
+        if problem["quadratic"]:
+            upper = self._entries(file, "p", n, n)
+            need(not any(upper[i][j] for i in range(n) for j in range(i)), "below the diagonal")
+            self.P = [[upper[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+        dual = document["dual"]
+        table(dual, "", "rows")
+        need(dual.get("rows", [0, 1]) == [0, 1] and not isinstance(dual.get("rows", [0])[0], bool), "rows")
+        self.x, self.z = file.array("x", (n,)), file.array("z", (m,))
+        self.x_spreads = file.array("x_spreads", (n,)) if self.zero else []
+        self.z_spreads, self.h, self.h_spreads = file.array("z_spreads", (m,)), [], []
+        if problem["quadratic"]:
+            self.h, self.h_spreads = file.array("h", (n,)), file.array("h_spreads", (n,))
+        need(all(s > 0 for s in [*self.x_spreads, *self.z_spreads, *self.h_spreads]), "spreads")
+        need(set(arrays) == file.asked, "an array that nothing speaks of")
+        claimed = document["claimed"]
+        table(claimed, "lower upper")
+        self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
+
+    @staticmethod
+    def _entries(file: File, name: str, rows: int, columns: int) -> Matrix:
+        values = file.array(f"{name}_values", (None,))
+        places = [
+            file.array(f"{name}_{side}", (len(values),), of) for side, of in (("columns", columns), ("rows", rows))
+        ]
+        order = list(zip(*places, strict=True))
+        need(order == sorted(set(order)), "order of entries")
+        made = [[ZERO] * columns for _ in range(rows)]
+        for value, (j, i) in zip(values, order, strict=True):
+            made[i][j] = value
+        return made
+
+    def upper(self) -> Fraction:
+        """U, without the constant."""
+        x = self.x
+        if self.zero:
+            x = moved(list(map(list, zip(*self.A[: self.zero], strict=True))), x, self.x_spreads, self.b)
+        self.contains([b - dot(row, x) for b, row in zip(self.b, self.A, strict=True)], dual=False)
+        return dot(self.q, x) + dot(x, [dot(row, x) for row in self.P]) / 2
+
+    def lower(self) -> Fraction:
+        """L, without the constant."""
+        n, m = len(self.q), len(self.b)
+        G, v = [*self.A, *(self.P if self.h else [])], [*self.z, *self.h]
+        v = moved(G, v, [*self.z_spreads, *self.h_spreads], [-q for q in self.q])
+        z, h = v[:m], v[m:] or [ZERO] * n
+        self.contains(z, dual=True)
+        shown(semidefinite(self.P), "P")
+        return -dot(self.b, z) - dot(h, [dot(row, h) for row in self.P]) / 2
+
+    def contains(self, s: list[Fraction], dual: bool) -> None:
+        """Whether the rows that are not of the kind zero are in their cones."""
+        at = 0
+        for kind, rows, of in self.kinds:
+            own, at = s[at : at + rows], at + rows
+            shown(INSIDE[kind](own, of, dual), f"outside of a {kind} cone")
+
+
+def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
+    return sum((s * t for s, t in zip(a, b, strict=True) if s and t), ZERO)
+
+
+def moved(G: Matrix, v: list[Fraction], spreads: list[Fraction], target: list[Fraction]) -> list[Fraction]:
+    """``v + spreads^2 o G y`` with ``G^T`` of it equal to the first entries of the target."""
+    columns = list(map(list, zip(*G, strict=True)))
+    weighted = [[s * s * g for s, g in zip(spreads, column, strict=True)] for column in columns]
+    rows = [
+        [dot(column, other) for other in weighted] + [target[i] - dot(column, v)] for i, column in enumerate(columns)
+    ]
+    for i in range(len(rows)):
+        pivot = next((k for k in range(i, len(rows)) if rows[k][i]), None)
+        shown(pivot is not None, "dependent equations")
+        rows[i], rows[pivot or 0] = rows[pivot or 0], rows[i]
+        rows[i] = [entry / rows[i][i] for entry in rows[i]]
+        for k in range(len(rows)):
+            if k != i and rows[k][i]:
+                rows[k] = [a - rows[k][i] * b for a, b in zip(rows[k], rows[i], strict=True)]
+    y = [row[-1] for row in rows]
+    return [v[j] + spreads[j] ** 2 * dot(G[j], y) for j in range(len(v))]
+
+
+def _round(s: list[Fraction], of: Any, dual: bool) -> bool:
+    return s[0] >= 0 and s[0] ** 2 >= dot(s[1:], s[1:])
+
+
+def _square(s: list[Fraction], order: int, dual: bool) -> bool:
+    entries, M = iter(s), [[ZERO] * order for _ in range(order)]
+    for j in range(order):
+        for i in range(j, order):
+            M[i][j] = M[j][i] = next(entries) / (2 if dual and i != j else 1)
+    return semidefinite(M)
+
+
+def _exponential(s: list[Fraction], of: Any, dual: bool) -> bool:
+    x, y, z = s
+    if dual:
+        # -u e^(v/u - 1) <= w: ln(w / -u) >= v/u - 1.
+        return x < 0 and z > 0 and logarithm(z / -x).low >= y / x - 1
+    return y > 0 and z > 0 and logarithm(z / y).low >= x / y
+
+
+def _power(s: list[Fraction], alpha: Fraction, dual: bool) -> bool:
+    x, y, z = [s[0] / alpha, s[1] / (1 - alpha), s[2]] if dual else s
+    if min(x, y) <= 0:
+        return False
+    return z == 0 or alpha * logarithm(x).low + (1 - alpha) * logarithm(y).low >= logarithm(abs(z)).high
+
+
+INSIDE: dict[str, Callable[[list[Fraction], Any, bool], bool]] = {
+    "zero": lambda s, of, dual: True,
+    "nonnegative": lambda s, of, dual: s[0] >= 0,
+    "second order": _round,
+    "semidefinite": _square,
+    "exponential": _exponential,
+    "power": _power,
+}
+
+
+def judge_program(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Judged:
+    """What the file of a conic program proves."""
+    program, ends = Program(document, arrays), list[Fraction | None]()
+    for bound in (program.lower, program.upper):
+        try:
+            ends.append(bound())
+        except Unproven:
+            ends.append(None)
+    if program.maximise:
+        ends = [None if end is None else -end for end in reversed(ends)]
+    lower, upper = (
+        None if end is None else rounded(end + program.c0, up) for end, up in zip(ends, (False, True), strict=True)
+    )
+    proven = lower is not None and upper is not None and program.claimed[0] <= lower and program.claimed[1] >= upper
+    return Judged(lower, upper, proven)
+
+
 def judge(*wholes: bytes) -> Judged:
     """What a file proves, or all parts of a certificate.
 
@@ -1287,6 +1452,10 @@ def judge(*wholes: bytes) -> Judged:
         If a file is no certificate, or they are no parts of one.
     """
     try:
+        document = opened(wholes[0])[0]
+        if isinstance(document["problem"], dict) and "kind" in document["problem"]:
+            found = [judge_program(*opened(whole)) for whole in wholes]
+            return found[0] if len(found) == 1 else Judged(None, None, False)
         parts = [Part(whole) for whole in wholes]
         need(len({part.common() for part in parts}) == 1, "parts of several certificates")
         said, costs = [part.says() for part in parts], [part.costs() for part in parts]

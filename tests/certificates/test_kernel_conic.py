@@ -1,0 +1,389 @@
+"""Conic programs in the kernel: every kind of cone, known optima, and numbers that must not be accepted."""
+
+import copy
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import second_checker as exact
+from forgery import archive, packed
+
+from convexmetric.certificates import kernel
+from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, ConeProduct, NotProven
+from convexmetric.certificates.kernel.conic import near
+
+KINDS = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
+
+
+def entries(name, M):
+    """A matrix by its entries, column by column."""
+    j, i = np.nonzero(M.T)
+    return {f"{name}_values": M[i, j], f"{name}_rows": i, f"{name}_columns": j}
+
+
+def stated(q, A, b, cones, P=None, maximise=False, constant=None):
+    """Description and arrays of a statement; a cone is a number of rows, sizes, or exponents."""
+    table = dict.fromkeys(KINDS, 0)
+    arrays = {"q": np.array(q, dtype=float), "b": np.array(b, dtype=float), **entries("a", np.array(A, dtype=float))}
+    for kind, of in cones.items():
+        table[kind] = of if isinstance(of, int) else len(of)
+        if kind == "power":
+            arrays["power_exponents"] = np.array(of)
+        elif not isinstance(of, int):
+            arrays[f"{kind}_sizes"] = np.array(of)
+    problem = {"kind": "conic program", "variables": len(q), "cones": table}
+    problem |= {"quadratic": P is not None, "maximise": maximise} | ({"constant": constant} if constant else {})
+    arrays |= {} if P is None else entries("p", np.triu(np.array(P, dtype=float)))
+    document = {"problem": problem, "dual": {}, "claimed": {"lower": "-1000", "upper": "1000"}, "title": "a program"}
+    return document | {"format": kernel.FORMAT, "version": kernel.VERSION, "sha256": {}}, arrays
+
+
+def certificate(statement, x, z, h=None, spread=1.0):
+    """The statement with a proof; all spreads are the same."""
+    document, arrays = statement
+    found = {"x": np.array(x, dtype=float), "z": np.array(z, dtype=float)}
+    found |= {} if h is None else {"h": np.array(h, dtype=float)}
+    spreads = ["z", *(["h"] if h is not None else []), *(["x"] if document["problem"]["cones"]["zero"] else [])]
+    found |= {f"{name}_spreads": np.full(len(found[name]), spread) for name in spreads}
+    return copy.deepcopy(document), {**arrays, **found}
+
+
+def proved(contents, close=Fraction(1, 10**12)):
+    """Bounds of the kernel, which those of the second checker are inside of, and close to."""
+    found, true = kernel.prove([contents]), exact.judge(archive(packed(contents)))
+    for mine, its, sign in ((found.lower, true.lower, 1), (found.upper, true.upper, -1)):
+        assert mine is None or (its is not None and (its - mine) * sign >= 0)
+        assert mine is None or abs(its - mine) <= (abs(its) + 1) * close
+    return found
+
+
+def linear():
+    """Minimise x + 2 y, x + y = 1, x and y not negative: 1."""
+    A = [[1, 1], [-1, 0], [0, -1]]
+    return certificate(
+        stated([1, 2], A, [1, 0, 0], {"zero": 1, "nonnegative": 2}), [1 - 1e-7, 1.1e-7], [1e-7 - 1, 1.1e-7, 1]
+    )
+
+
+def quadratic():
+    """Minimise x^2 + y^2 / 2 - x, x = 2 y, x + y <= 1/2: -5/24."""
+    statement = stated([-1, 0], [[1, -2], [1, 1]], [0, 0.5], {"zero": 1, "nonnegative": 1}, P=[[2, 0], [0, 1]])
+    # 4.5 y^2 - 2 y is least at y = 2/9, where 3 y > 1/2: so y = 1/6.
+    return certificate(statement, [1 / 3 - 1e-6, 1 / 6], [1 / 6, 1 / 6], [1 / 3, 1 / 6 + 1e-6])
+
+
+def curved():
+    """Minimise x^2 + x y + y^2 + x under abs(x) <= 1, abs(y) <= 1: -1/3."""
+    A = [[1, 0], [-1, 0], [0, 1], [0, -1]]
+    statement = stated([1, 0], A, [1] * 4, {"nonnegative": 4}, P=[[2, 1], [1, 2]], constant="7/3")
+    return certificate(statement, [-2 / 3, 1 / 3], [1e-9] * 4, [-2 / 3, 1 / 3])
+
+
+def ball():
+    """Maximise 7 less x + y over the unit disc: 7 plus the root of 2."""
+    A, root = [[0, 0], [-1, 0], [0, -1]], np.sqrt(0.5)
+    statement = stated([1, 1], A, [1, 0, 0], {"second_order": [3]}, maximise=True, constant="7")
+    return certificate(statement, [1e-9 - root, 1e-9 - root], [np.sqrt(2) + 1e-9, 1, 1])
+
+
+def matrices():
+    """Maximise s with C + t D - s I semidefinite and abs(t) <= 5, as a minimum: -1."""
+    C, D = np.diag([1.0, 2.0, 3.0]), np.array([[0, 1.0, 0], [1.0, 0, 0], [0, 0, -1.0]])
+    i, j = np.triu_indices(3)
+    A = np.column_stack([-D[j, i], np.eye(3)[j, i]])
+    statement = stated(
+        [0, -1],
+        np.vstack([A, [[1, 0], [-1, 0]]])[[6, 7, 0, 1, 2, 3, 4, 5]],
+        [5, 5, *C[j, i]],
+        {"nonnegative": 2, "semidefinite": [3]},
+    )
+    return certificate(statement, [0, 1 - 1e-7], [1e-8, 1e-8, 1 - 2e-7, 1e-7, 1e-9, 1e-7, 1e-9, 1e-7])
+
+
+def exponential():
+    """Minimise x + e^-x, as t with (-x, 1, t - x) in the cone: 1."""
+    A = [[1, 0], [0, 0], [1, -1]]
+    return certificate(stated([0, 1], A, [0, 1, 0], {"exponential": 1}), [0, 1 + 1e-9], [-1, 1e-8 - 1, 1])
+
+
+def power():
+    """Maximise, as a minimum, z with x^(1/2) y^(1/2) >= z and x + y <= 2: 1."""
+    A = [[1, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, -1]]
+    statement = stated([0, 0, -1], A, [2, 0, 0, 0], {"nonnegative": 1, "power": [0.5]})
+    return certificate(statement, [1 - 1e-9, 1 - 1e-9, 1 - 2e-9], [0.5 + 1e-8, 0.5, 0.5, -1 + 1e-9])
+
+
+def uneven():
+    """Maximise z - x with x^(1/4) 1^(3/4) >= z: 3 * 4^(-4/3) at x = 4^(-4/3); a row has no entries."""
+    A = [[0, 0], [-1, 0], [0, 0], [0, -1]]
+    statement = stated([1, -1], A, [1, 0, 1, 0], {"nonnegative": 1, "power": [0.25]}, maximise=True)
+    x = 4 ** (-4 / 3)
+    return certificate(statement, [x, x**0.25 - 1e-9], [1e-9, 1, 3 * x + 1e-9, -1])
+
+
+PROGRAMS = {
+    "linear": (linear, 1.0),
+    "quadratic": (quadratic, -5 / 24),
+    "curved": (curved, 2.0),
+    "ball": (ball, 7 + np.sqrt(2)),
+    "matrices": (matrices, -1.0),
+    "exponential": (exponential, 1.0),
+    "power": (power, -1.0),
+    "uneven": (uneven, 3 * 4 ** (-4 / 3)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bounds_enclose_known_optima_closely(name):
+    make, optimum = PROGRAMS[name]
+    found = proved(make())
+    assert not found.reason
+    assert float(found.lower) <= optimum * (1 + 1e-15) + 1e-15
+    assert float(found.upper) >= optimum * (1 - 1e-15) - 1e-15
+    assert found.upper - found.lower <= 3e-6
+
+
+def test_claims_beyond_what_is_proven_are_not_accepted():
+    document, arrays = linear()
+    true = proved((document, arrays))
+    for end, by in (("lower", 1), ("upper", -1)):
+        claimed = {"lower": str(true.lower), "upper": str(true.upper)}
+        assert not proved((document | {"claimed": claimed}, arrays)).reason
+        claimed[end] = str(getattr(true, end) + by * Fraction(1, 10**17))
+        assert "claimed" in proved((document | {"claimed": claimed}, arrays)).reason
+
+
+def both(contents):
+    """What the kernel says, after the second checker has been asked: None if a file is refused."""
+    try:
+        found = proved(contents)
+    except CertificateError:
+        with pytest.raises(exact.Refused):
+            exact.judge(archive(packed(contents)))
+        return None
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_point_near_or_far_proves_a_wrong_bound(name):
+    make, optimum = PROGRAMS[name]
+    rng, seen = np.random.default_rng(0), set()
+    for size in (1e-9, 1e-6, 1e-3, 1e-1, 3.0) * 4:
+        document, arrays = make()
+        for hint in ("x", "z", "h"):
+            if hint in arrays:
+                arrays[hint] = arrays[hint] + size * rng.standard_normal(len(arrays[hint]))
+                if f"{hint}_spreads" in arrays:
+                    arrays[f"{hint}_spreads"] = np.exp(rng.uniform(-4, 4, len(arrays[hint])))
+        # A point that is far moves far, and is known less well.
+        found = proved((document, arrays), Fraction(1))
+        seen |= {found.lower is None, found.upper is None}
+        assert found.lower is None or found.lower <= optimum + 1e-15
+        assert found.upper is None or found.upper >= optimum - 1e-15
+        assert (found.lower is None or found.upper is None) == bool(found.reason)
+    assert seen == {True, False}
+
+
+def product(**cones):
+    """A product of cones as the kernel reads it."""
+    document, arrays = stated([0.0], np.zeros((1, 1)), [0.0], cones)
+    return ConeProduct(document["problem"]["cones"], Arrays(arrays))
+
+
+def inside(cones, s, dual=False):
+    try:
+        cones.contain(Ball(np.array(s, dtype=float)), "it", dual)
+    except NotProven:
+        return False
+    return True
+
+
+#: Boundary points of cones and of dual cones, and directions that lead out.
+EDGES = [
+    ({"nonnegative": 2}, [0.0, 3.0], [-1, 0], False),
+    ({"nonnegative": 2}, [3.0, 0.0], [0, -1], True),
+    ({"second_order": [3]}, [5.0, 3.0, 4.0], [-1, 0, 0], False),
+    ({"second_order": [3]}, [5.0, 3.0, -4.0], [0, 1, 0], True),
+    ({"second_order": [1, 2]}, [0.5, 2.0, -2.0], [0, 0, -1], False),
+    ({"second_order": [2, 1]}, [2.0, 1.0, 0.0], [0, 0, -1], True),
+    ({"semidefinite": [2]}, [1.0, 2.0, 4.0], [0, 1, 0], False),
+    ({"semidefinite": [2]}, [1.0, 4.0, 4.0], [0, 1, 0], True),
+    ({"semidefinite": [3]}, [2.0, -1.0, -1.0, 2.0, -1.0, 2.0], [0, -1, 0, 0, 0, 0], False),
+    ({"semidefinite": [1, 2]}, [1.0, 2.0, 2.0, 2.0], [0, -1, 0, 0], False),
+    ({"semidefinite": [3]}, [1.0, 0.0, 2.0, 3.0, 0.0, 1.0], [0, 0, 1, 0, 0, 0], True),
+    ({"exponential": 1}, [2.0, 1.0, np.exp(2.0)], [0, 0, -1], False),
+    ({"exponential": 2}, [0.0, 1.0, 2.0, -1.0, 2.0, 2 * np.exp(-0.5)], [0, 0, 0, 1, 0, 0], False),
+    ({"exponential": 1}, [-1.0, 0.0, np.exp(-1.0)], [0, 0, -1], True),
+    ({"exponential": 1}, [-2.0, 1.0, 2 * np.exp(-1.5)], [0, -1, 0], True),
+    ({"power": [0.25]}, [16.0, 1.0, 2.0], [0, 0, 1], False),
+    ({"power": [0.75, 0.5]}, [1.0, 1.0, 0.0, 4.0, 9.0, -6.0], [0, 0, 0, -1, 0, 0], False),
+    ({"power": [0.25]}, [0.25, 0.75, 1.0], [0, -1, 0], True),
+    ({"power": [0.75]}, [0.75 * 16, 0.25, -8.0], [0, 0, -1], True),
+]
+
+
+@pytest.mark.parametrize(("cones", "s", "out", "dual"), EDGES)
+def test_a_hair_inside_is_inside_and_a_hair_outside_is_not(cones, s, out, dual):
+    K, s, out = product(**cones), np.array(s), np.array(out)
+    assert inside(K, s - 1e-9 * out, dual)
+    assert not inside(K, s + 1e-9 * out, dual)
+    # What is known to a radius is inside if all of it is.
+    for size in (1.0, 1e3):
+        try:
+            K.contain(Ball(size * (s - 1e-6 * out), size * 1e-5), "it", dual)
+        except NotProven:
+            continue
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("cones", "s", "dual"),
+    [
+        ({"exponential": 1}, [-1.0, 0.0, 1.0], False),
+        ({"exponential": 1}, [1.0, -1.0, 1.0], False),
+        ({"exponential": 1}, [-1.0, 1.0, -1.0], False),
+        ({"exponential": 1}, [1.0, 0.0, 1.0], True),
+        ({"power": [0.5]}, [-1.0, 1.0, 0.0], False),
+        ({"power": [0.5]}, [-1.0, -1.0, 0.5], False),
+        ({"power": [0.5]}, [1.0, -1.0, 0.0], True),
+        ({"second_order": [2]}, [-1.0, 0.0], False),
+    ],
+)
+def test_what_is_beyond_the_edges_is_not_inside(cones, s, dual):
+    assert not inside(product(**cones), s, dual)
+
+
+def test_rows_that_are_zero_are_any_numbers_of_a_dual_point():
+    assert inside(product(zero=2, nonnegative=1), [-3.0, 7.0, 1.0], True)
+
+
+def test_the_vector_near_one_is_the_exact_one():
+    rng = np.random.default_rng(1)
+    for rows, columns, scale in itertools.product((5, 9), (1, 3), (0, 3, 6)):
+        G = rng.standard_normal((rows, columns)) * 10.0 ** rng.uniform(-scale, scale, columns)
+        v, widths = rng.standard_normal(rows), np.exp(rng.uniform(-3, 3, rows))
+        target, rad = rng.standard_normal(columns), 10.0 ** rng.uniform(-12, -8)
+        fractions = [[Fraction(entry) for entry in row] for row in G.tolist()]
+        ends = []
+        for signs in itertools.product((-1, 0, 1), repeat=columns):
+            aim = [Fraction(t) + sign * Fraction(rad) for t, sign in zip(target.tolist(), signs, strict=True)]
+            given = list(map(Fraction, v.tolist())), list(map(Fraction, widths.tolist()))
+            ends.append(exact.moved(fractions, *given, aim))
+        sharp, wide = near(G, v, widths, Ball(target), "it"), near(G, v, widths, Ball(target, rad), "it")
+        for j in range(rows):
+            true = ends[len(ends) // 2][j]
+            assert abs(Fraction(sharp.mid[j]) - true) <= Fraction(sharp.rad[j])
+            assert sharp.rad[j] <= 1e-9 * max(1.0, np.abs(sharp.mid).max())
+            assert all(abs(Fraction(wide.mid[j]) - end[j]) <= Fraction(wide.rad[j]) for end in ends)
+
+
+def test_equations_that_depend_on_each_other_prove_nothing():
+    A = np.array([[1.0, 1.0], [2.0, 2.0], [-1.0, 0.0]])
+    document, arrays = certificate(
+        stated([1, 1], A, [1, 2, 0], {"zero": 2, "nonnegative": 1}), [0.5, 0.5], [-1, 0, 1e-9]
+    )
+    found = both((document, arrays))
+    assert "not proven to be independent" in found.reason
+    assert found.upper is None
+    # A variable without a row.
+    statement = stated([1, 0], [[-1, 0]], [0], {"nonnegative": 1})
+    found = both(certificate(statement, [1e-9, 0], [1]))
+    assert found.lower is None
+    assert found.upper is not None
+
+
+@pytest.mark.parametrize("P", [[[1, 0], [0, -1e-9]], [[1, 2], [2, 1]], [[0, 1], [1, 0]]])
+def test_a_quadratic_term_that_is_not_convex_proves_no_lower_bound(P):
+    statement = stated([0, 0], np.vstack([np.eye(2), -np.eye(2)]), np.ones(4), {"nonnegative": 4}, P=P)
+    found = both(certificate(statement, [0, 0], [1, 1, 1, 1], [0, 0]))
+    assert found.lower is None
+    assert found.upper >= 0
+
+
+def test_an_unbounded_program_has_no_lower_bound():
+    statement = stated([-1], [[-1]], [0], {"nonnegative": 1})
+    found = both(certificate(statement, [5], [1]))
+    assert (found.lower, found.upper >= -5) == (None, True)
+
+
+def changed(contents, **changes):
+    """Arrays replaced, or left out where None."""
+    arrays = contents[1] | changes
+    return contents[0], {name: array for name, array in arrays.items() if array is not None}
+
+
+def said(contents, *way, **values):
+    """A table of the description changed."""
+    document = copy.deepcopy(contents[0])
+    table = document
+    for key in way:
+        table = table[key]
+    table |= values
+    return document, contents[1]
+
+
+BAD = {
+    "x of another length": lambda: changed(linear(), x=np.ones(3)),
+    "no z": lambda: changed(linear(), z=None),
+    "spreads of zero": lambda: changed(linear(), z_spreads=np.zeros(3)),
+    "negative spreads": lambda: changed(quadratic(), h_spreads=-np.ones(2)),
+    "no spreads": lambda: changed(linear(), x_spreads=None),
+    "spreads that nothing asks for": lambda: changed(ball(), x_spreads=np.ones(2)),
+    "h without a quadratic term": lambda: changed(linear(), h=np.zeros(2)),
+    "an array beside": lambda: changed(linear(), points=np.ones((1, 1))),
+    "q of integers": lambda: changed(linear(), q=np.array([1, 2])),
+    "b is NaN": lambda: changed(linear(), b=np.full(3, np.nan)),
+    "a place twice": lambda: changed(linear(), a_rows=np.array([0, 0, 0, 2])),
+    "rows before columns": lambda: changed(linear(), a_rows=np.array([1, 0, 0, 2])),
+    "a row beyond": lambda: changed(linear(), a_rows=np.array([0, 3, 0, 2])),
+    "a column beyond": lambda: changed(linear(), a_columns=np.array([0, 0, 1, 2])),
+    "places too few": lambda: changed(linear(), a_columns=np.array([0, 0, 1])),
+    "p below the diagonal": lambda: changed(curved(), p_rows=np.array([0, 1, 1]), p_columns=np.array([0, 0, 1])),
+    "sizes of zero": lambda: changed(ball(), second_order_sizes=np.array([0])),
+    "sizes too few": lambda: said(matrices(), "problem", "cones", semidefinite=2),
+    "exponent of one": lambda: changed(power(), power_exponents=np.array([1.0])),
+    "exponent of zero": lambda: changed(power(), power_exponents=np.array([0.0])),
+    "rows too many": lambda: said(linear(), "problem", "cones", nonnegative=3),
+    "negative count": lambda: said(linear(), "problem", "cones", zero=-1, nonnegative=4),
+    "another cone": lambda: said(linear(), "problem", "cones", spectral=0),
+    "count as text": lambda: said(linear(), "problem", "cones", zero="1"),
+    "another kind": lambda: said(linear(), "problem", kind="program"),
+    "another key": lambda: said(linear(), "problem", cone="psd"),
+    "quadratic as a number": lambda: said(linear(), "problem", quadratic=0),
+    "maximise as a number": lambda: said(linear(), "problem", maximise=1),
+    "constant as a number": lambda: said(linear(), "problem", constant=1),
+    "no variables": lambda: said(linear(), "problem", variables=0),
+    "too many variables": lambda: said(linear(), "problem", variables=2**24),
+    "a share": lambda: said(linear(), "dual", share="1"),
+    "rows of nothing": lambda: said(linear(), "dual", rows=[0, 2]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_malformed_files_are_refused(name):
+    assert both(BAD[name]()) is None
+
+
+def test_counts_have_a_limit_before_anything_is_held():
+    with pytest.raises(CertificateError, match="below 16777216"):
+        kernel.prove([said(linear(), "problem", "cones", zero=2**24)])
+    document, arrays = said(linear(), "problem", "cones", zero=2**23, nonnegative=2**23)
+    with pytest.raises(CertificateError, match="more than 16777216 rows"):
+        kernel.prove([(document, arrays)])
+
+
+def test_the_hash_is_of_the_statement_alone():
+    document, arrays = quadratic()
+    found = proved((document, arrays)).problem.sha256
+    assert proved(changed((document, arrays), z=arrays["z"] + 1e-6)).problem.sha256 == found
+    assert proved(changed((document, arrays), b=arrays["b"] + 1e-6)).problem.sha256 != found
+    assert proved(said((document, arrays), "problem", constant="1")).problem.sha256 != found
+
+
+def test_a_program_has_one_part():
+    contents = said(linear(), "dual", rows=[0, 1])
+    assert not proved(contents).reason
+    twice = kernel.prove([contents, contents])
+    assert "more than one part" in twice.reason
+    assert (twice.lower, twice.upper) == (None, None)

@@ -18,9 +18,10 @@ A verdict is *open* where the bounds do not decide it, and nothing open is count
 import argparse
 import csv
 import json
+import tempfile
 import time
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import cvxpy as cp
@@ -55,8 +56,10 @@ class Answer:
         Time of the solver's call.
     lower, upper : float
         Proven bounds on the optimum; infinite where nothing is proven.
-    proof_seconds : float
-        Time of ``certify_program``.
+    proof_seconds, verify_seconds : float
+        Times of ``certify_program`` and of ``verify``.
+    file_bytes : int
+        Size of the file that ``verify`` accepted.
     missing : str
         Why there is no proof; empty where there is one.
     """
@@ -72,6 +75,8 @@ class Answer:
     lower: float = -np.inf
     upper: float = np.inf
     proof_seconds: float = 0.0
+    verify_seconds: float = 0.0
+    file_bytes: int = 0
     missing: str = ""
 
 
@@ -95,17 +100,25 @@ def violation(problem: cp.Problem) -> float:
     return float(max(found))
 
 
-def certify(problem: cp.Problem, answer: Answer, **options: float) -> None:
-    """Enter the bounds that are proven from a solve by the same solver."""
+def certify(problem: cp.Problem, answer: Answer) -> None:
+    """Enter the bounds that are proven from a solve by the same solver, and that the file of the proof is accepted."""
     begin = time.perf_counter()
     try:
-        certificate = cm.certify_program(problem, solver=answer.solver, **options)
+        certificate = cm.certify_program(problem, solver=answer.solver)
     except cm.errors.ConvexMetricError as error:
         answer.missing = str(error)
-    else:
-        answer.lower, answer.upper = certificate.lower_bound, certificate.upper_bound
-        answer.missing = certificate.missing
+        return
     answer.proof_seconds = time.perf_counter() - begin
+    answer.lower, answer.upper = certificate.lower_bound, certificate.upper_bound
+    answer.missing = certificate.missing
+    if not answer.missing:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "proof.npz"
+            cm.write_certificate(path, certificate)
+            checked = cm.verify(path)
+            answer.verify_seconds, answer.file_bytes = checked.seconds, path.stat().st_size
+        if not checked.accepted or checked.lower < answer.lower or checked.upper > answer.upper:
+            raise RuntimeError(f"the file of a proof proves less than its certificate: {problem}")
 
 
 def gap(lower: float, upper: float) -> float:
@@ -168,11 +181,12 @@ def shape(problem: cp.Problem) -> dict:
     return {"n": data["A"].shape[1], "m": data["A"].shape[0], "cones": " ".join(parts), "quadratic": quadratic}
 
 
-def records(names: list[str], solvers: list[str], small: bool = False) -> list[dict]:
-    """One record for each program and solver."""
+def records(names: list[str], solvers: list[str], small: bool = False, size: int | None = None) -> list[dict]:
+    """One record for each program, of its own or another size, and each solver."""
     found = []
     for name in names:
-        problem = PROGRAMS[name].problem(small)
+        program = PROGRAMS[name]
+        problem = replace(program, size=size or program.size).problem(small)
         answers = []
         for solver in solvers:
             answers.append(solve(problem, solver))
@@ -223,12 +237,13 @@ def tables(found: list[dict]) -> str:
                     error(r),
                     f"{r['proven_gap']:.0e}",
                     seconds(r["proof_seconds"]),
+                    seconds(r["verify_seconds"]),
                     r["claim"],
                     {"false": "missed"}.get(r["tolerance"], r["tolerance"]),
                     f"{r['violation']:.0e}",
                 ]
             )
-        header = [solver, "s", "claimed", "error", "proven", "proof s", "claim", "tolerance", "infeasible"]
+        header = [solver, "s", "claimed", "error", "proven", "proof s", "verify s", "claim", "tolerance", "infeasible"]
         parts.append(markdown(header, rows))
     parts += [summary(solver, [at[name, solver] for name in programs]) for solver in solvers]
     return "\n\n".join(parts)
@@ -255,6 +270,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs (default all)")
     parser.add_argument("--solvers", nargs="+", choices=TOLERANCES, default=list(TOLERANCES))
     parser.add_argument("--small", action="store_true", help="the small variants that the tests solve")
+    parser.add_argument("--size", type=int, help="size of the programs in place of their own: nodes, rows, assets")
     parser.add_argument("--json", type=Path, help="write all records to this file")
     parser.add_argument("--csv", type=Path, help="the same as a table of comma-separated values")
     add_threads_option(parser)
@@ -264,7 +280,7 @@ def main():
     limit_threads(arguments.threads)
     warnings.simplefilter("ignore")
     print(surroundings("cvxpy", "clarabel", "scs") + "\n")
-    found = records(arguments.names or list(PROGRAMS), arguments.solvers, arguments.small)
+    found = records(arguments.names or list(PROGRAMS), arguments.solvers, arguments.small, arguments.size)
     print(tables(found))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import bench_programs
 import cvxpy as cp
@@ -122,6 +123,16 @@ def test_what_is_not_proven_is_counted_and_left_open(monkeypatch):
     found = records(["ridge"], [cp.CLARABEL], small=True)
     assert [(r["claim"], r["tolerance"], r["missing"]) for r in found] == [("open", "open", "no")]
     assert "Not proven: ridge" in tables(found)
+
+
+def test_a_file_that_proves_less_than_its_certificate_stops_the_benchmark(monkeypatch):
+    problem, verify = known(), cm.verify
+    answer = solve(problem, cp.CLARABEL)
+    certify(problem, answer)
+    assert answer.file_bytes > 0
+    monkeypatch.setattr(cm, "verify", lambda path: replace(verify(path), lower=Fraction(1)))
+    with pytest.raises(RuntimeError, match="proves less"):
+        certify(problem, answer)
 
 
 def test_the_shape_of_what_a_solver_is_given():

@@ -104,7 +104,8 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     """
     problem, dual, of = document["problem"], document["dual"], kernel.Arrays(arrays)
     if isinstance(problem, dict) and "kind" in problem:
-        return _of_program(kernel.entry(kernel.STATEMENTS, problem, "problem"), problem, of)
+        kernel.entry(kernel.STATEMENTS, problem, "problem")
+        return _of_program(problem, of)
     kernel.keys(problem, "problem", kernel.Problem.wanted, kernel.Problem.optional)
     risk, omega = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["regularizer"]
     kind = kernel.entry(kernel.REGULARIZERS, omega, "regularizer")
@@ -126,6 +127,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     terms = len(omega["summands"]) if kind is kernel.SumRegularizer else 1
     total = 2e7 + 10.0 * sum(array.nbytes for array in arrays.values())
     total += 0.0 if diagonal and not form else MULTIPLY * d * (tall * (10.0 * d + 500.0) + 60.0 * d * d * (1.0 + terms))
+    total += _of_program(omega, of) if kind is kernel.ConicTerm else 0.0
     risks = [(problem["risk"], of)]
     if risk is kernel.SumRisk:
         tables = problem["risk"]["summands"]
@@ -147,7 +149,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     return total
 
 
-def _of_program(kind: type, table: dict[str, Any], of: kernel.Arrays) -> float:
+def _of_program(table: dict[str, Any], of: kernel.Arrays) -> float:
     """Operations for a conic program: products of its matrix, an inverse, and Cholesky factors."""
     n, m = kernel.natural(table["variables"], "variables", 1), len(of("b", None))
     cones = kernel.ConeProduct(table["cones"], of)
@@ -354,13 +356,14 @@ def _words(table: dict[str, Any]) -> str:
     said = [
         f"{key} {_words(value) if isinstance(value, dict) else value}"
         for key, value in sorted(table.items())
-        if key not in ("kind", "terms", "summands")
+        if key not in ("kind", "terms", "summands", "cones")
     ]
     said += [
         f"{term['loss']} of weight {term['weight']}, margin {term['margin']}, sign {term['sign']}"
         for term in table.get("terms", ())
     ]
     said += [_words(summand) for summand in table.get("summands", ())]
+    said += [f"{kind} {count}" for kind, count in table.get("cones", {}).items() if count]
     return f"{table['kind']} ({'; '.join(said)})" if said else str(table["kind"])
 
 

@@ -133,6 +133,8 @@ def _anew(problem: MetricProblem, files: list[kernel.Contents], max_work: float)
                     return files
                 of, dual = kernel.Arrays(arrays), document["dual"]
                 stated = kernel.Problem(document, of)
+                if isinstance(stated.omega, kernel.ConicTerm):
+                    return files
                 factor, _, _ = stated.read(dual, of)
                 risk = stated.risk.part(slice(*kernel.some_rows(dual, len(stated.risk))))
                 made.append({name: array for name, array in arrays.items() if name not in of.used - set(stated.arrays)})

@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
-from convexmetric.certificates.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.certificates.certificate import relative_gap
 from convexmetric.certificates.statement import Arrays, Table, plain
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
+from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.programs.lazy import cvxpy as cp
 
 #: Shares of an inner point that are mixed in, tried in turn; margins that it has, relative to the largest entry.
@@ -172,16 +172,10 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
 
 def _document(form: Canonical) -> tuple[Table, Arrays]:
     """Document and arrays of the statement, without a proof."""
-    program = form.program
-    cones, arrays = program.cones.described()
-    table = {
-        "kind": "conic program", "variables": len(program.q), "cones": cones, "quadratic": bool(program.P.nnz),
-        "maximise": form.maximise,
-    }  # fmt: skip
+    table, arrays = form.program.described()
+    table |= {"kind": "conic program", "maximise": form.maximise}
     if form.constant:
         table["constant"] = str(Fraction(-form.constant if form.maximise else form.constant))
-    arrays |= {"q": program.q, "b": program.b} | _entries("a", program.A)
-    arrays |= _entries("p", sp.triu(program.P)) if program.P.nnz else {}
     names = ", ".join(variable.name() for variable in form.problem.variables())
     title = f"a problem of {names}".encode("ascii", "replace").decode("ascii")[:200]
     document = {
@@ -189,14 +183,6 @@ def _document(form: Canonical) -> tuple[Table, Arrays]:
         "claimed": {"lower": "0", "upper": "0"}, "sha256": {},
     }  # fmt: skip
     return document, {name: plain(array) for name, array in arrays.items()}
-
-
-def _entries(name: str, M: Any) -> Arrays:
-    """Entries of a matrix and their places, column by column."""
-    stored = sp.csc_array(M)
-    stored.sort_indices()
-    columns = np.repeat(np.arange(stored.shape[1]), np.diff(stored.indptr))
-    return {f"{name}_values": stored.data, f"{name}_rows": stored.indices, f"{name}_columns": columns}
 
 
 def _stated(form: Canonical) -> kernel.ConicStatement:
@@ -221,10 +207,7 @@ def _solved(program: Program, solver: str, options: dict[str, Any]) -> Answer:
 
 
 def _judged(form: Canonical, answer: Answer) -> Array | None:
-    """The point whose problem variables have the values that they have now, the others being the best for these.
-
-    None if not all have values. Constraints may be missed by a multiple of an inner point, at a price.
-    """
+    """The point whose problem variables have the values that they have now; None if not all have values."""
     places, program = form.places(), form.program
     if places is None or any(values is None for _, values in places.values()):
         return None
@@ -232,14 +215,22 @@ def _judged(form: Canonical, answer: Answer) -> Array | None:
     for own, values in places.values():
         full[own] = values
     x: Array = np.zeros(len(program.q))
-    np.add.at(x, form.groups, full)
+    np.add.at(x, form.groups[form.groups >= 0], full[form.groups >= 0])
     known = np.unique(form.groups[np.concatenate([own for own, _ in places.values()])])
+    return completed(program, known, x, answer.z)
+
+
+def completed(program: Program, known: Any, x: Array, z: Array) -> Array | None:
+    """The point x with the entries besides the known ones such that its value is least; None if none is found.
+
+    Constraints may be missed by a multiple of an inner point, at a price above the multipliers z.
+    """
     rest = np.setdiff1d(np.arange(len(x)), known)
     if not len(rest):
         return x
     # Rows: the multiple is not negative, equations from both sides, and inequalities.
     zero, e = program.cones.zero, program.cones.inner()
-    A, b, price = program.A, program.b - program.A[:, known] @ x[known], float(np.abs(answer.z) @ np.maximum(e, 1.0))
+    A, b, price = program.A, program.b - program.A[:, known] @ x[known], float(np.abs(z) @ np.maximum(e, 1.0))
     missed = np.concatenate([np.ones(2 * zero + 1), e[zero:]])[:, None]
     rows = sp.vstack([sp.csc_array((1, len(rest))), A[:zero, rest], -A[:zero, rest], A[zero:, rest]])
     stated = Program(
@@ -249,14 +240,14 @@ def _judged(form: Canonical, answer: Answer) -> Array | None:
         np.concatenate([[0.0], b[:zero], -b[:zero], b[zero:]]),
         replace(program.cones, zero=0, nonnegative=program.cones.nonnegative + 2 * zero + 1),
     )
-    found = stated.solve()
+    found, made = stated.solve(), np.array(x)
     if found.x is None:
         return None
-    x[rest] = found.x[:-1]
-    return x
+    made[rest] = found.x[:-1]
+    return made
 
 
-def _inner(program: Program, dual: bool) -> tuple[Array, Array] | None:
+def inner(program: Program, dual: bool) -> tuple[Array, Array] | None:
     """A nearly optimal point and its slack, or dual point z and its h, inside the cones; None if none is found.
 
     It solves the program with the cones moved inward, which of dual points is a reward for slack.
@@ -276,55 +267,84 @@ def _inner(program: Program, dual: bool) -> tuple[Array, Array] | None:
     return None
 
 
-def _upper(form: Canonical, proven: kernel.ConicProgram, x: Array) -> tuple[Fraction | None, Arrays, str]:
-    """Upper bound on the minimum at a point near x, what proves it, or what is missing."""
-    program, zero = form.program, form.program.cones.zero
-    weights, E = sp.csc_array(program.A[zero:]) ** 2, program.A[:zero].toarray().T
+def point_arrays(program: Program, x: Array, fixed: int = 0) -> Arrays:
+    """Arrays of a point near x that is inside its cones, all of it but the first entries.
+
+    Raises
+    ------
+    NotProven
+        If it is not inside.
+    """
+    zero = program.cones.zero
 
     def margins(v: Array) -> Array:
-        return program.cones.margins(program.b - program.A @ v)[zero:]
+        return program.cones.margins(program.b - program.A @ np.append(x[:fixed], v))[zero:]
+
+    if not zero:
+        _require(margins(x[fixed:]))
+        return {"x": x[fixed:]}
+    E = program.A[:zero, fixed:].toarray()
+    if not E.any(axis=1).all():
+        raise kernel.NotProven("an equation is between entries of the metric alone, which no factor keeps exactly")
+    # How far each entry may move alone.
+    least = np.maximum(own := margins(x[fixed:]), FLOOR * max(1.0, own.max(initial=0.0)))
+    steep = np.sqrt((sp.csc_array(program.A[zero:, fixed:]) ** 2).T @ least**-2.0)
+    widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
+    target = program.b[:zero] - program.A[:zero, :fixed] @ x[:fixed]
+    v, widths = _settled(E.T, x[fixed:], widths, target)
+    _require(margins(v))
+    return {"x": v, "x_spreads": widths}
+
+
+def dual_arrays(program: Program, z: Array, h: Array, fixed: int = 0) -> Arrays:
+    """Arrays of a dual point near z and h that is inside its cones.
+
+    Raises
+    ------
+    NotProven
+        If it is not inside.
+    """
+    zero, m, quadratic = program.cones.zero, len(z), program.P.nnz > 0
+    v, G = (np.append(z, h), sp.vstack([program.A, program.P])) if quadratic else (z, program.A)
+    widths = np.full(len(v), max(1.0, float(np.abs(v).max())))
+    widths[zero:m] = np.maximum(program.cones.margins(z, True)[zero:], 0.0)
+    v, widths = _settled(G.toarray()[:, fixed:], v, widths, -program.q[fixed:])
+    _require(program.cones.margins(v[:m], True)[zero:])
+    found = {"z": v[:m], "z_spreads": widths[:m]}
+    return found | ({"h": v[m:], "h_spreads": widths[m:]} if quadratic else {})
+
+
+def _upper(form: Canonical, proven: kernel.ConicProgram, x: Array) -> tuple[Fraction | None, Arrays, str]:
+    """Upper bound on the minimum at a point near x, what proves it, or what is missing."""
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        widths = None
-        if zero:
-            # How far each entry may move alone.
-            least = np.maximum(own := margins(v), FLOOR * max(1.0, own.max(initial=0.0)))
-            steep = np.sqrt(weights.T @ least**-2.0)
-            widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(v).max()))
-            v, widths = _settled(E, v, widths, program.b[:zero])
-        _require(margins(v))
-        bound = proven.value(kernel.Ball(np.zeros(0)), (v, widths)).upper()
-        return bound, {"x": v} | ({} if widths is None else {"x_spreads": widths})
+        arrays = point_arrays(form.program, v)
+        return proven.value(kernel.Ball(np.zeros(0)), proven.point(kernel.Arrays(arrays))).upper(), arrays
 
-    found, why = _mixed(x, lambda: (_inner(program, False) or (None, None))[1], proof)
+    found, why = mixed(x, lambda: (inner(form.program, False) or (None, None))[1], proof)
     return (*found, "") if found else (None, {}, f"no bound by a point: {_no_point(form, why)}")
 
 
 def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tuple[Fraction | None, Arrays, str]:
     """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
-    program, zero, m = form.program, form.program.cones.zero, len(form.program.b)
-    names = ("z", "h") if program.P.nnz else ("z",)
-    G = np.concatenate([program.A.toarray(), program.P.toarray()[: len(program.q) * (len(names) - 1)]])
+    program, m = form.program, len(form.program.b)
+
+    def inside() -> Array | None:
+        found = inner(program, True)
+        return None if found is None else np.append(*found)
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        widths = np.full(len(v), max(1.0, float(np.abs(v).max())))
-        widths[zero:m] = np.maximum(program.cones.margins(v[:m], True)[zero:], 0.0)
-        v, widths = _settled(G, v, widths, -program.q)
-        _require(program.cones.margins(v[:m], True)[zero:])
-        bound = proven.minorant((v, widths))[1].lower()
-        cut = [m] if len(names) > 1 else []
-        parts = list(zip(names, np.split(v, cut), np.split(widths, cut), strict=True))
-        return bound, {name: own for name, own, _ in parts} | {f"{name}_spreads": own for name, _, own in parts}
+        arrays = dual_arrays(program, v[:m], v[m:])
+        return proven.minorant(proven.dual_point(kernel.Arrays(arrays)))[1].lower(), arrays
 
-    def whole(found: tuple[Array, Array] | None) -> Any:
-        return None if found is None else np.append(*found) if len(names) > 1 else found[0]
-
-    found, why = _mixed(whole((answer.z, answer.x)), lambda: whole(_inner(program, True)), proof)
+    found, why = mixed(np.append(answer.z, answer.x), inside, proof)
     return (*found, "") if found else (None, {}, f"no bound by a dual point: {_no_dual_point(form, why)}")
 
 
 def _settled(G: Array, v: Array, widths: Array, target: Array) -> tuple[Array, Array]:
     """The vector moved to where ``G^T v = target`` but for rounding, and widths that are not too different."""
+    if not G.shape[1]:
+        return v, np.maximum(widths, NEAR * widths.max())
     for floor in (FLOOR, NEAR):
         widths = np.maximum(widths, floor * widths.max())
         Q, R = np.linalg.qr(G * widths[:, None])
@@ -339,7 +359,7 @@ def _require(margins: Array) -> None:
         raise kernel.NotProven("the point is not inside its cones")
 
 
-def _mixed(
+def mixed(
     base: Array, inner: Callable[[], Array | None], proof: Callable[[Array], tuple[Fraction, Arrays]]
 ) -> tuple[tuple[Fraction, Arrays] | None, str]:
     """First proof of a point, with as much of an inner point mixed in as it takes."""

@@ -27,6 +27,7 @@ from convexmetric.arguments import Learner, fitted
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
+from convexmetric.certificates.conic_terms import ConicTerms
 from convexmetric.certificates.dual_points import in_parts, stored
 from convexmetric.certificates.programs import ProgramCertificate
 from convexmetric.certificates.statement import Arrays, Table, describe, plain
@@ -94,8 +95,8 @@ def write_certificate(
     Raises
     ------
     InputError
-        If there is no solution, or an estimator is not fitted; if the certificate rests on a conic solver's word, does
-        not fit the problem, or proves nothing; if a block of the problem is not known to certificates, or describes
+        If there is no solution, or an estimator is not fitted; if the certificate does not fit the
+        problem, or proves nothing; if a block of the problem is not known to certificates, or describes
         another than it is; if the title is no line of text, there are more parts than queries or comparisons, or a file
         cannot be written.
     """
@@ -162,11 +163,6 @@ def _stated_and_certified(
     certificate = getattr(solved, "certificate", solved)
     if not isinstance(certificate, Certificate):
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solved).__name__}")
-    if certificate.grade != "float":
-        raise InputError(
-            f"a certificate of grade {certificate.grade!r} rests on a conic solver's word and cannot be proven: solve "
-            "without constraints or terms of your own"
-        )
     return stated, certificate
 
 
@@ -199,7 +195,11 @@ def _proven(
         raise InputError("nothing is proven: what the dual point says is not finite")
     try:
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-        upper = _upper(problem, stated, certificate.M, arrays)
+        terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
+        if terms is None:
+            upper = _upper(problem, stated, certificate.M, arrays)
+        else:
+            upper = terms.upper(certificate.M, functools.partial(_factor, stated, problem), arrays)
         count = len(stated.risk)
         if parts != 1 and isinstance(stated.risk, kernel.Worst):
             raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
@@ -213,12 +213,15 @@ def _proven(
         if floor is not None:
             # As regularizers see a risk that may be negative (MetricProblem.bound).
             v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
-        hints = problem.regularizer.hints(v, S, G, problem.cone, certificate.M)
-        scale, hints = shrunk(stated, says, hints)
-        if scale < 1.0:
-            found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
-            dual, says = _said(stated, table, found, ends)
-        share, slope = feasible(stated, says, hints, upper, arrays)
+        if terms is None:
+            hints = problem.regularizer.hints(v, S, G, problem.cone, certificate.M)
+            scale, hints = shrunk(stated, says, hints)
+            if scale < 1.0:
+                found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
+                dual, says = _said(stated, table, found, ends)
+            share, slope = feasible(stated, says, hints, upper, arrays)
+        else:
+            share, slope = terms.feasible(says, upper, arrays)
         arrays |= {name: plain(array) for name, array in slope.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
         proof = checker.prove(files)
@@ -292,19 +295,23 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
     """
     cone = problem.cone
     factor = arrays["matrix" if cone.free else "weights_of_metric" if cone.diagonal else "factor"]
-    for root in (cone.identity(), factor):
+    own_terms = isinstance(stated.omega, kernel.ConicTerm)
+    for root in (factor,) if own_terms else (cone.identity(), factor):
         ball = stated.cone.metric(root)
         metric = ball.mid
         penalty = problem.regularizer.value(metric, cone)
         penalty += 0.0 if problem.G is None else cone.inner(problem.G, metric)
         if np.isposinf(penalty):
             continue
-        omega = stated.omega.value(root, ball, above(stated.omega, metric)[0])
+        given = stated.omega.read({}, kernel.Arrays(arrays)) if own_terms else above(stated.omega, metric)[0]
+        omega = stated.omega.value(root, ball, given)
         G = np.zeros_like(metric) if stated.G is None else stated.G
         # Only the regularizer's own part of the constant: the rest may be large.
         own_constant = float(stated.constant) - problem.constant
         sizes = abs(float(omega.mid)) + abs(own_constant) + float(np.abs(G * metric).sum())
         allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
+        # What an inner point mixed in may cost.
+        allowed += AGREEMENT * abs(upper) if own_terms else 0.0
         # Terms that cancel leave their rounding errors.
         allowed += problem.regularizer.size(metric, cone) * ROUNDING + NOTHING
         _agree("the penalty", float(omega.mid) + cone.inner(G, metric) + own_constant, penalty, allowed)

@@ -32,8 +32,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.cones import Cone
+from convexmetric.cones import BlockDiagonal, Cone
+from convexmetric.described import Described
 from convexmetric.errors import InputError
+from convexmetric.programs.canonical import Canonical, canonical
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer
 from convexmetric.regularizers.conic_calls import solve_conic
@@ -150,6 +152,25 @@ class SubjectTo(Regularizer):
         powers = [list(map(float, dims.p3d)), [[float(a) for a in alpha] for alpha in dims.pnd]]
         arrays = [np.asarray(data[name], dtype=np.float64) for name in ("c", "b")]
         return self.omega, sp.csr_array(data["A"], dtype=np.float64), *arrays, sizes, powers
+
+    @cached_property
+    def form(self) -> Canonical:
+        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric."""
+        cost = self.omega.expression(self.M, self.cone) + self.term
+        stated = cp.Problem(cp.Minimize(cost), [*self.omega.constraints(self.M, self.cone), *self.own])
+        found = canonical(stated, first=self.M)
+        # A quadratic term that is not diagonal may be too near to singular to be proven convex: then a cone states it.
+        diagonal = sp.tril(found.program.P, -1).nnz == 0
+        return found if diagonal else canonical(stated, quadratic=False, first=self.M)
+
+    def described(self, cone: Cone, points: Array | None) -> Described:
+        """A conic program: the regularizer, the users' terms and constraints together."""
+        if cone.free or isinstance(cone, BlockDiagonal):
+            raise InputError(
+                "constraints and terms of your own are proven on positive semidefinite and on diagonal metrics only"
+            )
+        table, arrays = self.form.program.described()
+        return Described({"kind": "conic", **table}, arrays, constant=self.form.constant)
 
     def value(self, M: Array, cone: Cone) -> float:
         """``Omega(M) + h(M)``; infinite if constraints are violated beyond the tolerance, or h has no value."""

@@ -38,7 +38,7 @@ from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
-from .regularizers import REGULARIZERS, QuadraticForm, SumRegularizer
+from .regularizers import REGULARIZERS, ConicTerm, QuadraticForm, SumRegularizer
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "ConeProduct",
     "ConicProgram",
     "ConicStatement",
+    "ConicTerm",
     "Contents",
     "ListRisk",
     "ListedChoices",

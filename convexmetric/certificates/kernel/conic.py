@@ -18,7 +18,7 @@ from .balls import Array, Ball, log, norms, semidefinite, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, natural, rational, statement_digest
 
-__all__ = ["ConeProduct", "ConicProgram", "ConicStatement"]
+__all__ = ["ConeProduct", "ConicProgram", "ConicStatement", "matrix_of"]
 
 KINDS = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
 #: Largest number of rows and of variables.
@@ -76,14 +76,9 @@ class ConeProduct:
             at += size
         at = 0
         for order in self.orders.tolist():
-            # Column by column below the diagonal is row by row above it. Entries off the diagonal count twice.
-            i, j = np.triu_indices(order)
-            own = square[at : at + len(i)] * (np.where(i == j, 1.0, 0.5) if dual else 1.0)
-            mid, rad = np.zeros((2, order, order))
-            mid[i, j] = mid[j, i] = own.mid
-            rad[i, j] = rad[j, i] = own.rad
-            semidefinite(Ball(mid, rad), f"a {'dual ' * dual}matrix of {what}")
-            at += len(i)
+            rows = order * (order + 1) // 2
+            semidefinite(matrix_of(square[at : at + rows], order, dual), f"a {'dual ' * dual}matrix of {what}")
+            at += rows
         x, y, z = (exponential[at::3] for at in range(3))
         if dual:
             # u < 0 and w >= -u e^(v/u - 1): that (u - v, -u, w) is in the cone itself.
@@ -238,6 +233,18 @@ def near(G: Array, v: Array, widths: Array, target: Ball, what: str) -> Ball:
     move = column(H, Ball(u))
     reach = norms(np.abs(H.mid) + H.rad, 1) * up(error)
     return Ball(v) + Ball(move.mid, up(move.rad + reach)) * widths
+
+
+def matrix_of(entries: Ball, order: int, dual: bool) -> Ball:
+    """The symmetric matrix of its entries i >= j, column by column; those of a dual point count twice off the diagonal.
+
+    Column by column below the diagonal is row by row above it.
+    """
+    i, j = np.triu_indices(order)
+    own, (mid, rad) = entries * np.where(i == j, 1.0, 0.5) if dual else entries, np.zeros((2, order, order))
+    mid[i, j] = mid[j, i] = own.mid
+    rad[i, j] = rad[j, i] = own.rad
+    return Ball(mid, rad)
 
 
 def column(A: Any, x: Ball) -> Ball:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .balls import Array, Ball, exactly, log, semidefinite
+from .conic import ConicProgram, matrix_of
 from .errors import NotProven, require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
 from .metrics import Cone
 
-__all__ = ["REGULARIZERS", "SumRegularizer"]
+__all__ = ["REGULARIZERS", "ConicTerm", "SumRegularizer"]
 
 
 class Zero:
@@ -253,6 +254,30 @@ class QuadraticForm(Zero):
         return [P], e + Ball.of(lack * square)
 
 
+class ConicTerm(Zero):
+    """Least value of a conic program whose first variables are the metric: weights, or entries i >= j by columns."""
+
+    wanted = "kind variables cones quadratic"
+
+    def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
+        super().__init__(table, arrays, cone, points)
+        self.places: Any = np.arange(cone.d) if cone.diagonal else np.triu_indices(cone.d)
+        self.program = ConicProgram(table, arrays, cone.d if cone.diagonal else len(self.places[0]))
+
+    def read(self, table: Table, arrays: Arrays) -> tuple[Any, Any]:
+        """Read the other variables and a dual point."""
+        return self.program.point(arrays), self.program.dual_point(arrays)
+
+    def value(self, factor: Array, M: Ball, given: tuple[Any, Any]) -> Ball:
+        """Enclose what is above the least value: that at a feasible point near the file's."""
+        return self.program.value(M[self.places], given[0])
+
+    def slopes(self, given: tuple[Any, Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
+        """Slope of the dual point (theorem 12)."""
+        slope, constant = self.program.minorant(given[1])
+        return [slope if self.cone.diagonal else matrix_of(slope, self.cone.d, dual=True)], -constant
+
+
 class SumRegularizer(Zero):
     """A sum of regularizers, each with arrays of its own."""
 
@@ -292,4 +317,6 @@ SUMMANDS: dict[str, Any] = {
     "zero": Zero, "trace": Trace, "frobenius": Frobenius, "squared frobenius": SquaredFrobenius,
     "trace norm": TraceNorm, "entrywise": Entrywise, "log det": LogDet, "budget": Budget,
 }  # fmt: skip
-REGULARIZERS: dict[str, Any] = SUMMANDS | {"quadratic form": QuadraticForm, "sum": SumRegularizer}
+REGULARIZERS: dict[str, Any] = SUMMANDS | {
+    "quadratic form": QuadraticForm, "conic": ConicTerm, "sum": SumRegularizer,
+}  # fmt: skip

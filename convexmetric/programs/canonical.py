@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from convexmetric.arrays import Array
-from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
+
+Array = NDArray[np.float64]
 
 #: What CLARABEL is asked for, and that it returns the point at which it gave up.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
@@ -77,7 +78,7 @@ class Cones:
         found[line] = s[line]
         for kind, size, rows in self.blocks():
             if kind == "matrix":
-                found[rows] = np.linalg.eigvalsh(_matrix(s[rows], size, 0.5 if dual else 1.0))[0]
+                found[rows] = np.linalg.eigvalsh(matrix_of(s[rows], size, 0.5 if dual else 1.0))[0]
             else:
                 found[rows] = s[rows][0] - np.linalg.norm(s[rows][1:])
         x, y, z = s[exponential].reshape(-1, 3).T
@@ -92,7 +93,7 @@ class Cones:
         found[power] = np.repeat(np.minimum(np.minimum(x, y), mean - np.abs(z)), 3)
         return found
 
-    def described(self) -> tuple[Table, Arrays]:
+    def described(self) -> tuple[dict[str, int], dict[str, Any]]:
         """Table and arrays of a file."""
         arrays = {"second_order_sizes": self.second_order, "semidefinite_sizes": self.semidefinite}
         found = {name: np.array(sizes, dtype=np.int64) for name, sizes in arrays.items() if sizes}
@@ -108,7 +109,7 @@ def _diagonal(order: int) -> Array:
     return (i == j).astype(np.float64)
 
 
-def _matrix(triangle: Array, order: int, off: float = 1.0) -> Array:
+def matrix_of(triangle: Array, order: int, off: float = 1.0) -> Array:
     """The symmetric matrix of a triangle, with the entries off its diagonal times ``off``."""
     i, j = np.triu_indices(order)
     made = np.zeros((order, order))
@@ -132,6 +133,13 @@ class Program:
     def value(self, x: Array) -> float:
         """The objective."""
         return float(self.q @ x + 0.5 * (x @ (self.P @ x)))
+
+    def described(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Table and arrays of a file."""
+        cones, arrays = self.cones.described()
+        table = {"variables": len(self.q), "cones": cones, "quadratic": bool(self.P.nnz)}
+        arrays |= {"q": self.q, "b": self.b} | _entries("a", self.A)
+        return table, arrays | (_entries("p", sp.triu(self.P)) if self.P.nnz else {})
 
     def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
         """Solve by a solver of CVXPY, which is not trusted."""
@@ -190,6 +198,14 @@ class Answer:
     value: float = np.nan
 
 
+def _entries(name: str, M: Any) -> dict[str, Any]:
+    """Entries of a matrix and their places, column by column."""
+    stored = sp.csc_array(M)
+    stored.sort_indices()
+    columns = np.repeat(np.arange(stored.shape[1]), np.diff(stored.indptr))
+    return {f"{name}_values": stored.data, f"{name}_rows": stored.indices, f"{name}_columns": columns}
+
+
 def _of_second_order(z: Any) -> Array:
     return np.column_stack([np.ravel(z[0]), np.reshape(z[1], (-1, len(np.ravel(z[0]))), order="F").T])
 
@@ -211,8 +227,10 @@ class Canonical:
     """A problem's program with the constant ``c0`` of its minimum, and the way back to the problem's variables.
 
     Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
-    has its number for each. Equations that follow from others but for rounding are left out; ``rows`` has those that
-    are not. Without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
+    has its number for each, -1 of one that is left out: it costs nothing, and the larger it is (or the smaller) the
+    more room do its inequalities have, which are left out with it. So are equations that follow from others
+    but for rounding: without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
+    ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations there were.
     """
 
     problem: Any
@@ -225,6 +243,7 @@ class Canonical:
     groups: Any
     rows: Any
     count: int
+    equations: int
 
     def values(self, x: Array) -> dict[str, Array]:
         """Values of the problem's variables, by their names."""
@@ -233,17 +252,15 @@ class Canonical:
         return {variable.name(): np.asarray(found[variable.id]) for variable in self.problem.variables()}
 
     def spread(self, x: Array) -> Array:
-        """Entries of CVXPY's variables, equal within a group."""
-        return (x / np.bincount(self.groups))[self.groups]
+        """Entries of CVXPY's variables, equal within a group, and zero of those that are left out."""
+        counts = np.bincount(self.groups + 1, minlength=len(x) + 1)[1:]
+        return np.append(x / counts, 0.0)[self.groups]
 
     def places(self) -> dict[Any, tuple[Any, Array | None]] | None:
         """Entries of CVXPY's variables that are the problem's, and their values; None if CVXPY changed them."""
-        from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr, lower_value
+        from cvxpy.reductions.cvx_attr2constr import lower_value
 
-        changed: dict[int, int] = {}
-        for reduction, data in zip(self.chain.reductions, self.inverse, strict=True):
-            if isinstance(reduction, CvxAttr2Constr) and data:
-                changed = {old: new.id for old, new in data[0].items()}
+        changed = _changed(self.chain, self.inverse)
         found: dict[Any, tuple[Any, Array | None]] = {}
         for variable in self.problem.variables():
             column = self.columns.get(changed.get(variable.id, variable.id))
@@ -265,8 +282,8 @@ class Canonical:
     @property
     def left_out(self) -> str:
         """Constraints of which equations were left out."""
-        missing = np.ones(self.count)
-        missing[self.rows] = 0.0
+        missing = np.where(np.isin(np.arange(self.count), self.rows), 0.0, 1.0)
+        missing[self.equations :] = 0.0
         return self.constraints(missing) if missing.any() else ""
 
     def constraints(self, z: Array) -> str:
@@ -328,8 +345,11 @@ def _interface() -> Any:
     return Kernel
 
 
-def canonical(problem: cp.Problem, quadratic: bool = True) -> Canonical:
+def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | None = None) -> Canonical:
     """The program that CVXPY makes of a problem, with or without a quadratic term.
+
+    The entries of the variable ``first``, if there is one, are the first of the program: of a symmetric matrix those of
+    its lower triangle, column by column.
 
     Raises
     ------
@@ -372,13 +392,23 @@ def canonical(problem: cp.Problem, quadratic: bool = True) -> Canonical:
     q, b = np.asarray(data["c"], dtype=np.float64), np.asarray(data["b"], dtype=np.float64)
     if not all(np.isfinite(array).all() for array in (P.data, q, A.data, b)):
         raise InputError("problem has numbers that are NaN or infinite; leave out bounds that do not bind")
-    first, groups = _same_columns(P, q, A)
+    columns = data["param_prob"].var_id_to_col
+    start = 0 if first is None else columns[first.id]
+    apart = range(start, start if first is None else start + _length(first))
+    changed = _changed(chain, inverse)
+    known = {changed.get(variable.id, variable.id) for variable in problem.variables()}
+    starts = sorted(columns, key=columns.__getitem__)
+    added = np.repeat([of not in known for of in starts], np.diff([*(columns[of] for of in starts), n]))
+    idle, loose = _idle(P, q, A, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
+    kept, groups = _same_columns(P, q, A, apart, idle)
     rows = np.append(_independent(A[: cones.zero].toarray(), b[: cones.zero]), np.arange(cones.zero, len(b)))
-    cones = replace(cones, zero=int((rows < cones.zero).sum()))
-    program = Program(P[first][:, first], q[first], A[rows][:, first], b[rows], cones)
+    rows, equations = rows[~loose[rows]], cones.zero
+    nonnegative = cones.nonnegative - int(loose.sum())
+    cones = replace(cones, zero=int((rows < equations).sum()), nonnegative=nonnegative)
+    program = Program(P[kept][:, kept], q[kept], A[rows][:, kept], b[rows], cones)
     maximise = isinstance(problem.objective, cp.Maximize)
-    constant, columns = float(inverse[-1]["offset"]), data["param_prob"].var_id_to_col
-    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups, rows, len(b))
+    constant = float(inverse[-1]["offset"])
+    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups, rows, len(b), equations)
 
 
 def _independent(E: Array, b: Array) -> Any:
@@ -392,15 +422,40 @@ def _independent(E: Array, b: Array) -> Any:
     return kept if np.abs(E @ x - b).max() <= ALIKE * max(1.0, np.abs(b).max()) else np.arange(len(b))
 
 
-def _same_columns(P: Any, q: Array, A: Any) -> tuple[Any, Any]:
-    """The first of all columns that are the same, and for every column the number of its group."""
+def _length(variable: cp.Variable) -> int:
+    """Number of the entries that a variable has in a program."""
+    d = variable.shape[0]
+    return d * (d + 1) // 2 if variable.attributes["symmetric"] else int(variable.size)
+
+
+def _changed(chain: Any, inverse: Any) -> dict[int, int]:
+    """The variables that CVXPY put in the place of others, by their numbers."""
+    from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
+
+    steps = zip(chain.reductions, inverse, strict=True)
+    found = [data[0] for reduction, data in steps if isinstance(reduction, CvxAttr2Constr) and data]
+    return {old: new.id for own in found for old, new in own.items()}
+
+
+def _idle(P: Any, q: Array, A: Any, cones: Cones, added: Any) -> tuple[Any, Any]:
+    """Variables of CVXPY that cost nothing and give room to inequalities in one direction, and these inequalities."""
+    line, of_row = cones.slices[1], np.arange(A.shape[0])
+    inside = (of_row >= line.start) & (of_row < line.stop)
+    signs = [abs(sp.csc_array(A > 0.0)).sum(axis=0), abs(sp.csc_array(A < 0.0)).sum(axis=0)]
+    beyond = sp.csc_array(A[~inside] != 0.0).sum(axis=0)
+    idle = added & (q == 0.0) & (np.diff(P.indptr) == 0) & (beyond == 0) & ((signs[0] == 0) | (signs[1] == 0))
+    return idle, (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
+
+
+def _same_columns(P: Any, q: Array, A: Any, apart: range, idle: Any) -> tuple[Any, Any]:
+    """The first of all columns that are the same, and the group of every column; those ``apart`` stand first."""
     seen: dict[Any, int] = {}
-    used, first, groups = np.diff(P.indptr) > 0, list[int](), list[int]()
-    for j, (start, end) in enumerate(pairwise(A.indptr)):
-        own = j if used[j] else (A.indices[start:end].tobytes(), A.data[start:end].tobytes(), q[j])
-        groups.append(seen.setdefault(own, len(seen)))
-        first += [j] if groups[-1] == len(first) else []
-    return np.array(first), np.array(groups)
+    used, kept, groups = np.diff(P.indptr) > 0, list[int](), np.full(len(q), -1)
+    for j in [*apart, *(j for j in range(len(q)) if j not in apart and not idle[j])]:
+        own, alone = slice(A.indptr[j], A.indptr[j + 1]), used[j] or j in apart
+        groups[j] = seen.setdefault(j if alone else (A.indices[own].tobytes(), A.data[own].tobytes(), q[j]), len(seen))
+        kept += [j] if groups[j] == len(kept) else []
+    return np.array(kept), groups
 
 
 def _atoms(problem: cp.Problem) -> Iterator[Any]:

@@ -1,0 +1,145 @@
+r"""Proofs of metric problems under constraints and with terms of the user's own, which are a conic program together.
+
+With the minorant :math:`R(M) \ge v - \langle S, M \rangle` of a dual point, the minimum of
+
+.. math:: \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega'(M) \quad \text{over } K
+
+is a conic program. Its multipliers of the constraints are a dual point of :math:`\Omega'`, that of the plane is the
+share of the risk's. Inner points are mixed in where it takes some (:mod:`convexmetric.certificates.programs`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.arrays import Array
+from convexmetric.certificates import kernel
+from convexmetric.certificates.programs import completed, dual_arrays, inner, mixed, point_arrays
+from convexmetric.certificates.statement import Arrays, Table, plain
+from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
+from convexmetric.programs.canonical import Program, matrix_of
+from convexmetric.regularizers.user_terms import SubjectTo
+from convexmetric.risks import Minorant
+
+__all__ = ["ConicTerms"]
+
+
+class ConicTerms:
+    """Metrics and dual points of a problem whose regularizer is a conic program.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        Its regularizer is a :class:`~convexmetric.regularizers.user_terms.SubjectTo`.
+    stated : kernel.Problem
+    point : Minorant
+        What the dual point of the risk says, in floats.
+    """
+
+    def __init__(self, problem: MetricProblem, stated: kernel.Problem, point: Minorant) -> None:
+        assert isinstance(problem.regularizer, SubjectTo)
+        self.stated, self.program, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
+        self.d, self.k = problem.cone.d, stated.omega.program.fixed
+        self.bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
+        self.answer = self.bounding.solve()
+        if self.answer.x is None:
+            raise kernel.NotProven(f"the program of its lower bound was not solved: {self.answer.status}")
+
+    def entries(self, M: Array, off: float = 1.0) -> Array:
+        """Entries of a metric as variables; those off the diagonal times a number."""
+        if self.diagonal:
+            return M
+        i, j = np.triu_indices(self.d)
+        return M[i, j] * np.where(i == j, 1.0, off)
+
+    def _bounding(self, v: float, S: Array, G: Array | None) -> tuple[Program, Any, int | None]:
+        """The program of the lower bound, the rows in it of the regularizer's, and that of the plane."""
+        own, n, k, cones = self.program, len(self.program.q), self.k, self.program.cones
+        linear = np.zeros(n + 1)
+        linear[:n], linear[n] = own.q, 1.0
+        linear[:k] += 0.0 if G is None else self.entries(G, 2.0)
+        plane = np.append(-self.entries(S, 2.0), np.zeros(n - k + 1))
+        lines, ends, nonnegative = np.zeros((0, n + 1)), np.zeros(0), self.stated.risk.nonnegative
+        if nonnegative:
+            # The epigraph of the larger of zero and the plane.
+            risk = np.eye(n + 1)[n]
+            lines, ends = np.array([-risk, plane - risk]), np.array([0.0, -v])
+        else:
+            linear += plane
+        inside = -np.eye(n + 1)[:k]
+        line, square = cones.slices[1].stop, cones.slices[3].stop
+        A = sp.hstack([own.A, sp.csc_array((len(own.b), 1))]).tocsr()
+        # A variable that is not there is zero.
+        more = [lines, inside] if self.diagonal else [lines]
+        if not nonnegative:
+            more.append(-np.eye(n + 1)[n:])
+        new = sp.csr_array(np.concatenate(more))
+        last = sp.csr_array(inside[: 0 if self.diagonal else k])
+        b = np.concatenate([own.b[:line], ends, np.zeros(new.shape[0] - len(ends)), own.b[line:square]])
+        b = np.concatenate([b, np.zeros(last.shape[0]), own.b[square:]])
+        stacked = sp.csc_array(sp.vstack([A[:line], new, A[line:square], last, A[square:]]))
+        cones = replace(
+            cones,
+            nonnegative=cones.nonnegative + new.shape[0],
+            semidefinite=cones.semidefinite + (() if self.diagonal else (self.d,)),
+        )
+        rows = np.arange(len(own.b))
+        rows = rows + new.shape[0] * (rows >= line) + last.shape[0] * (rows >= square)
+        P = sp.block_diag([own.P, sp.csc_array((1, 1))], format="csc")
+        return Program(P, linear, stacked, b, cones), rows, line + 1 if nonnegative else None
+
+    @cached_property
+    def _inner_point(self) -> Array | None:
+        found = inner(self.bounding, False)
+        return None if found is None else found[1][:-1]
+
+    def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> Fraction:
+        """Upper bound at a metric near M that keeps the constraints; adds what proves it to the arrays."""
+        x = np.array(self.answer.x[:-1])
+        x[: self.k] = self.entries(M)
+        start = completed(self.program, np.arange(self.k), x, self.answer.z[self.rows])
+
+        def proof(v: Array) -> tuple[Fraction, Arrays]:
+            own = point_arrays(self.program, v, self.k)
+            metric = v[: self.k] if self.diagonal else matrix_of(v[: self.k], self.d)
+            own |= factor_of(metric)
+            of = kernel.Arrays(arrays | own)
+            factor = self.stated.cone.factor(of, self.stated.omega.definite)
+            given = (self.stated.omega.program.point(of), None)
+            # Constraints first: the risk may take a while.
+            self.stated.omega.value(factor, self.stated.cone.metric(factor), given)
+            return self.stated.upper(self.stated.risk.value(factor), factor, given), own
+
+        found, why = mixed(x if start is None else start, lambda: self._inner_point, proof)
+        if found is None:
+            raise InputError(f"nothing is proven: upper bound: {why}; constraints of your own must leave room")
+        arrays |= {name: plain(array) for name, array in found[1].items()}
+        return found[0]
+
+    def feasible(self, says: kernel.Minorant, upper: Fraction, known: Arrays) -> tuple[Table, Arrays]:
+        """Share of the risk's dual point and a dual point of the regularizer, as a table and arrays."""
+        m, n = len(self.bounding.b), len(self.program.q)
+
+        def proof(v: Array) -> tuple[Fraction, Arrays]:
+            arrays = dual_arrays(self.program, v[self.rows], v[m : m + n], self.k)
+            share = 1.0 if self.plane is None else min(1.0, max(0.0, float(v[self.plane])))
+            given = self.stated.omega.read({}, kernel.Arrays({**known, **arrays}))
+            bound = self.stated.lower(says, Fraction(share), given, upper)
+            return bound, arrays | {"share": np.array(share)}
+
+        def inside() -> Array | None:
+            found = inner(self.bounding, True)
+            return None if found is None else np.append(*found)
+
+        found, why = mixed(np.append(self.answer.z, self.answer.x), inside, proof)
+        if found is None:
+            raise InputError(f"nothing is proven: lower bound: {why}")
+        arrays = dict(found[1])
+        return {"share": str(Fraction(float(arrays.pop("share")))), "regularizer": {}}, arrays

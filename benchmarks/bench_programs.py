@@ -143,6 +143,8 @@ def verdict(answer: Answer, least: float, most: float, lower: float, upper: floa
 def judged(name: str, problem: cp.Problem, answers: list[Answer]) -> list[dict]:
     """The answers to one program as records, each judged by the best bounds of all."""
     lower, upper = max(answer.lower for answer in answers), min(answer.upper for answer in answers)
+    if lower > upper:
+        raise RuntimeError(f"bounds that are proven from two answers cross: {lower} > {upper} for {name}")
     # |p*| is between these.
     least, largest = 0.0 if lower <= 0.0 <= upper else min(abs(lower), abs(upper)), max(abs(lower), abs(upper))
     sense = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
@@ -181,12 +183,14 @@ def shape(problem: cp.Problem) -> dict:
     return {"n": data["A"].shape[1], "m": data["A"].shape[0], "cones": " ".join(parts), "quadratic": quadratic}
 
 
-def records(names: list[str], solvers: list[str], small: bool = False, size: int | None = None) -> list[dict]:
-    """One record for each program, of its own or another size, and each solver."""
+def records(
+    names: list[str], solvers: list[str], small: bool = False, size: int | None = None, seed: int | None = None
+) -> list[dict]:
+    """One record for each program, of its own or another size and seed, and each solver."""
     found = []
     for name in names:
         program = PROGRAMS[name]
-        problem = replace(program, size=size or program.size).problem(small)
+        problem = replace(program, size=size or program.size).problem(small, seed)
         answers = []
         for solver in solvers:
             answers.append(solve(problem, solver))
@@ -271,6 +275,7 @@ def main():
     parser.add_argument("--solvers", nargs="+", choices=TOLERANCES, default=list(TOLERANCES))
     parser.add_argument("--small", action="store_true", help="the small variants that the tests solve")
     parser.add_argument("--size", type=int, help="size of the programs in place of their own: nodes, rows, assets")
+    parser.add_argument("--seed", type=int, help="other programs of the same kinds")
     parser.add_argument("--json", type=Path, help="write all records to this file")
     parser.add_argument("--csv", type=Path, help="the same as a table of comma-separated values")
     add_threads_option(parser)
@@ -280,7 +285,9 @@ def main():
     limit_threads(arguments.threads)
     warnings.simplefilter("ignore")
     print(surroundings("cvxpy", "clarabel", "scs") + "\n")
-    found = records(arguments.names or list(PROGRAMS), arguments.solvers, arguments.small, arguments.size)
+    found = records(
+        arguments.names or list(PROGRAMS), arguments.solvers, arguments.small, arguments.size, arguments.seed
+    )
     print(tables(found))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

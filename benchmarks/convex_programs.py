@@ -29,9 +29,9 @@ class Program:
     size: int
     small: int
 
-    def problem(self, small: bool = False) -> cp.Problem:
-        """The program; the same one at every call, as the seed is made from the builder's name."""
-        seed = zlib.crc32(self.build.__name__.encode())
+    def problem(self, small: bool = False, seed: int | None = None) -> cp.Problem:
+        """The program; the same one at every call, as the default of the seed is made from the builder's name."""
+        seed = zlib.crc32(self.build.__name__.encode()) if seed is None else seed
         return self.build(np.random.default_rng(seed), self.small if small else self.size)
 
 
@@ -341,7 +341,8 @@ def maximum_entropy(rng, outcomes):
     grid = np.linspace(-1.0, 1.0, outcomes)
     p = cp.Variable(outcomes)
     moments = np.array([grid, grid**2, 3 * grid**3 - 2 * grid, (grid < 0.0).astype(float)]) @ p
-    bounds = [moments >= [-0.1, 0.5, -0.3, 0.3], moments <= [0.1, 0.6, -0.2, 0.4]]
+    negative = rng.uniform(0.25, 0.35)
+    bounds = [moments >= [-0.1, 0.5, -0.3, negative], moments <= [0.1, 0.6, -0.2, negative + 0.1]]
     return cp.Problem(cp.Maximize(cp.sum(cp.entr(p))), [cp.sum(p) == 1, *bounds])
 
 

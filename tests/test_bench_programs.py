@@ -29,6 +29,7 @@ def test_a_program_is_convex_and_the_same_at_every_call(name):
     answers = [solve(p, cp.CLARABEL) for p in (problem, again)]
     assert answers[0].value == answers[1].value
     assert np.isfinite(answers[0].value)
+    assert solve(PROGRAMS[name].problem(small=True, seed=1), cp.CLARABEL).value != answers[0].value
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -107,6 +108,9 @@ def test_a_planted_false_claim_is_found(maximise):
     assert (second["claim"], second["tolerance"], second["better_than_possible"]) == ("false", "false", True)
     assert second["error_at_least"] == pytest.approx(0.0005, rel=1e-3)
     assert (third["claim"], third["tolerance"]) == ("kept", "false")
+    # Two proofs cannot contradict each other.
+    with pytest.raises(RuntimeError, match="cross"):
+        judged("known", problem, [honest, replace(honest, lower=honest.upper + 1.0, upper=honest.upper + 2.0)])
     # On the other side of the optimum a value is wrong, but not impossible.
     (heavy,) = judged("known", problem, [replace(liar, value=sign * 2.001)])
     assert (heavy["claim"], heavy["better_than_possible"]) == ("false", False)

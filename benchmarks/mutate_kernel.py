@@ -44,7 +44,7 @@ KERNEL = Path("convexmetric/certificates/kernel")
 #: Quick tests that need the kernel and nothing else of the package: of arithmetic, of the reader, and of all else.
 OWN = {
     "balls.py": ("test_kernel_balls",),
-    "conic.py": ("test_kernel_conic",),
+    "conic.py": ("test_kernel_conic", "test_kernel_bounds"),
     "reader.py": ("test_kernel_reader",),
 }
 RULES = ("test_kernel_bounds", "test_kernel_rules")

@@ -247,12 +247,15 @@ def completed(program: Program, known: Any, x: Array, z: Array) -> Array | None:
     return made
 
 
-def inner(program: Program, dual: bool) -> tuple[Array, Array] | None:
+def inner(program: Program, dual: bool, but: Any = ()) -> tuple[Array, Array] | None:
     """A nearly optimal point and its slack, or dual point z and its h, inside the cones; None if none is found.
 
-    It solves the program with the cones moved inward, which of dual points is a reward for slack.
+    It solves the program with the cones moved inward, which of dual points is a reward for slack. Cones of the rows
+    ``but`` are not.
     """
-    e, zero = program.cones.inner(dual), program.cones.zero
+    e = program.cones.inner(dual)
+    asked: Any = np.setdiff1d(np.arange(program.cones.zero, len(e)), but)
+    e[list(but)] = 0.0
     for share in MARGINS:
         if dual:
             margin = share * max(1.0, float(np.abs(program.q).max()))
@@ -262,7 +265,7 @@ def inner(program: Program, dual: bool) -> tuple[Array, Array] | None:
             margin = share * max(1.0, float(np.abs(program.b).max(initial=0.0)))
             answer = replace(program, b=program.b - margin * e).solve()
             found = None if answer.x is None else (program.b - program.A @ answer.x, answer.x)
-        if found and program.cones.margins(found[0], dual)[zero:].min(initial=np.inf) > 0.5 * margin:
+        if found and program.cones.margins(found[0], dual)[asked].min(initial=np.inf) > 0.5 * margin:
             return found
     return None
 
@@ -284,14 +287,13 @@ def point_arrays(program: Program, x: Array, fixed: int = 0) -> Arrays:
         _require(margins(x[fixed:]))
         return {"x": x[fixed:]}
     E = program.A[:zero, fixed:].toarray()
-    if not E.any(axis=1).all():
-        raise kernel.NotProven("an equation is between entries of the metric alone, which no factor keeps exactly")
+    rows = np.flatnonzero(E.any(axis=1))
     # How far each entry may move alone.
     least = np.maximum(own := margins(x[fixed:]), FLOOR * max(1.0, own.max(initial=0.0)))
     steep = np.sqrt((sp.csc_array(program.A[zero:, fixed:]) ** 2).T @ least**-2.0)
     widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
-    target = program.b[:zero] - program.A[:zero, :fixed] @ x[:fixed]
-    v, widths = _settled(E.T, x[fixed:], widths, target)
+    target = program.b[rows] - program.A[rows, :fixed] @ x[:fixed]
+    v, widths = _settled(E[rows].T, x[fixed:], widths, target)
     _require(margins(v))
     return {"x": v, "x_spreads": widths}
 
@@ -343,8 +345,8 @@ def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tupl
 
 def _settled(G: Array, v: Array, widths: Array, target: Array) -> tuple[Array, Array]:
     """The vector moved to where ``G^T v = target`` but for rounding, and widths that are not too different."""
-    if not G.shape[1]:
-        return v, np.maximum(widths, NEAR * widths.max())
+    if not G.size:
+        return v, np.maximum(widths, NEAR * widths.max(initial=0.0))
     for floor in (FLOOR, NEAR):
         widths = np.maximum(widths, floor * widths.max())
         Q, R = np.linalg.qr(G * widths[:, None])

@@ -1188,6 +1188,8 @@ class Statement:
         self.omega: Any
         if said.get("kind") == "quadratic form":
             self.omega = Form(said, file, self.space, self.risk.X)
+        elif said.get("kind") == "conic":
+            self.omega = ConicTerm(said, file, self.space)
         elif said.get("kind") == "sum":
             self.omega = Several(said, file, self.space)
         else:
@@ -1278,20 +1280,16 @@ class Part(Statement):
         return self.share * says.v.low - found.e.high
 
 
-class Program:
-    """Section 2.4 and O4: the vectors that satisfy their equations, by elimination in fractions."""
+class Conic:
+    """Section 2.4 and O4, the equations solved by elimination; the first ``k`` entries of x are given."""
 
-    def __init__(self, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        problem, file = document["problem"], File(arrays)
-        table(problem, "kind variables cones quadratic maximise", "constant")
-        need(problem["kind"] == "conic program", "kind of program")
-        need(isinstance(problem["quadratic"], bool) and isinstance(problem["maximise"], bool), "true or false")
-        self.maximise, self.c0 = problem["maximise"], rational(problem.get("constant", "0"))
-        n = integer(problem["variables"], 1, 2**24 - 1)
+    def __init__(self, said: dict[str, Any], file: File, k: int = 0) -> None:
+        need(isinstance(said["quadratic"], bool), "true or false")
+        n, self.k, self.quadratic = integer(said["variables"], max(k, 1), 2**24 - 1), k, said["quadratic"]
         need(n <= 100, "more variables than this checker takes")
         kinds = "zero nonnegative second_order semidefinite exponential power"
-        table(problem["cones"], kinds)
-        count = {kind: integer(problem["cones"][kind], 0, 2**24 - 1) for kind in kinds.split()}
+        table(said["cones"], kinds)
+        count = {kind: integer(said["cones"][kind], 0, 2**24 - 1) for kind in kinds.split()}
         sizes = {
             kind: file.array(f"{kind}_sizes", (count[kind],), 2**24) if count[kind] else []
             for kind in ("second_order", "semidefinite")
@@ -1299,33 +1297,30 @@ class Program:
         need(min([*sizes["second_order"], *sizes["semidefinite"], 1]) >= 1, "sizes")
         alpha = file.array("power_exponents", (count["power"],)) if count["power"] else []
         need(all(0 < a < 1 for a in alpha), "exponents")
+        need(count["zero"] + count["nonnegative"] + 3 * (count["exponential"] + count["power"]) <= 1000, "many rows")
         self.kinds: list[tuple[str, int, Any]] = [("zero", 1, None)] * count["zero"]
         self.kinds += [("nonnegative", 1, None)] * count["nonnegative"]
-        self.kinds += [("second order", k, None) for k in sizes["second_order"]]
-        self.kinds += [("semidefinite", k * (k + 1) // 2, k) for k in sizes["semidefinite"]]
+        self.kinds += [("second order", size, None) for size in sizes["second_order"]]
+        self.kinds += [("semidefinite", size * (size + 1) // 2, size) for size in sizes["semidefinite"]]
         self.kinds += [("exponential", 3, None)] * count["exponential"] + [("power", 3, a) for a in alpha]
         m, self.zero = sum(rows for _, rows, _ in self.kinds), count["zero"]
-        need(m < 2**24, "rows")
         need(m <= 1000, "more rows than this checker takes")
         self.q, self.b = file.array("q", (n,)), file.array("b", (m,))
         self.A, self.P = self._entries(file, "a", m, n), [[ZERO] * n for _ in range(n)]
-        if problem["quadratic"]:
+        if self.quadratic:
             upper = self._entries(file, "p", n, n)
             need(not any(upper[i][j] for i in range(n) for j in range(i)), "below the diagonal")
             self.P = [[upper[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
-        dual = document["dual"]
-        table(dual, "", "rows")
-        need(dual.get("rows", [0, 1]) == [0, 1] and not isinstance(dual.get("rows", [0])[0], bool), "rows")
-        self.x, self.z = file.array("x", (n,)), file.array("z", (m,))
-        self.x_spreads = file.array("x_spreads", (n,)) if self.zero else []
+
+    def read_proof(self, file: File) -> None:
+        """The arrays of O4."""
+        n, m = len(self.q), len(self.b)
+        self.x, self.z = file.array("x", (n - self.k,)), file.array("z", (m,))
+        self.x_spreads = file.array("x_spreads", (n - self.k,)) if self.zero else []
         self.z_spreads, self.h, self.h_spreads = file.array("z_spreads", (m,)), [], []
-        if problem["quadratic"]:
+        if self.quadratic:
             self.h, self.h_spreads = file.array("h", (n,)), file.array("h_spreads", (n,))
         need(all(s > 0 for s in [*self.x_spreads, *self.z_spreads, *self.h_spreads]), "spreads")
-        need(set(arrays) == file.asked, "an array that nothing speaks of")
-        claimed = document["claimed"]
-        table(claimed, "lower upper")
-        self.claimed = [rational(claimed[end]) for end in ("lower", "upper")]
 
     @staticmethod
     def _entries(file: File, name: str, rows: int, columns: int) -> Matrix:
@@ -1340,23 +1335,30 @@ class Program:
             made[i][j] = value
         return made
 
-    def upper(self) -> Fraction:
-        """U, without the constant."""
+    def least(self, given: list[Fraction]) -> Fraction:
+        """U at the given entries, without the constant."""
         x = self.x
         if self.zero:
-            x = moved(list(map(list, zip(*self.A[: self.zero], strict=True))), x, self.x_spreads, self.b)
+            missed = [b - dot(row[: self.k], given) for b, row in zip(self.b, self.A[: self.zero], strict=False)]
+            rows = [i for i in range(self.zero) if any(self.A[i][self.k :])]
+            shown(not any(missed[i] for i in range(self.zero) if i not in rows), "equations of the given entries")
+            columns = [[self.A[i][j] for i in rows] for j in range(self.k, len(self.q))]
+            x = moved(columns, x, self.x_spreads, [missed[i] for i in rows], len(rows))
+        x = [*given, *x]
         self.contains([b - dot(row, x) for b, row in zip(self.b, self.A, strict=True)], dual=False)
         return dot(self.q, x) + dot(x, [dot(row, x) for row in self.P]) / 2
 
-    def lower(self) -> Fraction:
-        """L, without the constant."""
-        n, m = len(self.q), len(self.b)
+    def says(self) -> tuple[list[Fraction], Fraction]:
+        """Slope in the given entries, and L without the constant."""
+        n, m, k = len(self.q), len(self.b), self.k
         G, v = [*self.A, *(self.P if self.h else [])], [*self.z, *self.h]
-        v = moved(G, v, [*self.z_spreads, *self.h_spreads], [-q for q in self.q])
+        own, target = [row[k:] for row in G], [-q for q in self.q[k:]]
+        v = moved(own, v, [*self.z_spreads, *self.h_spreads], target, n - k)
         z, h = v[:m], v[m:] or [ZERO] * n
         self.contains(z, dual=True)
         shown(semidefinite(self.P), "P")
-        return -dot(self.b, z) - dot(h, [dot(row, h) for row in self.P]) / 2
+        slope = [self.q[j] + dot([row[j] for row in G], v) for j in range(k)]
+        return slope, -dot(self.b, z) - dot(h, [dot(row, h) for row in self.P]) / 2
 
     def contains(self, s: list[Fraction], dual: bool) -> None:
         """Whether the rows that are not of the kind zero are in their cones."""
@@ -1370,9 +1372,11 @@ def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
     return sum((s * t for s, t in zip(a, b, strict=True) if s and t), ZERO)
 
 
-def moved(G: Matrix, v: list[Fraction], spreads: list[Fraction], target: list[Fraction]) -> list[Fraction]:
-    """``v + spreads^2 o G y`` with ``G^T`` of it equal to the first entries of the target."""
-    columns = list(map(list, zip(*G, strict=True)))
+def moved(
+    G: Matrix, v: list[Fraction], spreads: list[Fraction], target: list[Fraction], count: int | None = None
+) -> list[Fraction]:
+    """``v + spreads^2 o G y`` with ``G^T`` of it equal to the target; G has ``count`` columns."""
+    columns = [[row[j] for row in G] for j in range(len(G[0]) if count is None else count)]
     weighted = [[s * s * g for s, g in zip(spreads, column, strict=True)] for column in columns]
     rows = [
         [dot(column, other) for other in weighted] + [target[i] - dot(column, v)] for i, column in enumerate(columns)
@@ -1426,10 +1430,57 @@ INSIDE: dict[str, Callable[[list[Fraction], Any, bool], bool]] = {
 }
 
 
+class ConicTerm(Conic):
+    """A regularizer that is a conic program, of which the metric is given."""
+
+    definite = False
+
+    def __init__(self, said: dict[str, Any], file: File, space: Space) -> None:
+        table(said, "kind variables cones quadratic")
+        need(not space.free, "of metrics")
+        self.space = space
+        super().__init__(said, file, space.d if space.diagonal else space.d * (space.d + 1) // 2)
+        self.places = [(i, j) for j in range(space.d) for i in range(j, space.d) if i == j or not space.diagonal]
+
+    def read(self, table_of: Any, file: File) -> None:
+        """What bounds are shown by."""
+        table(table_of, "")
+        self.read_proof(file)
+
+    def value(self, M: Matrix, B: Matrix) -> Interval:
+        """O4 at a metric."""
+        return exactly(self.least([M[i][j] for i, j in self.places]))
+
+    def slope(self) -> Slope:
+        """O3."""
+        slope, constant = self.says()
+        P = self.space.filled([ZERO] * self.space.d)
+        for (i, j), entry in zip(self.places, slope, strict=True):
+            P[i][j] = P[j][i] = entry if i == j else entry / 2
+        return Slope(P, exactly(-constant))
+
+
+class Program(Conic):
+    """A problem that is a conic program."""
+
+    def __init__(self, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        problem, dual, file = document["problem"], document["dual"], File(arrays)
+        table(problem, "kind variables cones quadratic maximise", "constant")
+        need(problem["kind"] == "conic program" and isinstance(problem["maximise"], bool), "program")
+        self.maximise, self.c0 = problem["maximise"], rational(problem.get("constant", "0"))
+        super().__init__(problem, file)
+        table(dual, "", "rows")
+        need(dual.get("rows", [0, 1]) == [0, 1] and not isinstance(dual.get("rows", [0])[0], bool), "rows")
+        self.read_proof(file)
+        need(set(arrays) == file.asked, "an array that nothing speaks of")
+        table(document["claimed"], "lower upper")
+        self.claimed = [rational(document["claimed"][end]) for end in ("lower", "upper")]
+
+
 def judge_program(document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Judged:
     """What the file of a conic program proves."""
     program, ends = Program(document, arrays), list[Fraction | None]()
-    for bound in (program.lower, program.upper):
+    for bound in (lambda: program.says()[1], lambda: program.least([])):
         try:
             ends.append(bound())
         except Unproven:

@@ -310,6 +310,49 @@ def several(*makers):
     return make
 
 
+def conic(quadratic=False, others=2):
+    """A program with every kind of cone, ``others`` variables beside the metric, and points inside."""
+
+    def make(rng, cone, M):
+        i, j = np.triu_indices(D)
+        given = M if cone == "diagonal" else M[i, j]
+        k, n = len(given), len(given) + others
+        equations = min(others, 1)
+        A = 0.3 * rng.standard_normal((14 + equations, n))
+        L = rng.standard_normal((n, n)) * (rng.random(n) < 0.7)
+        P, h = (L @ L.T + np.eye(n), 0.1 * rng.standard_normal(n)) if quadratic else (np.zeros((n, n)), np.zeros(n))
+        x = np.append(given, rng.standard_normal(others))
+        slack = [0.0] * equations + [1.0, 0.5, 2.0, 0.5, -0.5, 1.0, 0.2, 1.0, 0.1, 1.0, 2.0, 1.0, 2.0, 0.5]
+        z = rng.standard_normal(equations)
+        z = np.append(z, [0.3, 0.7, 2.0, 0.5, -0.5, 1.0, 0.3, 1.0, -1.0, 0.2, 1.5, 1.0, 1.0, -0.4])
+        q = np.append(rng.standard_normal(k), -(A.T @ z + P @ h)[k:])
+        cones = {
+            "zero": equations,
+            "nonnegative": 2,
+            "second_order": 1,
+            "semidefinite": 1,
+            "exponential": 1,
+            "power": 1,
+        }
+        table = {"kind": "conic", "variables": n, "cones": cones, "quadratic": quadratic}
+        arrays = {"q": q, "b": A @ x + slack, "second_order_sizes": np.array([3]), "semidefinite_sizes": np.array([2])}
+        arrays |= {"power_exponents": np.array([0.3])} | by_columns("a", A)
+        arrays |= by_columns("p", np.triu(P)) if quadratic else {}
+        hints = {"x": x[k:], "z": z} | ({"h": h} if quadratic else {})
+        hints = {name: of + 1e-7 * rng.standard_normal(len(of)) for name, of in hints.items()}
+        spread = {f"{name}_spreads": np.exp(rng.uniform(-1, 1, len(of))) for name, of in hints.items()}
+        spread |= {} if equations else {"x_spreads": None}
+        return table, arrays, {}, hints | {name: of for name, of in spread.items() if of is not None}
+
+    return make
+
+
+def by_columns(name, M):
+    """Entries of a matrix and their places."""
+    j, i = np.nonzero(M.T)
+    return {f"{name}_values": M[i, j], f"{name}_rows": i, f"{name}_columns": j}
+
+
 def plain(table):
     return lambda rng, cone, M: (table, {}, {}, {})
 
@@ -325,6 +368,7 @@ REGULARIZERS = {
     "gram": form("gram of A"), "form": form("matrix"), "squared points": form("squared points"),
     "sum": several(TRACE, with_slope("frobenius"), budget("3")),
     "sum with a log det": several(log_det, plain({"kind": "zero"})),
+    "conic": conic(), "conic, quadratic": conic(True), "conic, of the metric alone": conic(others=0),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .balls import Array, Ball, log, norms, semidefinite, up
+from .balls import Array, Ball, exactly, log, norms, semidefinite, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, keys, natural, rational, statement_digest
 
@@ -83,13 +83,12 @@ class ConeProduct:
         if dual:
             # u < 0 and w >= -u e^(v/u - 1): that (u - v, -u, w) is in the cone itself.
             x, y = x - y, -x
-        require((y.below() > 0.0) & (z.below() > 0.0), "exponential")
+        # Divisors and what has a logarithm are proven to be positive.
         require((y * log(z / y) - x).below() >= 0.0, "exponential")
         x, y, z = (power[at::3] for at in range(3))
         rest = Ball(1.0) - self.alpha
         if dual:
             x, y = x / Ball(self.alpha), y / rest
-        require((x.below() > 0.0) & (y.below() > 0.0), "power")
         size = log(Ball(np.maximum(abs(z).above(), 1e-300)))
         require((log(x) * self.alpha + log(y) * rest - size).below() >= 0.0, "power")
 
@@ -119,21 +118,32 @@ class ConicProgram:
 
     def dual_point(self, arrays: Arrays) -> Point:
         """Read a dual point with its spreads: z, and h below it where there is a P."""
-        found = [(arrays("z", self.cones.rows), spreads(arrays, "z_spreads", self.cones.rows))]
-        found += [(arrays("h", self.n), spreads(arrays, "h_spreads", self.n))] if len(self.P) else []
-        v, widths = map(np.concatenate, zip(*found, strict=True))
-        return v, widths
+        z, widths = arrays("z", self.cones.rows), spreads(arrays, "z_spreads", self.cones.rows)
+        if not len(self.P):
+            return z, widths
+        return np.append(z, arrays("h", self.n)), np.append(widths, spreads(arrays, "h_spreads", self.n))
 
     def value(self, fixed: Ball, point: Point) -> Ball:
         """Value at a feasible point near that of the file."""
-        zero, k, x = self.cones.zero, self.fixed, Ball(point[0])
+        k, x = self.fixed, Ball(point[0])
         if point[1] is not None:
-            target = Ball(self.b[:zero]) - column(self.A[:zero, :k], fixed)
-            x = near(self.A[:zero, k:].T, point[0], point[1], target, "point")
+            rows = np.flatnonzero(self.A[: self.cones.zero, k:].any(axis=1))
+            self.kept(np.setdiff1d(np.arange(self.cones.zero), rows), fixed)
+            target = Ball(self.b[rows]) - column(self.A[rows, :k], fixed)
+            x = near(self.A[rows, k:].T, point[0], point[1], target, "point")
         x = joined(fixed, x)
         self.cones.contain(Ball(self.b) - column(self.A, x), "the slack")
         value = column(self.q[None], x)[0]
         return value + (x * column(self.P, x)).sum() * 0.5 if len(self.P) else value
+
+    def kept(self, rows: Array, fixed: Ball) -> None:
+        """Stop unless equations between given entries alone hold, which must be known exactly."""
+        exact = np.broadcast_to(fixed.rad, fixed.mid.shape) == 0.0
+        for i in rows.tolist():
+            used = np.flatnonzero(self.A[i, : self.fixed])
+            terms = zip(self.A[i, used].tolist(), fixed.mid[used].tolist(), strict=True)
+            holds = exact[used].all() and sum(exactly(a) * exactly(x) for a, x in terms) == exactly(self.b[i])
+            require_proven(holds, "an equation between given entries alone is not proven to hold exactly")
 
     def minorant(self, point: Point) -> tuple[Ball, Ball]:
         """Slope and constant of a lower bound that is linear in the given entries of x, by a dual point."""
@@ -150,9 +160,8 @@ class ConicProgram:
     def convex(self) -> None:
         """Stop unless P is positive semidefinite."""
         used = np.flatnonzero(self.P.any(axis=0))
-        P = self.P[np.ix_(used, used)]
-        if (P.diagonal() < 0.0).any() or (P - np.diag(P.diagonal())).any():
-            semidefinite(Ball(P), "the quadratic term")
+        if used.size:
+            semidefinite(Ball(self.P[np.ix_(used, used)]), "the quadratic term")
 
 
 class ConicStatement:
@@ -212,9 +221,8 @@ def near(G: Array, v: Array, widths: Array, target: Ball, what: str) -> Ball:
     of H norms of about one. B is computed in floats and not trusted: if ``E = I - B H^T H`` has a norm below one, then
     ``H^T H`` is regular and ``|u - u'| <= |B (r - H^T H u')| / (1 - |E|)`` for any u'.
     """
-    with np.errstate(divide="ignore"):
-        powers = np.nan_to_num(np.log2(norms(G * widths[:, None], 0)), nan=0.0, posinf=0.0, neginf=0.0)
-    D = np.ldexp(1.0, -np.clip(np.round(powers), -400, 400).astype(np.int64))
+    powers = np.clip(np.round(np.log2(norms(G * widths[:, None], 0))), -400.0, 400.0)
+    D = np.ldexp(1.0, -powers.astype(np.int64))
     H = Ball(G) * widths[:, None] * D
     N = H.T @ H
     try:

@@ -269,7 +269,13 @@ class ConicTerm(Zero):
         return self.program.point(arrays), self.program.dual_point(arrays)
 
     def value(self, factor: Array, M: Ball, given: tuple[Any, Any]) -> Ball:
-        """Enclose what is above the least value: that at a feasible point near the file's."""
+        """Enclose what is above the least value: that at a feasible point near the file's.
+
+        Entries of the metric are known to be zero where no row of its factor has both numbers.
+        """
+        if not self.cone.diagonal:
+            apart = ~((factor != 0.0).T @ (factor != 0.0))
+            M = Ball(np.where(apart, 0.0, M.mid), np.where(apart, 0.0, M.rad))
         return self.program.value(M[self.places], given[0])
 
     def slopes(self, given: tuple[Any, Any], most: Fraction | None) -> tuple[list[Ball], Ball]:

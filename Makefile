@@ -55,7 +55,8 @@ $(BIN)/.ready-docs: pyproject.toml | $(BIN)/python
 prove: ## compile the proofs of the file format's theorems in Coq, which must be there (a minute)
 	sh proofs/check.sh
 
-docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error
+docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error; its page that proves needs npm and a network, once
+	$(BIN)/python docs/prover.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
 docs-check: docs ## every page in Chromium, narrow and wide, light and dark, without network (minutes)

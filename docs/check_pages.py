@@ -70,6 +70,7 @@ READ_PAGE = r"""() => {
     .map(e => e.tagName.toLowerCase() + "." + e.className).slice(0, 3);
   // What lies left of a box that scrolls, or beyond one that does not, cannot be seen at all; nobody scrolls listings.
   const cut = [...document.querySelectorAll("main :is(math, table, img, pre)")].filter(e => {
+    if (!e.checkVisibility()) return false;
     let box = e.parentElement;
     while (box !== document.body && getComputedStyle(box).overflowX === "visible") box = box.parentElement;
     const [inner, outer] = [e.getBoundingClientRect(), box.getBoundingClientRect()];

@@ -17,6 +17,8 @@ import convexmetric.datasets
 os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+# Beside this file.
+prover = importlib.import_module("prover")
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -123,8 +125,17 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
 
 
+def serve_prover(app: Any, error: Exception | None) -> None:
+    """Put Python for browsers beside the page that proves certificates, if it was fetched."""
+    if error is None and "prover" in app.tags:
+        prover.serve(Path(app.outdir) / "_static")
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    if prover.RUNTIME.is_dir():
+        app.tags.add("prover")
+    app.connect("build-finished", serve_prover)
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", inherit_attributes, priority=400)
     app.connect("autodoc-skip-member", skip_foreign)

@@ -73,7 +73,7 @@ def majorised(part: Array, whole: Array) -> bool:
 
 def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
     """Whether r and c are sums of rows and of columns of slopes between 0 and ``one`` (theorem 3)."""
-    rows, c = np.arange(1, len(r) + 1) * one, np.sort(c)
+    rows, c = np.arange(1, len(r) + 1, dtype=np.int64) * one, np.sort(c)
     below = np.searchsorted(c, rows)
     most = np.concatenate([[0], np.cumsum(c)])[below] + (len(c) - below) * rows
     own = np.cumsum(np.sort(r)[::-1])
@@ -121,7 +121,10 @@ class ListRisk:
         own = "queries" in arrays
         require_valid(own or cone.shape[-1] == cone.d, "points are queries, and have other features")
         self.Q = arrays("queries", count, cone.d) if own else self.X[arrays("anchors", count, integers=N)]
-        self.p, self.n = (np.array([len(items) for items in lists]) for lists in (self.positives, self.negatives))
+        # Products of the two are beyond 2^31, and the integers that NumPy makes of Python's are short on some machines.
+        self.p, self.n = (
+            np.array([len(items) for items in lists], dtype=np.int64) for lists in (self.positives, self.negatives)
+        )
         fits = len(self.negatives) == count and min(self.p.min(), self.n.min()) > 0
         require_valid(fits, "a query has no positives or negatives")
         weights = arrays("query_weights", count) if "query_weights" in arrays else np.ones(count)

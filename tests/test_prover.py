@@ -1,0 +1,246 @@
+"""The page that proves certificates in a browser: its verdicts are those of the command, and it asks no other host."""
+
+import functools
+import hashlib
+import http.server
+import re
+import shutil
+import threading
+import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import check_pages
+import numpy as np
+import prover
+import pytest
+from corpus.make import ATTACKS, FOLDERS, document
+from forgery import archive, packed
+
+import convexmetric as cm
+from convexmetric.certificates import checker
+
+pytestmark = pytest.mark.integration
+
+HERE = Path(__file__).resolve().parent
+HEADINGS = {0: "Accepted", 1: "Not proven", 2: "Refused"}
+#: Files that are refused in a browser for another reason: stack and memory end earlier there.
+OTHERWISE = ("nested", "nested-open", "packed-4-gib")
+ALIKE = [attack for attack in ATTACKS if attack.name not in OTHERWISE]
+#: Some files of every folder.
+SOME = [attack for folder in FOLDERS for attack in [attack for attack in ALIKE if attack.folder == folder][::60]]
+#: Seconds within which a browser has to answer.
+PATIENCE = 120
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *said):
+        pass
+
+
+def page():
+    """The markup of the page, as the site has it."""
+    text = (prover.HERE / "verify-in-browser.md").read_text(encoding="utf-8")
+    (markup,) = re.findall(r"```\{raw\} html\n(.*?)```", text, re.DOTALL)
+    return f"<!doctype html><meta charset=utf-8><title>page</title>{markup}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Address of a site of this page alone."""
+    if not prover.RUNTIME.is_dir():
+        pytest.skip(f"no Python for browsers in {prover.RUNTIME}: python docs/prover.py")
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "index.html").write_text(page(), encoding="utf-8")
+    (folder / "_static").mkdir()
+    for script in (prover.HERE / "_static").glob("prover*.js"):
+        shutil.copy(script, folder / "_static")
+    prover.serve(folder / "_static")
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def opened(site):
+    """The page in Chromium, which finds no other host, and the addresses it asked for."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if check_pages.browser_path() is None:
+        pytest.skip("no Chromium")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(
+            executable_path=check_pages.browser_path(),
+            args=["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+        )
+        context, asked = chromium.new_context(), []
+        context.on("request", lambda request: asked.append(request.url))
+        window = context.new_page()
+        window.on("pageerror", lambda error: asked.append(f"error: {error}"))
+        window.goto(site)
+        yield window, asked
+        chromium.close()
+
+
+def choose(window, *paths):
+    """Choose files as a click on the field does, which forgets those chosen before."""
+    with window.expect_file_chooser() as chooser:
+        window.click("#prover input")
+    chooser.value.set_files([str(path) for path in paths])
+
+
+def shown(opened, *paths):
+    """Exit code, heading and text that the page shows for files."""
+    window, _ = opened
+    choose(window, *paths)
+    window.wait_for_selector("#prover[data-code]", timeout=1000 * PATIENCE)
+    status, text = window.inner_text("#prover [role=status]"), window.text_content("#prover pre")
+    return int(window.get_attribute("#prover", "data-code")), status, without_seconds(text)
+
+
+def said(capsys, monkeypatch, *paths):
+    """Exit code and text of the command in the folder of the files."""
+    monkeypatch.chdir(paths[0].parent)
+    capsys.readouterr()
+    code = checker.main([path.name for path in paths])
+    return code, without_seconds("".join(capsys.readouterr()).strip())
+
+
+def without_seconds(text):
+    return re.sub(r" \(\d+\.\d\d s\)$", "", text)
+
+
+@pytest.fixture
+def agrees(opened, capsys, monkeypatch):
+    def check(*paths):
+        code, text = said(capsys, monkeypatch, *paths)
+        found, status, its = shown(opened, *paths)
+        assert (found, its) == (code, text)
+        assert status.startswith(HEADINGS[code])
+        return code
+
+    return check
+
+
+@pytest.mark.parametrize("attack", SOME, ids=lambda attack: attack.name)
+def test_files_of_the_corpus(agrees, attack):
+    assert agrees(HERE / "corpus" / attack.folder / f"{attack.name}.npz") == FOLDERS[attack.folder]
+
+
+def test_an_instance(agrees, tmp_path):
+    problem = cm.bench.load_instance("ranking-auc-wine-c1").problem()
+    cm.write_certificate(tmp_path / "wine.npz", problem, solution=cm.solve(problem, tol=1e-3))
+    assert agrees(tmp_path / "wine.npz") == 0
+
+
+def test_parts(agrees, tmp_path):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    problem = cm.RelativeComparisonProblem(X, [[i, (i + 1) % 12, (i + 5) % 12] for i in range(12)], C=1.0)
+    cm.write_certificate(tmp_path / "part.npz", problem, solution=cm.solve(problem), parts=3)
+    first, *others = sorted(tmp_path.glob("part-*.npz"))
+    assert len(others) == 2
+    assert agrees(*others, first) == 0
+    assert agrees(*others) == 1
+    shutil.copy(HERE / "corpus/accepted/triplet.npz", tmp_path)
+    assert agrees(first, tmp_path / "triplet.npz") == 2
+
+
+@pytest.mark.parametrize(("lower", "upper", "code"), [("999/1000", "1001/1000", 0), ("-2", "-1", 1)])
+def test_more_pairs_than_short_integers_count(agrees, tmp_path, lower, upper, code):
+    """A query at 0 with 50,000 near items at 2 and as many far ones at 1: zero is the best metric, and costs C."""
+    side, bits = 50_000, 21
+    assert side**2 > 2**31
+    risk = {"kind": "rankings", "measure": "auc", "C": "1"}
+    table = document({"risk": risk, "regularizer": {"kind": "trace", "weight": "1"}}, "sums", lower, upper)
+    table["dual"]["bits"] = bits
+    arrays = {
+        "points": np.repeat([0.0, 2.0, 1.0], [1, side, side])[:, None],
+        "anchors": np.zeros(1, dtype=np.int64),
+        "factor": np.zeros((1, 1)),
+        **{name: first + np.arange(side) for name, first in (("near", 1), ("far", side + 1))},
+        **{f"{name}_stops": np.array([side]) for name in ("near", "far")},
+        **{f"{name}_sums": np.full(side, side * 2**bits) for name in ("near", "far")},
+    }
+    (tmp_path / "many.npz").write_bytes(archive(packed((table, arrays))))
+    assert agrees(tmp_path / "many.npz") == code
+
+
+def test_a_description_too_deep_for_the_browser_is_refused(opened, agrees):
+    code, _, text = shown(opened, HERE / "corpus/refused/nested-open.npz")
+    assert code == 2
+    assert text.startswith("refused: ")
+    # The next proof has a Python of its own.
+    assert agrees(HERE / "corpus/accepted/triplet.npz") == 0
+
+
+def test_two_files_of_one_name(opened, tmp_path):
+    file = HERE / "corpus/accepted/triplet.npz"
+    code, _, text = shown(opened, file, shutil.copy(file, tmp_path / file.name))
+    assert (code, text) == (2, "refused: two of the files have the same name")
+
+
+def test_a_proof_is_cancelled(opened, agrees):
+    window, _ = opened
+    choose(window, HERE / "corpus/accepted/auc.npz")
+    window.click("#prover button")
+    assert window.inner_text("#prover [role=status]") == "Cancelled: nothing is proven."
+    window.wait_for_timeout(4000)
+    assert window.get_attribute("#prover", "data-code") is None
+    assert window.is_hidden("#prover pre")
+    assert agrees(HERE / "corpus/accepted/auc.npz") == 0
+
+
+def test_files_are_dropped(opened):
+    window, _ = opened
+    data = list((HERE / "corpus/not_proven/claims-nonsense.npz").read_bytes())
+    window.evaluate(
+        """bytes => {
+          const dropped = new DataTransfer();
+          dropped.items.add(new File([new Uint8Array(bytes)], "dropped.npz"));
+          document.getElementById("prover").dispatchEvent(new DragEvent("drop", {dataTransfer: dropped}));
+        }""",
+        data,
+    )
+    window.wait_for_selector("#prover[data-code='1']", timeout=1000 * PATIENCE)
+
+
+def test_versions_are_shown_and_no_other_host_is_asked(opened, agrees, site):
+    window, asked = opened
+    assert agrees(HERE / "corpus/accepted/triplet.npz") == 0
+    assert re.match(r"Python 3\.\d+\.\d+, NumPy 2\.\d+\.\d+, Pyodide ", window.inner_text("#prover .versions"))
+    assert prover.PYODIDE in window.inner_text("#prover .versions")
+    assert {urlsplit(url).netloc for url in asked} == {urlsplit(site).netloc}
+    assert any("numpy" in url for url in asked)
+
+
+def test_without_its_files_the_page_proves_nothing(opened, site):
+    window, _ = opened
+    window.route("**/certificates.zip", lambda route: route.fulfill(status=404))
+    code, status, _ = shown(opened, HERE / "corpus/accepted/triplet.npz")
+    window.unroute("**/certificates.zip")
+    assert code == -1
+    assert "nothing is proven" in status
+
+
+def test_only_the_file_with_the_hash_is_taken(tmp_path):
+    with zipfile.ZipFile(tmp_path / "carrier.whl", "w") as made:
+        made.writestr("web/numpy.whl", b"another")
+        made.writestr("deep/er/numpy.whl", b"meant")
+        made.writestr("numpy.whl.metadata", b"meant")
+    sha256 = hashlib.sha256(b"meant").hexdigest()
+    assert prover.member_of(tmp_path / "carrier.whl", "numpy.whl", sha256) == b"meant"
+    for name, wanted in (("numpy.whl", hashlib.sha256(b"other").hexdigest()), ("numpy", sha256)):
+        with pytest.raises(prover.WrongHashError):
+            prover.member_of(tmp_path / "carrier.whl", name, wanted)
+
+
+def test_the_checker_and_the_kernel_are_those_of_the_package(tmp_path):
+    if not prover.RUNTIME.is_dir():
+        pytest.skip("no Python for browsers")
+    prover.serve(tmp_path)
+    with zipfile.ZipFile(tmp_path / "certificates.zip") as made:
+        found = {name: made.read(name) for name in made.namelist()}
+    folder = Path(checker.__file__).parent
+    kernel = {f"kernel/{path.name}" for path in (folder / "kernel").glob("*.py")}
+    assert found == {name: (folder / name).read_bytes() for name in kernel | {"checker.py"}}

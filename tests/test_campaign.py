@@ -147,7 +147,8 @@ def anything_above(monkeypatch):
 
 
 def shares_of_anything(monkeypatch):
-    monkeypatch.setattr(kernel.comparisons, "NEGATIVE", set())
+    for loss in kernel.LOSSES.values():
+        monkeypatch.setattr(loss, "negative", False)
 
 
 def rows_across_blocks(monkeypatch):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from campaign.problems import Problem
+from campaign.problems import BOXES, Problem
 from convexmetric.certificates import kernel
 from convexmetric.measures import MEASURES
 
@@ -265,6 +265,9 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
             term = _chosen(rng, risk["terms"])
             term["loss"] = _chosen(rng, LOSSES)
             term["sign"] = _chosen(rng, [1, -1])
+            for name in ("low", "high", "curvature"):
+                term.pop(name, None)
+            term.update(_chosen(rng, BOXES) if term["loss"] == "box" else {})
             if term["loss"] == "hard":
                 term["weight"] = "1"
         elif kind == 4 and rng.random() < 0.3:
@@ -280,7 +283,8 @@ def parameters(rng: Generator, problem: Problem) -> bytes:
         elif kind == 6 and len(risks) > 1 and rng.random() < 0.5:
             risks[:] = _chosen(rng, [risks[::-1], risks[:1], [*risks, risks[0]], risks * 9, []])
         else:
-            _another_number(rng, _chosen(rng, risk["terms"]) if "terms" in risk else risk, ("weight", "margin", "C"))
+            names = ("weight", "margin", "C", "low", "high", "curvature")
+            _another_number(rng, _chosen(rng, risk["terms"]) if "terms" in risk else risk, names)
     return _honest((document, arrays))
 
 
@@ -288,8 +292,8 @@ def _another_regularizer(rng: Generator, document: dict[str, Any], arrays: dict[
     """One without arrays of its own but a slope: that of before, or zero."""
     table, own = document["problem"], re.compile("term[0-9]+_.*|prior|prior_root|spent|form|gram_of|z|root|above|slope")
     before = [arrays.pop(name) for name in sorted(arrays) if own.fullmatch(name)]
-    kind = _chosen(rng, ["zero", "trace", *_WITH_SLOPE])
-    table["regularizer"] = {"kind": kind} | ({"weight": "1/3"} if kind != "zero" else {})
+    kind = _chosen(rng, ["zero", "trace", "spectral bound", "inverse trace", *_WITH_SLOPE])
+    table["regularizer"] = {"kind": kind} | ({"weight": "1/3"} if kind not in ("zero", "spectral bound") else {})
     document["dual"]["regularizer"] = {}
     if kind in _WITH_SLOPE:
         shape = (table["features"],) * (1 if table["cone"] == "diagonal" else 2)
@@ -299,6 +303,14 @@ def _another_regularizer(rng: Generator, document: dict[str, Any], arrays: dict[
         arrays["above"] = np.eye(table["features"]) * 10.0 ** rng.uniform(-3, 3)
     if kind == "entrywise":
         table["regularizer"]["diagonal"] = True
+    if kind == "spectral bound":
+        arrays["upper"], arrays["root_of_slope"] = (
+            np.eye(table["features"]) * 10.0 ** rng.uniform(-3, 3) for _ in "UY"
+        )
+    if kind == "inverse trace":
+        arrays["root_of_prior"] = np.ones((1, table["features"]))
+        arrays["slope"] = arrays["root_of_prior"] * 10.0 ** rng.uniform(-3, 3)
+        arrays["above"] = np.full((1, 1), 10.0 ** rng.uniform(-3, 6))
 
 
 def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...]) -> None:
@@ -311,8 +323,11 @@ def _another_number(rng: Generator, table: dict[str, Any], names: tuple[str, ...
     table[name] = str(_chosen(rng, options))
 
 
-LOSSES = ("hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", "negative log", "negative root")
-_WITH_SLOPE = ("frobenius", "squared frobenius", "trace norm", "entrywise")
+LOSSES = (
+    "hinge", "absolute", "squared", "logistic", "hard", "box", "box", "exponential", "itakura-saito", "negative log",
+    "negative root",
+)  # fmt: skip
+_WITH_SLOPE = ("frobenius", "squared frobenius", "trace norm", "entrywise", "row norms")
 
 
 def regularizers(rng: Generator, problem: Problem) -> bytes:

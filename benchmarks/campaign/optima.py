@@ -43,7 +43,7 @@ class Unreadable(Exception):  # noqa: N818 - of the judge, not of the file
 class Comparison:
     """``weight * loss(s)`` of ``s = sum of sign * d(a, b)``, a and b rows."""
 
-    loss: str
+    loss: second.Loss
     weight: Fraction
     mu: Fraction
     distances: tuple[tuple[int, int, int], ...]
@@ -85,6 +85,8 @@ class Statement(second.Statement):
         parts = self.omega.parts if isinstance(self.omega, second.Several) else [self.omega]
         #: The terms of Omega.
         self.terms = [term for term in parts if term.kind != "zero"]
+        if any(term.kind == "inverse trace" for term in self.terms):
+            raise Unreadable("an inverse trace")
         self.rows: Matrix = []
         self.parts: list[Comparison | Query] = []
         #: Rows of every query, of its relevant and of its other items.
@@ -206,14 +208,16 @@ class Statement(second.Statement):
             made.add_log_det(weight, self.space.square(term.T0)[0][0] / a)
         elif term.kind == "budget":
             made.add_budget(term, term.A[0][0] / a)
+        elif term.kind == "spectral bound":
+            made.most = min(made.most, term.U[0][0] * a)
         elif term.kind != "entrywise" or term.said["diagonal"]:
             made.add_loss("absolute", weight, term.prior[0][0], 1 / a)
 
     def _of_several(self, made: Function, term: Any, weight: Fraction, v: Vector, end: int) -> None:
         """A term of several features: s over the largest ``<v v^T, M>`` of a metric of size one."""
         kind, parts = term.kind, [[v[i] for i in group] for group in self.groups]
-        if kind == "quadratic form" or "prior" in term.said:
-            raise Unreadable("a prior, or a quadratic form, of several features")
+        if kind in ("quadratic form", "spectral bound", "row norms") or "prior" in term.said:
+            raise Unreadable("a prior, a form, a bound or rows, of several features")
         if kind == "log det":
             if len(parts) > 1:
                 raise Unreadable("a log det of several blocks")
@@ -277,8 +281,13 @@ class Smooth:
         return abs(self.weight * self.rise) * SLACK if self.loss == "logistic" else ZERO
 
 
-def slope_of(loss: str, mu: Fraction, s: Fraction) -> Fraction:
+def slope_of(loss: second.Loss, mu: Fraction, s: Fraction) -> Fraction:
     """A slope a of a loss at s, with ``l(s) = v(a) - a s`` or nearly so."""
+    if isinstance(loss, second.Box):
+        t = mu - s
+        return loss.into(t / loss.kappa if loss.kappa else t * 10**30)
+    if loss == "exponential":
+        return second.exponential(min(mu - s, ZERO)).low
     if loss == "squared":
         return 2 * (mu - s)
     if loss == "logistic":
@@ -328,9 +337,27 @@ class Function:
     def _kink(self, at: Fraction, jump: Fraction) -> None:
         self.kinks[at] = self.kinks.get(at, ZERO) + jump
 
-    def add_loss(self, loss: str, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
+    def _box(self, box: second.Box, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
+        """Of a parabola without ends, or of two lines, each of which may be infinite."""
+        if box.kappa and (box.lo is not None or box.hi is not None):
+            raise Unreadable("a box with ends and a curvature")
+        if box.kappa:
+            self.add_loss("squared", weight / (2 * box.kappa), mu, rise)
+            return
+        if box.hi is None:
+            self.add_loss("hard", weight, mu, rise)
+        if box.lo is None:
+            self.add_loss("hard", weight, -mu, -rise)
+        lo, hi = (next((end for end in ends if end is not None), ZERO) for ends in ((box.lo, box.hi), (box.hi, box.lo)))
+        self.constant += weight * lo * mu
+        self.line -= weight * lo * rise
+        self._hinge(weight * (hi - lo), mu, rise)
+
+    def add_loss(self, loss: second.Loss, weight: Fraction, mu: Fraction, rise: Fraction) -> None:
         """``weight l(rise s)``."""
-        if loss in ("hinge", "absolute"):
+        if isinstance(loss, second.Box):
+            self._box(loss, weight, mu, rise)
+        elif loss in ("hinge", "absolute"):
             self._hinge(weight, mu, rise)
             if loss == "absolute":
                 self._hinge(weight, -mu, -rise)
@@ -566,7 +593,7 @@ def worst_places(gains: list[list[Fraction]], x: Sequence[Fraction], z: Sequence
     return list(min(combinations_with_replacement(range(n + 1), p), key=cost))
 
 
-def loss_at(loss: str, mu: Fraction, s: Fraction) -> Ends:
+def loss_at(loss: second.Loss, mu: Fraction, s: Fraction) -> Ends:
     """The loss of one comparison, which may be infinite."""
     try:
         found = second.loss_of(loss, s, mu)

@@ -338,13 +338,20 @@ def _margin(rng: Generator) -> str:
     return str(Fraction(str(round(float(rng.choice([1.0, 0.5, 0.3, 0.0, -0.2, 3.0, 1e-9, 1e9])), 12))))
 
 
-_LOSSES = ("hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", *NEGATIVE)
+_LOSSES = ("hinge", "absolute", "squared", "logistic", "hard", "itakura-saito", "box", "box", *NEGATIVE)
+#: Boxes: linear, pinball, of infinite ends, of curvatures with ends and without.
+BOXES: tuple[dict[str, str], ...] = (
+    {"low": "1", "high": "1", "curvature": "0"}, {"low": "-1/3", "high": "2", "curvature": "0"},
+    {"low": "1/7", "high": "3", "curvature": "0"}, {"low": "-2", "curvature": "0"}, {"high": "1/2", "curvature": "0"},
+    {"curvature": "2/3"}, {"low": "0", "curvature": "1/2"}, {"low": "-1", "high": "1", "curvature": "3"},
+)  # fmt: skip
 
 
 def _term(rng: Generator, loss: str | None = None) -> dict[str, Any]:
     loss = loss or str(rng.choice(_LOSSES))
     weight = "1" if loss == "hard" else _weight(rng)
-    return {"loss": loss, "weight": weight, "margin": _margin(rng), "sign": int(rng.choice([1, 1, -1]))}
+    own = BOXES[int(rng.integers(len(BOXES)))] if loss == "box" else {}
+    return {"loss": loss, "weight": weight, "margin": _margin(rng), "sign": int(rng.choice([1, 1, -1])), **own}
 
 
 def _signed(term: dict[str, Any]) -> dict[str, Any]:
@@ -631,7 +638,7 @@ def _push(statement: Statement, along: list[Fraction], slope: Fraction, s: Fract
             return
 
 
-def _slope(loss: str, mu: Fraction, s: Fraction) -> Fraction:
+def _slope(loss: Any, mu: Fraction, s: Fraction) -> Fraction:
     """A slope of a loss; zero where the loss is infinite."""
     infinite = s <= 0 and (loss in NEGATIVE or (loss == "itakura-saito" and mu > 0))
     return Fraction(0) if infinite else slope_of(loss, mu, s)

@@ -4,7 +4,7 @@ from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.budget import Budget
 from convexmetric.regularizers.frobenius import Frobenius, SquaredFrobenius
 from convexmetric.regularizers.log_det import LogDet
-from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, TraceDistance
+from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, NormTerm, TraceDistance
 from convexmetric.regularizers.quadratic_form import QuadraticForm
 from convexmetric.regularizers.squared_distance import SquaredDistance, towards
 from convexmetric.regularizers.trace import Trace, Zero
@@ -16,6 +16,7 @@ __all__ = [
     "EntrywiseL1",
     "Frobenius",
     "LogDet",
+    "NormTerm",
     "NormWeights",
     "QuadraticForm",
     "Regularizer",

@@ -546,38 +546,57 @@ LOSSES = (
 )  # fmt: skip
 
 
-def ends_of(term: dict[str, Any]) -> tuple[Fraction | None, Fraction | None, Fraction]:
-    """Ends of the box of a term, None where they are infinite, and its curvature."""
-    lo, hi = (rational(term[end]) if end in term else None for end in ("low", "high"))
-    return lo, hi, rational(term["curvature"])
+@dataclass(frozen=True)
+class Box:
+    """The largest ``a (mu - s) - kappa a^2 / 2`` of lo <= a <= hi; infinite ends are None."""
 
+    lo: Fraction | None
+    hi: Fraction | None
+    kappa: Fraction
 
-def into(a: Fraction, lo: Fraction | None, hi: Fraction | None) -> Fraction:
-    """The nearest point of a box."""
-    a = a if lo is None else max(a, lo)
-    return a if hi is None else min(a, hi)
+    def into(self, a: Fraction) -> Fraction:
+        """The nearest number of the box."""
+        a = a if self.lo is None else max(a, self.lo)
+        return a if self.hi is None else min(a, self.hi)
 
-
-def may_be_negative(term: dict[str, Any]) -> bool:
-    """Whether a loss may be, by the table of section 2.2."""
-    if term["loss"] == "box":
-        lo, hi, _ = ends_of(term)
-        return into(ZERO, lo, hi) != 0
-    return term["loss"] in ("negative log", "negative root")
-
-
-def loss_of(term: dict[str, Any], s: Fraction, mu: Fraction) -> Interval:
-    """``l(s)``; where it is infinite nothing is shown."""
-    loss, t = term["loss"], mu - s
-    if loss == "box":
-        lo, hi, kappa = ends_of(term)
-        if kappa:
-            a = into(t / kappa, lo, hi)
-            return exactly(a * t - kappa * a * a / 2)
-        end = (hi if t > 0 else lo) if t else ZERO
+    def value(self, t: Fraction) -> Fraction:
+        if self.kappa:
+            a = self.into(t / self.kappa)
+            return a * t - self.kappa * a * a / 2
+        end = (self.hi if t > 0 else self.lo) if t else ZERO
         shown(end is not None, "an infinite loss")
-        return exactly((end or ZERO) * t)
+        return (end or ZERO) * t
+
+
+#: Losses by name, or boxes.
+Loss = str | Box
+
+
+def loss_in(term: dict[str, Any]) -> Loss:
+    """The loss of a term."""
+    need(isinstance(term, dict) and isinstance(term.get("loss"), str) and term["loss"] in LOSSES, "loss")
+    boxed = term["loss"] == "box"
+    table(term, "loss weight margin sign" + " curvature" * boxed, "low high" * boxed)
+    if not boxed:
+        return str(term["loss"])
+    lo, hi = (rational(term[end]) if end in term else None for end in ("low", "high"))
+    box = Box(lo, hi, rational(term["curvature"]))
+    need(box.kappa >= 0 and (lo is None or hi is None or lo <= hi), "box")
+    return box
+
+
+def may_be_negative(loss: Loss) -> bool:
+    """Whether a loss may be, as section 2.2 says."""
+    return loss.into(ZERO) != 0 if isinstance(loss, Box) else loss in ("negative log", "negative root")
+
+
+def loss_of(loss: Loss, s: Fraction, mu: Fraction) -> Interval:
+    """``l(s)``; where it is infinite nothing is shown."""
+    if isinstance(loss, Box):
+        return exactly(loss.value(mu - s))
     if loss == "exponential":
+        t = mu - s
+        shown(t <= 300, "too large a power")
         power = exponential(-abs(t))
         return power if t <= 0 else Interval(1 / power.high, 1 / power.low)
     if loss == "hard":
@@ -598,13 +617,11 @@ def loss_of(term: dict[str, Any], s: Fraction, mu: Fraction) -> Interval:
     return softplus(s) if loss == "logistic" else exactly(known[loss])
 
 
-def _worth(term: dict[str, Any], a: Fraction, mu: Fraction) -> Interval:
+def _worth(loss: Loss, a: Fraction, mu: Fraction) -> Interval:
     """``v(a)`` of a slope in its box."""
-    loss = term["loss"]
-    if loss == "box":
-        lo, hi, kappa = ends_of(term)
-        shown(into(a, lo, hi) == a, "a slope outside of its box")
-        return exactly(mu * a - kappa * a * a / 2)
+    if isinstance(loss, Box):
+        shown(loss.into(a) == a, "a slope outside of its box")
+        return exactly(mu * a - loss.kappa * a * a / 2)
     if loss == "exponential":
         shown(a >= 0, "a slope outside of its box")
         return (exactly(mu + 1) - logarithm(a)).times(exactly(a)) if a else NOTHING
@@ -630,17 +647,12 @@ class Listed:
         d, self.space = space.d, space
         table(risk, "kind terms")
         need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
+        known = [loss_in(term) for term in risk["terms"]]
         for term in risk["terms"]:
-            need(isinstance(term, dict) and term.get("loss") in LOSSES, "loss")
-            boxed = term["loss"] == "box"
-            table(term, "loss weight margin sign" + " curvature" * boxed, "low high" * boxed)
             need(term["sign"] in (1, -1) and not isinstance(term["sign"], bool), "sign")
             need(positive(term["weight"]) == 1 or term["loss"] != "hard", "weight of a hard margin")
             rational(term["margin"])
-            if boxed:
-                lo, hi, kappa = ends_of(term)
-                need(kappa >= 0 and (lo is None or hi is None or lo <= hi), "box")
-        self.negative = any(may_be_negative(term) for term in risk["terms"])
+        self.negative = any(map(may_be_negative, known))
         self.X = file.array("points", (None, d))
         N = len(self.X)
         if risk["kind"] == "all pairs":
@@ -653,7 +665,7 @@ class Listed:
             rows = file.array(name, (None, width), N)
             kinds = file.array("terms", (len(rows),), len(risk["terms"]))
         terms = [risk["terms"][kind] for kind in kinds]
-        self.rows, self.losses, self.signs = rows, terms, [t["sign"] for t in terms]
+        self.rows, self.losses, self.signs = rows, [known[kind] for kind in kinds], [t["sign"] for t in terms]
         self.mu = [rational(t["margin"]) for t in terms]
         self.weights = [rational(t["weight"]) for t in terms]
         if "targets" in file.arrays:

@@ -42,8 +42,8 @@ class Box(Loss):
     wanted, optional = Loss.wanted + " curvature", "low high"
 
     def __init__(self, table: Table) -> None:
-        ends = (rational(table[end], end) if end in table else None for end in ("low", "high"))
-        self._make(*ends, rational(table["curvature"], "curvature"))
+        lo, hi = (rational(table[end], end) if end in table else None for end in ("low", "high"))
+        self._make(lo, hi, rational(table["curvature"], "curvature"))
 
     def _make(self, lo: Fraction | None, hi: Fraction | None, kappa: Fraction) -> None:
         require_valid(kappa >= 0 and (lo is None or hi is None or lo <= hi), "term: there is no such box")

@@ -46,6 +46,14 @@ def test_a_method_is_proven_and_agrees_with_cvxpy(name, tmp_path):
         assert abs(row.difference) <= OF_CVXPY
 
 
+@pytest.mark.parametrize("name", ["MMC, diagonal", "DML-eig", "GMML", "SDML"])
+def test_bounds_that_are_proven_of_the_method_and_of_its_program_do_not_contradict(name, tmp_path):
+    row = foreign_methods.proven(METHODS[name], tmp_path, compare=False, shell=False)
+    program = cm.certify_program(METHODS[name].plain())
+    assert max(row.lower, program.lower_bound) <= min(row.upper, program.upper_bound)
+    assert program.gap <= 1e-5
+
+
 def test_the_numbers_are_those_of_the_task():
     assert sorted({method.number for method in METHODS.values()}) == list(range(1, 19))
 

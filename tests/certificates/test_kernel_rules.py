@@ -628,7 +628,7 @@ def test_losses_with_a_name_are_boxes():
     assert hard.constraint
     assert not kept.constraint
     with pytest.raises(NotProven):
-        hard.value(Ball([1.0 + 1e-12], 1e-12), Ball([1.0]))
+        hard.value(Ball([1.0 + 1e-12], 2e-12), Ball([1.0]))
     assert hard.value(Ball([1.0 + 1e-12], 1e-13), Ball([1.0]))[0].upper() == 0
 
 

@@ -39,6 +39,10 @@ class Unreadable(Exception):  # noqa: N818 - of the judge, not of the file
     """The judge has no answer for this statement: it is none, or too large."""
 
 
+#: Risks that are taken apart.
+READ = ("pairs of lists", "rankings", "listed comparisons", "all pairs")
+
+
 @dataclass(frozen=True)
 class Comparison:
     """``weight * loss(s)`` of ``s = sum of sign * d(a, b)``, a and b rows."""
@@ -91,6 +95,9 @@ class Statement(second.Statement):
         self.parts: list[Comparison | Query] = []
         #: Rows of every query, of its relevant and of its other items.
         self.lists: list[tuple[int, list[int], list[int]]] = []
+        tables = document["problem"]["risk"].get("summands", [document["problem"]["risk"]])
+        if any(own["kind"] not in READ for own in tables):
+            raise Unreadable("a softmax, or worst parts")
         for risk in self.risk.risks if isinstance(self.risk, second.Sum) else [self.risk]:
             (self._of_lists if isinstance(risk, second.Lists) else self._of_listed)(risk)
 

@@ -139,6 +139,8 @@ SMALL = [
     "worst of map",
     "worst comparisons",
     "sum of worst",
+    "boxes",
+    "linear box",
 ]
 
 
@@ -158,7 +160,8 @@ def test_descriptions_of_risks_are_refused_as_the_format_says(risk):
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 def test_descriptions_of_regularizers_are_refused_as_the_format_says(regularizer):
     at = list(REGULARIZERS).index(regularizer)
-    forms, entries = regularizer in ("gram", "form", "squared points"), "entries" in regularizer
+    forms = regularizer in ("gram", "form", "squared points")
+    entries = any(word in regularizer for word in ("entries", "bound", "row norms", "inverse trace"))
     cone = (
         "diagonal"
         if forms
@@ -540,6 +543,179 @@ def test_boxes_of_slopes(loss):
         else:
             with pytest.raises(NotProven, match="outside of its box"):
                 risk.dual({"kind": "slopes"}, Arrays(arrays))
+
+
+def exact_box(lo, hi, kappa):
+    return exact.Box(*(None if end is None else Fraction(end) for end in (lo, hi)), Fraction(kappa))
+
+
+def box_of(lo, hi, kappa):
+    ends = {name: str(end) for name, end in (("low", lo), ("high", hi)) if end is not None}
+    return kernel.LOSSES["box"]({**ends, "curvature": str(kappa)})
+
+
+#: Ends and curvatures: with both ends, with one, with none; around zero, above and below it, of one number.
+SHAPES = [
+    (lo, hi, kappa)
+    for lo, hi in (
+        ("-1/3", "2/7"), ("0", "5/3"), ("-7/3", "0"), ("1/3", "7/2"), ("-3", "-1/7"), ("2/3", "2/3"), ("0", None),
+        ("1/7", None), ("-2", None), (None, "0"), (None, "1/5"), (None, "-4"), (None, None),
+    )
+    for kappa in ("0", "1/2", "3", "1/1000003")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_boxes_are_worth_what_their_largest_number_is(shape):
+    """From above and little more, at the ends of balls, too; v(a) from below and little less."""
+    box, true, mu = box_of(*shape), exact_box(*shape), Fraction(1, 3)
+    lo, hi, kappa = shape
+    near = [0.0, 0.334, 1e-9, -2.0, 5.0, 1e6, -1e6, *np.random.default_rng(0).uniform(-3, 3, 9)]
+    for s, rad in itertools.product(near, (0.0, 1e-7, 0.5)):
+        ends = [Fraction(s) + sign * Fraction(rad) for sign in (-1, 1)]
+        beyond = kappa == "0" and ((hi is None and min(ends) < mu) or (lo is None and max(ends) > mu))
+        if beyond:
+            with pytest.raises(NotProven, match="hard margin"):
+                box.value(Ball([s], rad), Ball.of([mu]))
+            continue
+        found = box.value(Ball([s], rad), Ball.of([mu]))[0].upper()
+        worth = max(true.value(mu - end) for end in ends)
+        assert worth <= found
+        if not rad:
+            assert float(found - worth) <= 1e-12 * max(1.0, abs(float(worth)), float(abs(mu - Fraction(s))) ** 2 / 1e3)
+    slopes = np.array([true.into(Fraction(a)) for a in (-9, -1, 0, 1, Fraction(1, 9), 9)], dtype=float)
+    slopes = np.clip(slopes, box.low, box.high)
+    for a, worth in zip(slopes, [box.line(slopes, Ball.of([mu] * 6))[k] for k in range(6)], strict=True):
+        line = mu * Fraction(a) - true.kappa * Fraction(a) ** 2 / 2
+        assert worth.lower() <= line <= worth.upper()
+        assert float(worth.rad) <= 1e-13 * (1.0 + a * a)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_floats_of_a_box_are_those_between_its_ends(shape):
+    box, true = box_of(*shape), exact_box(*shape)
+    assert box.negative == (true.into(Fraction(0)) != 0)
+    for end, own, out in ((true.lo, box.low, -np.inf), (true.hi, box.high, np.inf)):
+        if end is None:
+            assert own == out
+            continue
+        inside = Fraction(own) >= end if out < 0 else Fraction(own) <= end
+        beyond = Fraction(float(np.nextafter(own, out)))
+        assert inside
+        assert beyond < end if out < 0 else beyond > end
+
+
+def test_what_is_no_box_is_refused():
+    for wrong in ({"curvature": "-1"}, {"curvature": "0", "low": "1", "high": "0"}, {"curvature": 1}):
+        with pytest.raises(CertificateError):
+            kernel.LOSSES["box"](wrong)
+    # Of a curvature that is no float nothing is proven, and nothing false.
+    with pytest.raises(NotProven, match="beyond floats"):
+        box_of(None, None, "1/1" + "0" * 320).value(Ball([0.0]), Ball([1.0]))
+
+
+def test_losses_with_a_name_are_boxes():
+    s, mu = Ball([0.25, 2.0, 1.0], 1e-9), Ball.of([Fraction(4, 3), Fraction(1), Fraction(1)])
+    a = np.array([0.25, 0.5, 1.0])
+    for name, shape in (("hinge", ("0", "1", "0")), ("absolute", ("-1", "1", "0")), ("squared", (None, None, "1/2"))):
+        one, other = kernel.LOSSES[name]({}), box_of(*shape)
+        assert (one.low, one.high, one.negative) == (other.low, other.high, other.negative)
+        np.testing.assert_array_equal(one.line(a, mu).mid, other.line(a, mu).mid)
+        np.testing.assert_allclose(one.value(s, mu).above(), other.value(s, mu).above(), atol=1e-14)
+        # Names take no more room for rounding than they did: products with 1 are none.
+        assert (one.value(s, mu).rad <= 1.1e-9 * (1.0 + 2.0 * np.abs((mu - s).mid))).all()
+    hard, kept = kernel.LOSSES["hard"]({}), box_of("0", None, "0")
+    assert hard.constraint
+    assert not kept.constraint
+    with pytest.raises(NotProven):
+        hard.value(Ball([1.0 + 1e-12], 2e-12), Ball([1.0]))
+    assert hard.value(Ball([1.0 + 1e-12], 1e-13), Ball([1.0]))[0].upper() == 0
+
+
+def test_exponentials_contain_the_exact_ones():
+    loss, mu = kernel.LOSSES["exponential"]({}), Fraction(2, 3)
+    assert (loss.low, loss.high, loss.negative) == (0.0, np.inf, False)
+    for s in (-250.0, -3.0, 0.0, 2.0 / 3.0, 1.0, 300.0):
+        found, true = loss.value(Ball([s]), Ball.of([mu]))[0], exact.loss_of("exponential", Fraction(s), mu)
+        assert found.lower() <= true.low
+        assert true.high <= found.upper()
+        assert float(found.rad) <= 1e-9 * float(found.mid)
+    # It falls, so that far below numbers above it are those nearer.
+    far = [loss.value(Ball(s), Ball(0.0)).upper() for s in (600.0, 690.0, 700.0, 1e9)]
+    assert Fraction(1, 10**250) > far[0] > far[1] == far[2] == far[3] > 0
+    with pytest.raises(NotProven, match="exponent"):
+        loss.value(Ball([-701.0]), Ball([0.0]))
+    a = np.array([0.0, 1e-300, 0.3, 1.0, 7.0, 1e6])
+    found = loss.line(a, Ball.of([mu] * 6))
+    for number, slope in enumerate(a.tolist()):
+        true = exact._worth("exponential", Fraction(slope), mu)
+        assert found[number].lower() <= true.low
+        assert true.high <= found[number].upper()
+        assert float(found.rad[number]) <= 1e-12 * max(1.0, abs(slope) * 20.0)
+    with pytest.raises(NotProven, match="logarithm"):
+        loss.line(np.array([1e-310]), Ball([0.0]))
+
+
+def test_base_classes_of_rules_say_nothing():
+    loss, measure = kernel.Loss({}), kernel.Measure()
+    for call in (
+        lambda: loss.value(Ball([0.0]), Ball([0.0])),
+        lambda: loss.line(np.zeros(1), Ball([0.0])),
+        lambda: measure.gains(np.ones(1), np.zeros(1), 1, 1, 1),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
+    assert (loss.low, loss.high, loss.negative, loss.constraint) == (0.0, np.inf, False, False)
+
+
+def test_the_area_is_a_sum_of_hinges():
+    """Theorem 1: the maximum over rankings of its gains is that of hinges with the margin 1/2, times 2 / (p f)."""
+    rng = np.random.default_rng(0)
+    for p, f in ((1, 1), (2, 3), (4, 2)):
+        x, z = np.sort(rng.uniform(0, 2, p)), np.sort(rng.uniform(0, 2, f))
+        i, b = np.arange(1.0, p + 1.0)[:, None], np.arange(f + 1.0)
+        gain = lists.gains(kernel.MEASURES["auc"](), 1, True, p, f, i, b)
+        value, error = lists.worst_ranking(gain, x, z)
+        hinges, wrong = lists.sum_of_hinges(x, z, Ball(0.5))
+        assert abs(value - 2.0 / (p * f) * hinges) <= error + 2.0 / (p * f) * wrong
+        assert gain.sum(0).mid[0] == pytest.approx(1.0)
+
+
+def test_rows_are_compared_with_the_weight():
+    document, arrays = certificate(np.random.default_rng(14), "few", "psd", "row norms")
+    for weight, fits in (("5", False), ("5000000001/1000000000", True), ("49999/10000", False)):
+        document["problem"]["regularizer"]["weight"] = weight
+        omega = Problem(document, Arrays(arrays)).omega
+        for row in range(3):
+            Q = np.zeros((3, 3))
+            Q[row] = [3.0, 0.0, -4.0]
+            if fits:
+                (P,), e = omega.slopes(Q, None)
+                np.testing.assert_allclose(P.mid, (Q + Q.T) / 2)
+                assert e.upper() == 0
+            else:
+                with pytest.raises(NotProven, match="a row of the slope"):
+                    omega.slopes(Q, None)
+
+
+def test_bounds_and_blocks_of_metrics_are_judged_with_their_radii():
+    """What a metric may differ by counts; and a hair beyond the boundary is not proven."""
+    M = np.diag([1.0, 2.0, 3.0])
+    document, arrays = certificate(np.random.default_rng(14), "few", "psd", "spectral bound")
+    omega = Problem(document, Arrays(arrays)).omega
+    omega.upper = M + 1e-9 * np.eye(3)
+    assert omega.value(None, Ball(M), None).upper() == 0
+    for worse in (Ball(M, 1e-9), Ball(M + 2e-9 * np.eye(3)), Ball(M + np.diag([0.0, 0.0, 2e-9]))):
+        with pytest.raises(NotProven, match="the bound on the metric"):
+            omega.value(None, worse, None)
+    document, arrays = certificate(np.random.default_rng(14), "few", "psd", "inverse trace")
+    omega = Problem(document, Arrays(arrays)).omega
+    omega.C = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    N = omega.C @ np.linalg.inv(M) @ omega.C.T
+    assert float(omega.value(None, Ball(M), (None, N + 1e-9 * np.eye(2))).mid) == pytest.approx(3 / 11 * np.trace(N))
+    for wrong, above in ((Ball(M, 1e-7), N + 1e-9 * np.eye(2)), (Ball(M), N - 1e-9 * np.eye(2)), (Ball(M), 0.0 * N)):
+        with pytest.raises(NotProven, match="the block matrix"):
+            omega.value(None, wrong, (None, above))
 
 
 def test_a_risk_has_terms():

@@ -1,9 +1,11 @@
 """Rules of the kernel for blocks beside those of the papers: proven, and judged alike by the second checker."""
 
 import copy
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import outside_blocks as blocks
 import pytest
 from campaign.agreement import compare
 from forgery import opened, written
@@ -12,7 +14,7 @@ from samples import consistent, random_cut_dual, random_metric, random_triplets,
 import convexmetric as cm
 from convexmetric.certificates import CertificateError, checker, kernel
 from convexmetric.certificates.dual_points import FORMS
-from convexmetric.certificates.rules import RULES
+from convexmetric.certificates.rules import RULES, Dual
 from convexmetric.comparisons import PairDistances, Triplets
 from convexmetric.cones import BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
@@ -589,3 +591,118 @@ def test_a_dual_matrix_far_below_zero_proves_its_value_whatever_its_rounding_is(
     verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=cm.certify(problem, cone.zeros(), np.ones(11)))
     assert verdict.accepted
     assert 11.0 * (1.0 - 1e-12) <= verdict.lower <= verdict.upper <= 11.0 * (1.0 + 1e-12)
+
+
+# Spectral bounds, rows and inverse traces -----------------------------------------------------------------------------
+
+
+def search(kind, arrays, **more):
+    """The search of a regularizer of four features."""
+    cone = kernel.Cone({"cone": "psd", "features": 4}, kernel.Arrays({}))
+    omega = kernel.REGULARIZERS[kind]({"kind": kind, **more}, kernel.Arrays(arrays), cone, None)
+    return RULES[type(omega)](omega, cone, 0.0, False, {})
+
+
+def shown(rule, dual, scaling, arrays):
+    """The bound that the kernel shows with a slope that was found."""
+    extra = {"above": np.eye(5)} if "slope" in arrays else {}
+    slopes, e = rule.omega.slopes(rule.omega.read({}, kernel.Arrays(arrays | extra)), None)
+    K = sum(slopes, kernel.Ball(-dual.at(scaling)))
+    kernel.semidefinite(K, "the slope less the dual matrix")
+    return scaling * dual.v - float(e.upper())
+
+
+def of_spectral_bound(rule, dual, scaling):
+    """By eigenvalues of ``U^-1/2 ...``: of the product with U, which has the same."""
+    values = np.linalg.eigvals(rule.omega.upper @ dual.at(scaling)).real
+    return scaling * dual.v - values[values > 0.0].sum()
+
+
+def of_inverse_trace(rule, dual, scaling):
+    """By eigenvalues of A D, whose roots are the singular values of ``C A^1/2``."""
+    A = -dual.at(scaling)
+    if np.linalg.eigvalsh(A)[0] < 0.0:
+        return -np.inf
+    values = np.linalg.eigvals(A @ rule.omega.C.T @ rule.omega.C).real
+    return scaling * dual.v + 2.0 * np.sqrt(rule.weight) * np.sqrt(np.maximum(values, 0.0)).sum()
+
+
+@pytest.mark.parametrize("kind", ["spectral bound", "inverse trace"])
+@pytest.mark.parametrize("seed", range(12))
+def test_searches_find_the_best_share_of_a_dual_point(kind, seed):
+    """Against the bounds of a thousand shares, by another formula."""
+    rng = np.random.default_rng(seed)
+    A, B, S = rng.standard_normal((3, 4, 4))
+    if kind == "spectral bound":
+        rule, of = search(kind, {"upper": A.T @ A + 0.1 * np.eye(4)}), of_spectral_bound
+        G = B + B.T if seed % 2 else np.zeros((4, 4))
+    else:
+        rule, of = search(kind, {"root_of_prior": rng.standard_normal((5, 4))}, weight="3/7"), of_inverse_trace
+        G = B.T @ B + 0.1 * np.eye(4)
+    dual = Dual(float(rng.uniform(0.5, 5.0)), S + S.T, G, np.zeros((4, 4)))
+    scaling, table, arrays = rule.found(dual)
+    assert table == {}
+    best = max(of(rule, dual, share) for share in np.linspace(0.0, 1.0, 1001))
+    found = shown(rule, dual, scaling, arrays)
+    assert of(rule, dual, scaling) >= best - 1e-9 * max(1.0, abs(best))
+    assert found <= of(rule, dual, scaling) + 1e-9
+    assert found >= best - 1e-6 * max(1.0, abs(best))
+    # A share as large as may be: that of a risk that may be negative.
+    most = rule.most(dual)
+    assert np.isfinite(of(rule, dual, most))
+    assert most == 1.0 or of(rule, dual, min(1.0, most * (1.0 + 1e-9))) == -np.inf
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_are_found_for_a_symmetric_matrix(seed):
+    """The symmetric part of rows in the ball is that of other ones; beyond the ball they are in it."""
+    rng = np.random.default_rng(seed)
+    rule = search("row norms", {}, weight="5/3")
+    rows = rng.standard_normal((4, 4))
+    rows *= 5 / 3 * rng.choice([1.0, 0.9], (4, 1)) / np.linalg.norm(rows, axis=1, keepdims=True)
+    Y = (rows + rows.T) / 2
+    Q = rule.nearest(Y)
+    np.testing.assert_allclose(rule.slope(Q), Y, atol=1e-4)
+    assert np.linalg.norm(Q, axis=1).max() <= 5 / 3
+    assert np.linalg.norm(rule.nearest(3.0 * Y), axis=1).max() <= 5 / 3
+    (P,), e = rule.omega.slopes(rule.stored(Q)["slope"], None)
+    np.testing.assert_allclose(P.mid, rule.slope(Q))
+    assert e.upper() == 0
+
+
+def test_a_bound_that_is_not_definite_and_a_term_that_is_none_prove_nothing():
+    dual = Dual(1.0, np.eye(4), np.zeros((4, 4)), np.zeros((4, 4)))
+    with pytest.raises(kernel.NotProven, match="the bound on the metric is not positive definite"):
+        search("spectral bound", {"upper": np.diag([1.0, 1.0, 1.0, 0.0])}).found(dual)
+    with pytest.raises(kernel.NotProven, match="less the dual matrix is not positive definite"):
+        replace(search("inverse trace", {"root_of_prior": np.ones((5, 4))}, weight="1"), whole=True).found(dual)
+    with pytest.raises(kernel.NotProven, match="a subgradient of InverseTrace is found"):
+        search("inverse trace", {"root_of_prior": np.ones((5, 4))}, weight="1").nearest(np.eye(4))
+
+
+OWN = {
+    "spectral bound": lambda d: blocks.SpectralBound(0.1 * np.eye(d)),
+    "inverse trace": lambda d: blocks.InverseTrace(np.kron(np.eye(2), [[3.0, 1.0], [0.5, 4.0]]), 0.2),
+    "rows beside a trace": lambda d: blocks.RowNorms(0.05, Trace(0.05)),
+}
+
+
+@pytest.mark.parametrize("loss", ["hinge", "linear", "squared hinge"])
+@pytest.mark.parametrize("blockwise", [False, True], ids=["full", "blocks"])
+@pytest.mark.parametrize("name", OWN)
+def test_blocks_of_others_are_proven_by_rules_of_the_kernel(name, blockwise, loss, tmp_path):
+    """Risks that may be negative, block-diagonal metrics: what both checkers accept, and what loses nothing."""
+    rng = np.random.default_rng(1)
+    cone = BlockDiagonal([2, 2]) if blockwise else PSDCone(4)
+    one, G = np.ones(20), 0.3 * random_metric(rng, cone) + 0.3 * cone.identity()
+    made = Triplets(rng.standard_normal((9, 4)), random_triplets(rng, 9, 20), cone)
+    losses = {
+        "hinge": Hinge(0.2), "linear": BoxLoss.hinge(0.005 * one, one, np.ones(20, dtype=bool)),
+        "squared hinge": BoxLoss(one, 0.0 * one, np.inf * one, 2.0 * one),
+    }  # fmt: skip
+    problem = cm.MetricProblem(SeparableRisk(made, losses[loss]), OWN[name](4), G=G)
+    solution, path = cm.solve(problem, tol=1e-7), tmp_path / "c.npz"
+    verdict = cm.write_certificate(path, solution)
+    assert compare([path], [path.read_bytes()]) == "accepted"
+    scale = 1e-6 * max(1.0, abs(solution.upper_bound))
+    assert solution.lower_bound - scale <= verdict.lower <= verdict.upper <= solution.upper_bound + scale

@@ -237,7 +237,7 @@ class SpectralBound(Regularizer):
 
     def slopes(self, given: Array, most: Fraction | None) -> tuple[list[Ball], Ball]:
         P = Ball(given.T) @ Ball(given)
-        return [P], (P * self.upper).sum()
+        return [P] if given.any() else [], (P * self.upper).sum()
 
 
 class RowNorms(Regularizer):
@@ -283,7 +283,7 @@ class InverseTrace(Regularizer):
 
     def slopes(self, given: tuple[Array, Array], most: Fraction | None) -> tuple[list[Ball], Ball]:
         Y = Ball(given[0])
-        return [-(Y.T @ Y) * self.weight], (Y * self.C).sum() * self.weight * -2.0
+        return [-(Y.T @ Y) * self.weight] if given[0].any() else [], (Y * self.C).sum() * self.weight * -2.0
 
 
 class QuadraticForm(Regularizer):

@@ -118,6 +118,7 @@ CALLS = [
     ("cm.solve(X)", errors.InputError, "problem must be a MetricProblem"),
     ("relative.dual_bound(np.array(['u', 'v', 'w']))", errors.DualError, "multipliers must be"),
     ("cm.certify(X, np.eye(3), None)", errors.InputError, "problem must be a MetricProblem"),
+    ("cm.certify_program(ranking)", errors.InputError, "problem must be a cvxpy.Problem"),
     ("cm.solve(ranking, tol='tight')", errors.InputError, "tol must be"),
     ("cm.solve(ranking, max_seconds='1')", errors.InputError, "max_seconds must be"),
     ("cm.solve(ranking, tol=0)", errors.InputError, "tol must be"),

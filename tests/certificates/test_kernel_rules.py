@@ -114,7 +114,7 @@ def changed_arrays(arrays):
         ]
         for worst in (-1, 2**40 - 1, 2**53, 2**62) if whole else (np.nan, np.inf, -1.0):
             others.append(array.copy())
-            others[-1].flat[-1] = worst
+            others[-1].flat[array.size - 1 :] = worst
         if array.ndim == 2:
             others += [array[:, :-1], array[:, ::-1]]
         if array.ndim == 1 and array.size > 1:

@@ -11,7 +11,10 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from bench_programs import TOLERANCES, Answer, certify, digits, distances, gap, judged, records, solve, tables, verdict
-from convex_programs import PROGRAMS
+from convex_programs import PROGRAMS, cancer, diabetes
+from samples import some
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import Lasso, LogisticRegression
 
 import convexmetric as cm
 
@@ -32,7 +35,7 @@ def test_a_program_is_convex_and_the_same_at_every_call(name):
     assert solve(PROGRAMS[name].problem(small=True, seed=1), cp.CLARABEL).value != answers[0].value
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", some(PROGRAMS, 8))
 def test_answers_of_two_solvers_prove_bounds_that_agree(name):
     problem = PROGRAMS[name].problem(small=True)
     answers = [solve(problem, solver) for solver in TOLERANCES]
@@ -44,6 +47,52 @@ def test_answers_of_two_solvers_prove_bounds_that_agree(name):
     lower, upper = max(a.lower for a in answers), min(a.upper for a in answers)
     assert lower <= upper
     assert distances(answers[0].value, lower, upper)[0] < 1e-5 * max(1.0, abs(upper))
+    # An answer that is far from optimal proves wide bounds, and no false ones.
+    rough = cm.certify_program(problem, solver=cp.SCS, max_iters=25)
+    assert not rough.missing
+    assert rough.lower_bound <= upper
+    assert rough.upper_bound >= lower
+
+
+def least_squares(rows):
+    X, y = diabetes(np.random.default_rng(1), rows)
+    w = np.linalg.solve(X.T @ X + 10.0 * np.eye(X.shape[1]), X.T @ y)
+    return np.sum((X @ w - y) ** 2) + 10.0 * np.sum(w**2)
+
+
+def coordinate_descent(rows):
+    X, y = diabetes(np.random.default_rng(1), rows)
+    w = Lasso(alpha=0.05, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(X, y).coef_
+    return np.sum((X @ w - y) ** 2) / (2 * rows) + 0.05 * np.abs(w).sum()
+
+
+def newton(rows):
+    X, y = cancer(np.random.default_rng(1), rows)
+    found = LogisticRegression(C=1.0, tol=1e-12, solver="newton-cholesky", max_iter=1000).fit(X, y)
+    w = found.coef_[0]
+    return np.logaddexp(0.0, -y * (X @ w + found.intercept_)).sum() + 0.5 * w @ w
+
+
+def pool_adjacent_violators(points):
+    noisy = np.sqrt(np.arange(points)) + np.random.default_rng(1).normal(size=points)
+    return np.sum((IsotonicRegression().fit_transform(np.arange(points), noisy) - noisy) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("ridge", least_squares),
+        ("LASSO", coordinate_descent),
+        ("logistic regression", newton),
+        ("isotonic regression", pool_adjacent_violators),
+    ],
+)
+def test_optima_that_are_found_without_cvxpy_are_within_the_bounds(name, other):
+    problem = PROGRAMS[name].problem(small=True, seed=1)
+    answer = solve(problem, cp.CLARABEL)
+    certify(problem, answer)
+    optimum = other(PROGRAMS[name].small)
+    assert answer.lower * (1.0 - 1e-12) <= optimum <= answer.upper * (1.0 + 1e-7)
 
 
 def known(maximise=False):

@@ -83,9 +83,8 @@ assert error > claimed
 #    \;\le\; \max_i \, (b_i^\top u)^2 \cdot \sum_i v_i ,
 #
 # so that no truss is lighter than :math:`(f^\top u)^2 / \max_i (b_i^\top u)^2`. Every :math:`u` proves something,
-# wherever it comes from. A good one is the first column of SCS's multiplier of the semidefinite constraint, and
-# dividing by the largest strain *repairs* it: afterwards it is feasible, not nearly but exactly, up to the rounding
-# of this line.
+# wherever it comes from. A good one is the first column of SCS's multiplier of the semidefinite constraint. Dividing by
+# the largest strain *repairs* it: afterwards no strain is above 1, but for the rounding of one line.
 
 u = stiff.dual_value[1:, 0]
 by_hand = (f @ u) ** 2 / np.max((b @ u) ** 2)

@@ -1,0 +1,1 @@
+"""Metrics of other packages against the certified optimum of their own objective."""

@@ -10,6 +10,7 @@ made of: ``NAME-pairs.npy`` and ``NAME-r.npy`` (1 for similar pairs, -1 for othe
 
 from __future__ import annotations
 
+import importlib
 import json
 import signal
 import sys
@@ -80,8 +81,15 @@ def main() -> None:
     folder = Path(sys.argv[1])
     X, y = np.load(folder / "X.npy", allow_pickle=False), np.load(folder / "y.npy", allow_pickle=False)
     signal.signal(signal.SIGALRM, late)
-    results = []
-    for job in json.loads((folder / "jobs.json").read_text("utf-8")):
+    kept = folder / "results.json"
+    results = json.loads(kept.read_text("utf-8")) if kept.exists() else []
+    done = {result["name"] for result in results}
+    jobs = json.loads((folder / "jobs.json").read_text("utf-8"))
+    # So that no fit is charged with the import.
+    importlib.import_module("dml" if jobs[0]["method"].startswith("pyDML") else "metric_learn")
+    for job in jobs:
+        if job["name"] in done:
+            continue
         options, start, warned = dict(job["options"]), time.perf_counter(), []
         result = {**job, "error": ""}
         try:
@@ -109,7 +117,7 @@ def main() -> None:
         result["options"] = options
         result["warnings"] = sorted({str(each.message).splitlines()[0][:120] for each in warned})
         results.append(result)
-        (folder / "results.json").write_text(json.dumps(results, indent=1), "utf-8")
+        kept.write_text(json.dumps(results, indent=1), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+"""Faults that the study found in metric-learn 0.7.0 and pyDML 0.1.0, shown by a few lines each.
+
+    PYTHON benchmarks/study/faults.py
+
+PYTHON is that of an environment with one of the packages, as ``run.py`` makes them. Each function imports what it needs
+and can be sent to the package's authors alone.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+def lsml_gradient() -> None:
+    """LSML: weights, which sum to one, are in the loss, but not in the gradient that is followed."""
+    import numpy as np
+    from metric_learn import LSML
+
+    near, far, M, h = np.array([[2.0, 0.0]] * 10), np.array([[1.0, 0.0]] * 10), np.eye(2), 1e-6
+    lsml = LSML()
+    lsml.w_ = np.full(10, 0.1)
+    slope = np.trace(lsml._gradient(M, near, far, M))
+    losses = [lsml._total_loss(t * M, near, far, M) for t in (1 + h, 1 - h)]
+    differences = np.subtract(*losses) / (2 * h)
+    print(f"LSML: slope of the loss along M by its gradient {slope:.6f}, by differences {differences:.6f}")
+
+
+def itml_bounds() -> None:
+    """ITML: bounds are of distances by its documentation and its percentiles, and are compared with squared ones."""
+    import numpy as np
+    from metric_learn import ITML
+
+    pairs = np.array([[[0.0, 0.0], [3.0, 0.0]], [[0.0, 0.0], [20.0, 0.0]]])
+    itml = ITML().fit(pairs, np.array([1, -1]), bounds=[5.0, 10.0])
+    M = itml.get_mahalanobis_matrix()
+    print(f"ITML: distances 3 < 5 and 20 > 10 keep the bounds, and yet the metric changes to {M.tolist()}")
+
+
+def rca_chunks() -> None:
+    """RCA_Supervised: the last class has no chunk until all others are used up."""
+    import numpy as np
+    from metric_learn.constraints import Constraints
+
+    y = np.repeat([0, 1, 2], 60)
+    chunks = Constraints(y).chunks(n_chunks=50, chunk_size=2, random_state=0)
+    counts = [len(set(chunks[(y == label) & (chunks >= 0)])) for label in range(3)]
+    print(f"RCA: 50 chunks of three classes with 60 points each: {counts}")
+
+
+def mmc_start() -> None:
+    """MMC: where no projection ends within its budget, the metric it began with is returned as converged."""
+    import numpy as np
+    from metric_learn import MMC_Supervised
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_breast_cancer(return_X_y=True)
+    mmc = MMC_Supervised(random_state=0, max_proj=500).fit(StandardScaler().fit_transform(X), y)
+    away = np.abs(mmc.get_mahalanobis_matrix() - np.eye(30)).max()
+    print(f"MMC: converged_ is {mmc.converged_}, and the metric is the identity ({away:g} away), 100 times its budget")
+
+
+def pydml_lmnn_gradient() -> None:
+    """LMNN of pyDML: hinges are of squared distances, but the gradient has all triplets that plain distances list."""
+    import numpy as np
+    from dml import LMNN
+    from dml.dml_utils import calc_outers
+    from sklearn.datasets import load_wine
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_wine(return_X_y=True)
+    X, M, h = StandardScaler().fit_transform(X), np.eye(13), 1e-6
+    lmnn = LMNN()
+    lmnn._set_initial_parameters(X, y)
+    near, outers = lmnn._target_neighbors(X, y), calc_outers(X)
+
+    def error(M: np.ndarray) -> float:
+        return np.asarray(lmnn._compute_error(0.5, M, X, y, near, lmnn._impostors(M, X, y, near))).item()
+
+    def slope(triplets: set[tuple[int, int, int]]) -> float:
+        pull = lmnn._compute_not_imposter_gradient(X, near, outers)
+        return float(np.trace(pull + lmnn._compute_imposter_gradient(X, outers, triplets, set())))
+
+    listed = lmnn._compute_N_triplets(len(X), near, lmnn._impostors(M, X, y, near))
+    d = ((X[:, None] - X) ** 2).sum(axis=2)
+    active = {(i, j, k) for i, j, k in listed if 1 + d[i, j] > d[i, k]}
+    differences = (error((1 + h) * M) - error((1 - h) * M)) / (2 * h)
+    print(f"LMNN of pyDML: slope along M by its gradient {slope(listed):.3f}, by differences {differences:.3f}")
+    print(f"{len(active)} of {len(listed)} triplets have a hinge above zero: slope by these alone {slope(active):.3f}")
+    end = np.asarray(LMNN().fit(X, y).metadata()["final_error"]).item()
+    print(f"a fit ends at {end:.1f}, where M = 0.2 I has {error(0.2 * M):.1f}")
+
+
+if __name__ == "__main__":
+    if find_spec("metric_learn"):
+        lsml_gradient()
+        itml_bounds()
+        rca_chunks()
+        mmc_start()
+    if find_spec("dml"):
+        pydml_lmnn_gradient()

@@ -1,12 +1,14 @@
 """The study of other packages' metrics: statements are the objectives that their code has, ratios are bounds."""
 
 import json
+import os
 import zipfile
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from study import run, statements
+from study import faults, run, statements
 
 import convexmetric as cm
 
@@ -201,3 +203,28 @@ def test_records_and_tables_of_a_set_without_the_packages(tmp_path, monkeypatch)
     assert "ValueError" in shown
     # Ones that were solved together share their bound.
     assert identity["optimum_lower"] == half["optimum_lower"]
+
+
+def test_faults_of_metric_learn_are_there(capsys):
+    pytest.importorskip("metric_learn", reason="metric-learn is not installed")
+    faults.lsml_gradient()
+    faults.rca_chunks()
+    printed = capsys.readouterr().out
+    assert "by its gradient 10.000000, by differences 1.000000" in printed
+    assert "[28, 22, 0]" in printed
+
+
+@pytest.mark.integration
+def test_a_set_with_metric_learn_itself(tmp_path):
+    python = os.environ.get("CONVEXMETRIC_PEERS")
+    if python is None:
+        pytest.skip("CONVEXMETRIC_PEERS does not name the Python of an environment with metric-learn")
+    records = run.study("iris", tmp_path, Path(python), ["LSML", "MMC", "SDML"], 20.0)
+    assert [record["method"] for record in records] == ["LSML", "LSML", "MMC", "MMC", "SDML", "SDML"]
+    first = records[4]
+    assert first["unbounded"]
+    assert first["error"].startswith("RuntimeError")
+    for record in records[:4] + records[5:]:
+        assert not record["error"]
+        assert record["ratio"] >= 1.0
+        assert record["optimum_gap"] <= 1.2e-6

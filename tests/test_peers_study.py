@@ -158,10 +158,12 @@ def test_a_worse_metric_has_a_larger_ratio(tmp_path):
         assert ratios[0] < ratios[1] < ratios[2]
 
 
-def test_ratios_need_a_sign():
+def test_ratios_need_a_bound_above_zero():
     assert run.ratio(3.0, 2.0) == 1.5
-    assert run.ratio(-2.0, -3.0) == 1.5
+    assert run.ratio(-2.0, -3.0, maximum=True) == 1.5
+    assert run.ratio(0.0, -3.0, maximum=True) == np.inf
     assert np.isnan(run.ratio(1.0, -1.0))
+    assert np.isnan(run.ratio(-2.0, -3.0))
     assert np.isnan(run.ratio(1e-12, 1e-13))
 
 

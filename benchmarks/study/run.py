@@ -128,14 +128,14 @@ def error(M: np.ndarray, X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndar
     return float(1.0 - KNeighborsClassifier(3).fit(X @ L, y).score(Z @ L, z))
 
 
-def ratio(cost: float, lower: float) -> float:
-    """At most how many times the optimum a cost is; of a maximum, how many times less. NaN where a sign forbids it.
+def ratio(cost: float, lower: float, *, maximum: bool = False) -> float:
+    """At most how many times the optimum a cost is; of a maximum, how many times less.
 
-    A bound within ``ZERO`` of zero, as RCA's are, is no measure either.
+    NaN where the bound is negative or, as RCA's are, within ``ZERO`` of zero: then no ratio is a measure.
     """
-    if lower > ZERO:
-        return cost / lower
-    return lower / cost if cost < -ZERO and lower < -ZERO else math.nan
+    if maximum:
+        return lower / cost if cost < 0.0 else math.inf
+    return cost / lower if lower > ZERO else math.nan
 
 
 def fits_of_peers(python: Path, folder: Path, X: np.ndarray, y: np.ndarray, methods: list[str]) -> list[dict[str, Any]]:
@@ -190,7 +190,11 @@ def compile_loops() -> None:
 def judged(M: np.ndarray, statement: statements.Statement, optimum: dict[str, Any]) -> dict[str, Any]:
     """Compare a metric with the proven bound of its objective."""
     cost = statement.cost(statement.feasible(M))
-    return {"cost": cost, "ratio": ratio(cost, optimum["lower"]), "excess": cost - optimum["lower"]}
+    return {
+        "cost": cost,
+        "ratio": ratio(cost, optimum["lower"], maximum=statement.maximum),
+        "excess": cost - optimum["lower"],
+    }
 
 
 def study(name: str, folder: Path, python: Path, methods: list[str], limit: float) -> list[dict[str, Any]]:
@@ -241,7 +245,8 @@ def cell_of_ratio(record: dict[str, Any]) -> str:
     if record.get("unbounded"):
         return "no optimum; " + ("refused" if record["error"] else "returned a metric")
     if record["error"]:
-        return record["error"].partition(":")[0]
+        kind = record["error"].partition(":")[0]
+        return f"> {record['peer_seconds']:.0f} s" if kind == "TimeoutError" else kind
     value = record["ratio"]
     return digits(value) if math.isfinite(value) else f"+{record['excess']:.1e}"
 

@@ -54,6 +54,8 @@ class Statement:
         The variable of ``problem`` for a metric on the features, and back.
     feasible : callable
         The metric that is judged in place of one: MMC's scaled so that it spends its budget.
+    maximum : bool
+        Whether the method maximises minus the cost.
     metric : array, optional
         The optimum on the features where ``problem`` does not have it as its own.
     """
@@ -63,6 +65,7 @@ class Statement:
     variable: Callable[[Array], Array] = lambda M: M
     on_features: Callable[[Array], Array] = lambda M: M
     feasible: Callable[[Array], Array] = lambda M: M
+    maximum: bool = False
     metric: Array | None = None
 
 
@@ -153,7 +156,12 @@ def mmc(X: Array, pairs: Array, r: Array) -> Statement:
 
     compared = PairDistances(X, pairs[r == -1], np.ones(len(far)), PSDCone(X.shape[1]))
     problem = cm.MetricProblem(SeparableRisk(compared, NegativeRoot()), Budget(spent))
-    return Statement(cost, problem, feasible=lambda M: M / max(float(np.sum(spent * M)), np.finfo(float).tiny))
+    return Statement(
+        cost,
+        problem,
+        feasible=lambda M: M / max(float(np.sum(spent * M)), np.finfo(float).tiny),
+        maximum=True,
+    )
 
 
 def lsml(X: Array, quadruplets: Array) -> Statement:

@@ -70,7 +70,6 @@ SETS: dict[str, Callable[[], Any]] = {
     "isolet": leading,
     "mnist-test": leading,
     "coil20": leading,
-    "binary-alphadigits": leading,
     "wine-unscaled": FunctionTransformer,
 }
 #: Settings of every method: as it comes, and by its own options where it has any that do not change its objective.

@@ -118,9 +118,11 @@ def _number(rational: str) -> str:
 def _risk(table: Table, start: str, known: set[str]) -> list[str]:
     """Lines that add a risk, whose arrays are ``known`` by these names after ``start``."""
     kind, get = table["kind"], f"arrays['{start}{{}}']".format
-    if known & {"targets", "comparison_weights"} or kind not in RISKS or table.get("measure", "auc") != "auc":
-        what = f"rankings by {table['measure']!r}" if "measure" in table else f"the risk {kind!r}"
-        raise InputError(f"{what}, or its weights, are not written out in CVXPY: pass to='arrays'")
+    if kind not in RISKS or table.get("measure", "auc") != "auc":
+        what = f"rankings by {table['measure']!r}" if "measure" in table else f"risks of the kind {kind!r}"
+        raise InputError(f"{what} are not written out in CVXPY: pass to='arrays'")
+    if known & {"targets", "comparison_weights"}:
+        raise InputError("targets and weights of comparisons are not written out in CVXPY: pass to='arrays'")
     lines = [f"\n# {kind}", f"X = {get('points')}" if "points" in known else "X = arrays['points']"]
     return lines + RISKS[kind](table, known, get)
 

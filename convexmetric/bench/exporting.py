@@ -170,8 +170,8 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
         description |= {"bounds": [str(verdict.lower), str(verdict.upper)], "certificate": f"{name}.certificate.npz"}
         files[f"{name}.certificate.npz"] = content
     if to == "cvxpy":
-        _check_size(name, problem)
         files[f"{name}.py"] = script(name, instance.title, table, arrays, description["bounds"]).encode("ascii")
+        _check_size(name, problem)
     return files | {f"{name}.json": _text(description)}
 
 
@@ -208,7 +208,7 @@ def _proven(path: Path, problem: MetricProblem, strict: bool) -> tuple[checker.V
 def _check_size(name: str, problem: MetricProblem) -> None:
     """Raise unless all comparisons can be written out."""
     rows, cone = problem.risk.stated_rows, problem.cone
-    # Rankings have no such number, nor have choices, which are at most this many distances.
+    # Choices have no such number; their distances are at most so many.
     if rows is None:
         rows = problem.risk.parts * max(points.shape[0] for points in problem.risk.points)
     if not rows * cone.size <= MOST_ENTRIES:
@@ -220,8 +220,10 @@ def _check_size(name: str, problem: MetricProblem) -> None:
 
 def _program(name: str, problem: MetricProblem) -> tuple[Program, float]:
     """The conic program of a problem, with a linear objective, and its constant."""
-    _check_size(name, problem)
+    if problem.risk.stated_rows is not None:
+        _check_size(name, problem)
     try:
+        # Rankings and choices have limits of their own.
         stated = problem.statement()
     except InputError as error:
         raise InputError(f"{name} is not written as a conic program: pass to='arrays'; {error}") from error

@@ -43,12 +43,9 @@ def export_instance_(
     name: Annotated[str, typer.Argument(help="Name of an instance.", autocompletion=complete_name)],
     to: Annotated[str, typer.Option(help="arrays, cvxpy (arrays and a Python file), cbf or sdpa.")] = "arrays",
     output: Annotated[Path, typer.Option(help="An existing folder.")] = Path(),
-    certificate: Annotated[
-        Path | None, typer.Option(help="A certificate of the instance, proven and put beside its arrays.")
-    ] = None,
 ) -> None:
     """Write an instance as files that need nothing of this package."""
-    for path in export_instance(name, output, to=to, certificate=certificate):
+    for path in export_instance(name, output, to=to):
         print(path)
 
 

@@ -16,11 +16,6 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 from convexmetric.programs.canonical import Program
 
-#: Largest second-order cone that is written as a matrix.
-MOST_ARROW = 1000
-
-Rows = NDArray[np.int64]
-
 
 def cbf(program: Program, constant: float, about: str) -> str:
     """``min q'x + c0`` such that ``b - A x`` is in a product of cones, in the Conic Benchmark Format.
@@ -66,17 +61,12 @@ def sdpa(program: Program, constant: float, about: str) -> str:
     Raises
     ------
     InputError
-        If the program has exponential or power cones, or a second-order cone of more than ``MOST_ARROW`` rows.
+        If the program has exponential or power cones.
     """
     K = program.cones
     zero, line, _, _, exponential, _ = K.slices
     if K.exponential or K.powers:
         raise InputError("SDPA's format has no exponential and no power cones, which this program needs: pass to='cbf'")
-    if max(K.second_order, default=0) > MOST_ARROW:
-        raise InputError(
-            f"SDPA's format has no second-order cones, and one of {max(K.second_order)} rows is too large to be a "
-            f"matrix (at most {MOST_ARROW}): pass to='cbf'"
-        )
     diagonal = np.r_[np.arange(line.stop), np.arange(zero.stop)].astype(np.int64)
     signs = np.where(np.arange(len(diagonal)) < line.stop, 1.0, -1.0)
     at = np.arange(len(diagonal))
@@ -106,7 +96,7 @@ def sdpa(program: Program, constant: float, about: str) -> str:
     return head + _lines(of, block[at], i[at] + 1, j[at] + 1, F.data)
 
 
-def _places(order: int, number: int) -> Rows:
+def _places(order: int, number: int) -> NDArray[np.int64]:
     """Number of a matrix, and rows and columns of its lower triangle, column by column."""
     j, i = np.triu_indices(order)
     return np.array([np.full(len(i), number), i, j])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays, Table
@@ -11,11 +12,9 @@ from convexmetric.errors import InputError
 
 HEAD = '''"""{title}
 
-States {name} in CVXPY from {name}.npz, and solves it. Proven bounds on the optimal value:
-{lower}
-{upper}
+States {name} in CVXPY from {name}.npz, and solves it. Proven: the optimum is between
+{bounds}
 """
-
 from pathlib import Path
 
 import cvxpy as cp
@@ -46,8 +45,6 @@ VARIABLES = {
     "psd": "cp.Variable(({d}, {d}), PSD=True)",
     "block-diagonal": "cp.Variable(({d}, {d}), PSD=True)",
     "diagonal": "cp.Variable({d}, nonneg=True)",
-    "matrices": "cp.Variable(({d}, {k}))",
-    "symmetric": "cp.Variable(({d}, {d}), symmetric=True)",
 }
 #: Losses of s with the margin mu, and what is to hold.
 LOSSES = {
@@ -68,7 +65,7 @@ REGULARIZERS = {
     "entrywise": "cp.sum(cp.abs({entries}))",
     "log det": "cp.sum(cp.multiply(H, M)) - log_det(M) - log_det(H).value - {d}",
     "budget": "cp.pos(cp.sum(cp.multiply(arrays['{start}spent'], M)) - {limit})",
-    "quadratic form": "0.5 * cp.quad_form(M, cp.psd_wrap(arrays['points'] ** 2))",
+    "squared points": "0.5 * cp.quad_form(M, cp.psd_wrap(arrays['points'] ** 2))",
 }
 
 
@@ -80,20 +77,16 @@ def script(name: str, title: str, table: Table, arrays: Arrays, bounds: Sequence
     InputError
         If a block of the statement is not written so.
     """
-    d, cone, k = table["features"], table["cone"], table.get("features_of_items")
-    rows = '(np.einsum("ni,nj->nij", U - V, U - V)).reshape(len(V), -1)'
-    if cone == "diagonal":
-        rows = "(U - V) ** 2"
-    elif cone in ("matrices", "symmetric"):
-        rows = '-np.einsum("ni,nj->nij", U * np.ones((len(V), 1)), V).reshape(len(V), -1)'
+    d, cone, told = table["features"], table["cone"], [f"{bound} ({float(Fraction(bound)):.12g})" for bound in bounds]
+    diagonal = cone == "diagonal"
+    matrices = 'np.einsum("ni,nj->nij", U - V, U - V).reshape(len(V), -1)'
     text = HEAD.format(
-        title=title.encode("ascii", "replace").decode("ascii").replace("\\", "/").replace('"', "'"),
+        title=title,
         name=name,
-        lower=f"{bounds[0]} (about {float(Fraction(bounds[0])):.12g})",
-        upper=f"{bounds[1]} (about {float(Fraction(bounds[1])):.12g})",
-        variable=VARIABLES[cone].format(d=d, k=k),
-        entries="M" if cone == "diagonal" else 'cp.vec(M, order="C")',
-        rows=rows,
+        bounds=" and\n".join(told),
+        variable=_written(VARIABLES, cone, "the cone").format(d=d),
+        entries="M" if diagonal else 'cp.vec(M, order="C")',
+        rows="(U - V) ** 2" if diagonal else matrices,
     )
     lines = ["constraints += [M[arrays['blocks'][:, None] != arrays['blocks']] == 0]"] * (cone == "block-diagonal")
     for start, risk in _summands(table["risk"], kernel.SUMMAND):
@@ -118,13 +111,10 @@ def _number(rational: str) -> str:
 def _risk(table: Table, start: str, known: set[str]) -> list[str]:
     """Lines that add a risk, whose arrays are ``known`` by these names after ``start``."""
     kind, get = table["kind"], f"arrays['{start}{{}}']".format
-    if kind not in RISKS or table.get("measure", "auc") != "auc":
-        what = f"rankings by {table['measure']!r}" if "measure" in table else f"risks of the kind {kind!r}"
-        raise InputError(f"{what} are not written out in CVXPY: pass to='arrays'")
-    if known & {"targets", "comparison_weights"}:
-        raise InputError("targets and weights of comparisons are not written out in CVXPY: pass to='arrays'")
+    if known & {"targets", "comparison_weights", "query_weights", "queries"}:
+        raise InputError("targets, weights and queries of their own are not written out in CVXPY: pass to='arrays'")
     lines = [f"\n# {kind}", f"X = {get('points')}" if "points" in known else "X = arrays['points']"]
-    return lines + RISKS[kind](table, known, get)
+    return [*lines, *_written(RISKS, str(table.get("measure", kind)), "the risk")(table, known, get)]
 
 
 def _comparisons(table: Table, known: set[str], get: Callable[[str], str]) -> list[str]:
@@ -136,9 +126,10 @@ def _comparisons(table: Table, known: set[str], get: Callable[[str], str]) -> li
         lines = [f"i, j = {pairs}", "all_s = rows(X[i], X[j]) @ entries"]
     lines += [f"which = {get('terms') if 'terms' in known else '{0}[i] != {0}[j]'.format(get('codes'))}"]
     for number, term in enumerate(table["terms"]):
-        value, holds = _loss(term["loss"])
-        sign = "" if term["sign"] == 1 else "-"
-        lines += [f"s, mu = {sign}all_s[np.flatnonzero(which == {number})], {_number(term['margin'])}"]
+        value, holds = _written(LOSSES, term["loss"], "the loss")
+        lines += [
+            f"s, mu = {'-' * (term['sign'] < 0)}all_s[np.flatnonzero(which == {number})], {_number(term['margin'])}"
+        ]
         lines += ["r = cp.Variable(s.shape)"] if term["loss"] == "itakura-saito" else []
         side = "<=" if Fraction(term["margin"]) > 0 else ">="
         lines += [f"constraints += {holds.format(side=side)}"] if holds else []
@@ -147,30 +138,16 @@ def _comparisons(table: Table, known: set[str], get: Callable[[str], str]) -> li
 
 
 def _lists(table: Table, known: set[str], get: Callable[[str], str]) -> list[str]:
-    """Pairs of lists, rankings by AUC, and choices."""
+    """Pairs of lists."""
+    value, _ = _written(LOSSES, table["loss"], "the loss")
     rest = f"[np.setdiff1d(np.arange(len(X)), np.append(*of)) for of in zip(near, {get('itself')})]"
-    lines = [f"Q = {get('queries')}" if "queries" in known else f"Q = X[{get('anchors')}]"]
-    lines += [f"near = {_split(get('near'))}", f"far = {_split(get('far')) if 'far' in known else rest}"]
-    lines += [f"c = {get('query_weights') if 'query_weights' in known else 'np.ones(len(Q))'}"]
-    if table["kind"] == "choices":
-        return [
-            *lines,
-            "for q in range(len(Q)):",
-            f"    t = rows(Q[q], X[np.append(near[q], far[q])]) @ entries / {_number(table['temperature'])}",
-            "    chosen = cp.sum(t[: len(near[q])]) / len(near[q])",
-            f"    objective += {_number(table['weight'])} * c[q] * (cp.log_sum_exp(-t) + chosen)",
-        ]
-    value, mu = _loss(table.get("loss", "hinge"))[0], _number(table.get("margin", "1/2"))
-    weight = f"np.full(len(Q), {_number(table.get('weight', '0'))})"
-    if table["kind"] == "rankings":
-        n = table.get("queries", "len(Q)")
-        weight = f"2 * {_number(table['C'])} / {n} / np.array([len(a) * len(b) for a, b in zip(near, far)])"
     return [
-        *lines,
+        f"Q = X[{get('anchors')}]",
+        f"near = {_split(get('near'))}",
+        f"far = {_split(get('far')) if 'far' in known else rest}",
         "q, i, j = np.array([(q, i, j) for q in range(len(Q)) for i in near[q] for j in far[q]]).T",
-        f"s, mu = (rows(Q[q], X[j]) - rows(Q[q], X[i])) @ entries, {mu}",
-        f"weight = c * {weight}",
-        f"objective += cp.sum(cp.multiply(weight[q], {value}))",
+        f"s, mu = (rows(Q[q], X[j]) - rows(Q[q], X[i])) @ entries, {_number(table.get('margin', '0'))}",
+        f"objective += {_number(table['weight'])} * cp.sum({value})",
     ]
 
 
@@ -191,33 +168,28 @@ def _choices(table: Table, known: set[str], get: Callable[[str], str]) -> list[s
 
 
 RISKS = {
-    "listed comparisons": _comparisons,
-    "all pairs": _comparisons,
-    "pairs of lists": _lists,
-    "rankings": _lists,
-    "choices": _lists,
-    "listed choices": _choices,
-}
+    "listed comparisons": _comparisons, "all pairs": _comparisons, "pairs of lists": _lists, "listed choices": _choices,
+}  # fmt: skip
 
 
-def _loss(name: str) -> tuple[str, str]:
-    if name not in LOSSES:
-        raise InputError(f"the loss {name!r} is not written out in CVXPY: pass to='arrays'")
-    return LOSSES[name]
+def _written(known: Mapping[str, Any], name: str, what: str) -> Any:
+    """What is known of a block."""
+    if name not in known:
+        raise InputError(f"{what} {name!r} is not written out in CVXPY: pass to='arrays'")
+    return known[name]
 
 
 def _regularizer(table: Table, start: str, d: int) -> list[str]:
     """Lines that add a regularizer."""
     kind = table["kind"]
-    if kind not in REGULARIZERS or table.get("of", "squared points") != "squared points":
-        raise InputError(f"the regularizer {kind!r} is not written out in CVXPY: pass to='arrays'")
+    value = _written(REGULARIZERS, str(table.get("of", kind)), "the regularizer")
     lines = [f"\n# {kind}", f"D = M - arrays['{start}prior']" if table.get("prior") else "D = M"]
     if kind == "log det":
         lines += [f"T = arrays['{start}prior_root']", "H = T.T @ T if T.ndim == 2 else T"]
         lines += ["log_det = cp.log_det if T.ndim == 2 else lambda w: cp.sum(cp.log(w))"]
     limit = _number(table.get("limit", "0"))
     entries = "D" if table.get("diagonal", True) else f"cp.multiply(D, 1 - np.eye({d}))"
-    value = REGULARIZERS[kind].format(start=start, d=d, limit=limit, entries=entries)
+    value = value.format(start=start, d=d, limit=limit, entries=entries)
     if kind == "budget" and "weight" not in table:
         return [*lines, f"constraints += [cp.sum(cp.multiply(arrays['{start}spent'], M)) <= {limit}]"]
     weight = float(Fraction(table.get("weight", "1"))) / table.get("over_root_of", 1) ** 0.5

@@ -108,7 +108,7 @@ def export_library(
     Parameters
     ----------
     archive : path
-        Ends in ``.zip``.
+        Its name usually ends in ``.zip``.
     names : iterable of str, optional
         Default: all instances.
     certificates : path, optional
@@ -126,21 +126,16 @@ def export_library(
         If a name is unknown, or the archive cannot be written.
     """
     path = Path(archive)
-    if path.suffix.lower() != ".zip":
-        raise InputError(f"archive must end in .zip, got {path.name!r}")
     index: dict[str, Any] = {}
     with all_or_nothing(path) as unfinished, zipfile.ZipFile(unfinished, "x") as packed:
         for name in sorted(list_problems() if names is None else names):
             instance, files = load_instance(name), dict[str, bytes]()
             if instance.data["set"] in SCIKIT_LEARN:
                 proof = None if certificates is None else Path(certificates, f"{name}.npz")
-                files = exported(
-                    instance, "arrays", proof if proof is not None and proof.is_file() else None, strict=False
-                )
+                files = exported(instance, "arrays", proof, strict=False)
             for file, content in files.items():
                 _add(packed, f"instances/{file}", content)
-            hashes = {file: sha256(content).hexdigest() for file, content in files.items()}
-            index[name] = _origin(instance) | {"files": hashes}
+            index[name] = _origin(instance) | {"files": {file: sha256(of).hexdigest() for file, of in files.items()}}
         _add(packed, "index.json", _text({"format": "convexmetric-instances", "version": 1, "instances": index}))
     return [name for name, entry in index.items() if entry["files"]]
 
@@ -149,8 +144,8 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
     """Contents of the files of an instance, by name; certificates that do not fit are refused, or left out."""
     name, problem = instance.name, instance.problem()
     if "npz" not in FORMATS[to]:
-        write = cbf if to == "cbf" else sdpa
-        return {f"{name}.{FORMATS[to][0]}": write(*_program(name, problem), _about(instance)).encode("ascii")}
+        text = (cbf if to == "cbf" else sdpa)(*_program(name, problem), _about(instance))
+        return {f"{name}.{FORMATS[to][0]}": text.encode()}
     table, made = describe(problem)
     arrays = {key: plain(array) for key, array in made.items()}
     proof = None if certificate is None else _proven(certificate, problem, strict)
@@ -166,11 +161,10 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
     }
     files = {f"{name}.json": b"", f"{name}.npz": _packed(arrays)}
     if proof is not None:
-        verdict, content = proof
-        description |= {"bounds": [str(verdict.lower), str(verdict.upper)], "certificate": f"{name}.certificate.npz"}
-        files[f"{name}.certificate.npz"] = content
+        bounds, files[f"{name}.certificate.npz"] = proof
+        description |= {"bounds": bounds, "certificate": f"{name}.certificate.npz"}
     if to == "cvxpy":
-        files[f"{name}.py"] = script(name, instance.title, table, arrays, description["bounds"]).encode("ascii")
+        files[f"{name}.py"] = script(name, instance.title, table, arrays, description["bounds"]).encode()
         _check_size(name, problem)
     return files | {f"{name}.json": _text(description)}
 
@@ -179,38 +173,37 @@ def _origin(instance: Instance) -> Table:
     """Bounds of an instance, and what it is made of."""
     ends = (instance.exact_lower, instance.lower_bound), (instance.exact_upper, instance.upper_bound)
     bounds = [str(Fraction(bound) if exact is None else exact) for exact, bound in ends]
-    made = {"data": instance.data, "parameters": instance.parameters, **instance.tables}
     # An infinite weight is text.
-    sources = json.loads(json.dumps(made), parse_constant=str)
+    made = json.dumps({"data": instance.data, "parameters": instance.parameters, **instance.tables})
+    sources = json.loads(made, parse_constant=str)
     return {"title": instance.title, "bounds": bounds, "grade": instance.grade, "sources": sources}
 
 
 def _about(instance: Instance) -> str:
     """One line of comment for a file of text."""
     lower, upper = _origin(instance)["bounds"]
-    title = instance.title.encode("ascii", "replace").decode("ascii")
-    return f"{instance.name}: {title}; proven: {lower} <= optimum <= {upper}"
+    return f"{instance.name}: {instance.title}; proven: {lower} <= optimum <= {upper}"
 
 
-def _proven(path: Path, problem: MetricProblem, strict: bool) -> tuple[checker.Verdict, bytes] | None:
-    """Prove a certificate of a problem; without ``strict`` one that does not fit is none."""
+def _proven(path: Path, problem: MetricProblem, strict: bool) -> tuple[list[str], bytes] | None:
+    """The bounds and bytes of a certificate of a problem; without ``strict`` one that does not fit is none."""
     try:
         verdict, _ = instances.verify_instance(path, problem)
-        if not verdict.accepted:
-            raise checker.CertificateError(f"it is not proven: {verdict.reason}")
+        if verdict.accepted:
+            return [str(verdict.lower), str(verdict.upper)], path.read_bytes()
+        reason = f"it is not proven: {verdict.reason}"
     except checker.CertificateError as error:
-        if strict:
-            raise InputError(f"{path}: {error}") from error
-        return None
-    return verdict, path.read_bytes()
+        reason = str(error)
+    if strict:
+        raise InputError(f"{path}: {reason}")
+    return None
 
 
 def _check_size(name: str, problem: MetricProblem) -> None:
     """Raise unless all comparisons can be written out."""
-    rows, cone = problem.risk.stated_rows, problem.cone
+    risk, cone = problem.risk, problem.cone
     # Choices have no such number; their distances are at most so many.
-    if rows is None:
-        rows = problem.risk.parts * max(points.shape[0] for points in problem.risk.points)
+    rows = risk.stated_rows or float(risk.parts * max(points.shape[0] for points in risk.points))
     if not rows * cone.size <= MOST_ENTRIES:
         raise InputError(
             f"{name} is too large to be written out, with {rows:.0f} comparisons of {cone.size} numbers each (at most "
@@ -222,12 +215,10 @@ def _program(name: str, problem: MetricProblem) -> tuple[Program, float]:
     """The conic program of a problem, with a linear objective, and its constant."""
     if problem.risk.stated_rows is not None:
         _check_size(name, problem)
-    try:
-        # Rankings and choices have limits of their own.
-        stated = problem.statement()
-    except InputError as error:
-        raise InputError(f"{name} is not written as a conic program: pass to='arrays'; {error}") from error
-    form = canonical(stated.problem, quadratic=False)
+    # Rankings and choices have limits of their own.
+    form = canonical(problem.statement().problem, quadratic=False)
+    if form.left_out:
+        raise InputError(f"{name} has equations that follow from others but for rounding: pass to='arrays'")
     return form.program, form.constant
 
 

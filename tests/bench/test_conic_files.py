@@ -158,13 +158,6 @@ def test_what_is_read_are_the_very_numbers(write, read):
             assert np.abs(found - s).min() <= 1e-13 * max(1.0, abs(s))
 
 
-def test_large_round_cones_are_refused_in_sdpa(monkeypatch):
-    monkeypatch.setattr("convexmetric.bench.conic_files.MOST_ARROW", 2)
-    form = canonical(linear_and_round(), quadratic=False)
-    with pytest.raises(InputError, match="too large to be a matrix"):
-        sdpa(form.program, form.constant, "a small one")
-
-
 def test_exported_instances_have_the_proven_optimum(tmp_path):
     for name, to, read in [
         ("blocks-linear-iris", "cbf", read_cbf),

@@ -86,10 +86,10 @@ def test_losses_with_variables_of_their_own_have_the_proven_optimum(name, tmp_pa
 @pytest.mark.parametrize(
     ("part", "change", "said"),
     [
-        ("risk", {"kind": "worst", "share": "1/2", "of": {}}, "risks of the kind 'worst'"),
-        ("risk", {"kind": "rankings", "measure": "map", "C": "1"}, "rankings by 'map'"),
+        ("risk", {"kind": "worst", "share": "1/2", "of": {}}, "the risk 'worst'"),
+        ("risk", {"kind": "rankings", "measure": "map", "C": "1"}, "the risk 'map'"),
         ("regularizer", {"kind": "row norms", "weight": "1"}, "the regularizer 'row norms'"),
-        ("regularizer", {"kind": "quadratic form", "of": "matrix"}, "the regularizer 'quadratic form'"),
+        ("regularizer", {"kind": "quadratic form", "of": "matrix"}, "the regularizer 'matrix'"),
     ],
 )
 def test_what_is_not_written_out_is_refused(part, change, said):
@@ -105,5 +105,7 @@ def test_unknown_losses_and_targets_are_refused():
     other = table | {"risk": table["risk"] | {"terms": [term | {"loss": "box"}]}}
     with pytest.raises(InputError, match="the loss 'box'"):
         cvxpy_files.script("a", "a", other, arrays, ["0", "1"])
+    with pytest.raises(InputError, match="the cone 'matrices'"):
+        cvxpy_files.script("a", "a", table | {"cone": "matrices"}, arrays, ["0", "1"])
     with pytest.raises(InputError, match="targets"):
         cvxpy_files.script("a", "a", table, arrays | {"targets": np.ones(3)}, ["0", "1"])

@@ -195,8 +195,15 @@ def test_the_archive_has_the_same_bytes_every_time_and_says_what_is_in_it(tmp_pa
             # Data that may not be passed on are named, by the hash in the library.
             assert entry["sources"]["data"]["sha256"] == cm.bench.load_instance(name).data["sha256"]
         assert index["pairs-orl-faces-all-rbf"]["files"] == {}
-    with pytest.raises(InputError, match=r"must end in \.zip"):
-        export_library(tmp_path / "a.tar")
+
+
+def test_titles_are_plain_text():
+    # They stand in comments of files of other formats, and between quotes.
+    for name in cm.bench.list_problems():
+        title = cm.bench.load_instance(name).title
+        assert title.isascii()
+        assert title.isprintable()
+        assert not set('"\\{}') & set(title)
 
 
 def test_the_command_writes_files_and_says_what_it_cannot(command, tmp_path):
@@ -206,9 +213,9 @@ def test_the_command_writes_files_and_says_what_it_cannot(command, tmp_path):
     for asked, said in [
         (["blocks-linear"], "did you mean"),
         (["blocks-linear-iris", "--to", "mps"], "to must be one of"),
-        (["ranking-map-wine-c1", "--to", "cbf"], "not written as a conic program"),
+        (["ranking-map-wine-c1", "--to", "cbf"], "cannot be written out at this size"),
         (["ranking-auc-wine-c1", "--to", "cbf"], "too large to be written out"),
-        (["ranking-map-wine-c1", "--to", "cvxpy"], "rankings by 'map' are not written out"),
+        (["ranking-map-wine-c1", "--to", "cvxpy"], "the risk 'map' is not written out"),
         (["blocks-odd-one-out-iris", "--to", "sdpa"], "no exponential"),
         (["blocks-linear-iris", "--output", tmp_path / "absent"], "there is no folder"),
     ]:

@@ -22,16 +22,13 @@ import numpy as np
 
 arrays = np.load(Path(__file__).with_name("{name}.npz"))
 M = {variable}
-constraints = []
+constraints, objective = [], 0
 entries = {entries}
 
 
 def rows(U, V):
     """Rows e with e @ entries the distances of U, a point or one a row, and the rows of V."""
     return {rows}
-
-
-objective = 0
 '''
 TAIL = """
 problem = cp.Problem(cp.Minimize(objective), constraints)
@@ -78,8 +75,7 @@ def script(name: str, title: str, table: Table, arrays: Arrays, bounds: Sequence
         If a block of the statement is not written so.
     """
     d, cone, told = table["features"], table["cone"], [f"{bound} ({float(Fraction(bound)):.12g})" for bound in bounds]
-    diagonal = cone == "diagonal"
-    matrices = 'np.einsum("ni,nj->nij", U - V, U - V).reshape(len(V), -1)'
+    diagonal, matrices = cone == "diagonal", 'np.einsum("ni,nj->nij", U - V, U - V).reshape(len(V), -1)'
     text = HEAD.format(
         title=title,
         name=name,
@@ -127,12 +123,10 @@ def _comparisons(table: Table, known: set[str], get: Callable[[str], str]) -> li
     lines += [f"which = {get('terms') if 'terms' in known else '{0}[i] != {0}[j]'.format(get('codes'))}"]
     for number, term in enumerate(table["terms"]):
         value, holds = _written(LOSSES, term["loss"], "the loss")
-        lines += [
-            f"s, mu = {'-' * (term['sign'] < 0)}all_s[np.flatnonzero(which == {number})], {_number(term['margin'])}"
-        ]
+        mu = _number(term["margin"])
+        lines += [f"s, mu = {'-' * (term['sign'] < 0)}all_s[np.flatnonzero(which == {number})], {mu}"]
         lines += ["r = cp.Variable(s.shape)"] if term["loss"] == "itakura-saito" else []
-        side = "<=" if Fraction(term["margin"]) > 0 else ">="
-        lines += [f"constraints += {holds.format(side=side)}"] if holds else []
+        lines += [f"constraints += {holds.format(side='<=' if float(mu) > 0 else '>=')}"] if holds else []
         lines += [f"objective += {_number(term['weight'])} * cp.sum({value})"]
     return lines
 

@@ -632,6 +632,24 @@ def test_losses_with_a_name_are_boxes():
     assert hard.value(Ball([1.0 + 1e-12], 1e-13), Ball([1.0]))[0].upper() == 0
 
 
+def test_a_hard_margin_has_the_weight_one_and_signs_are_one():
+    document, arrays = certificate(np.random.default_rng(18), "few", "psd", "trace")
+    term = document["problem"]["risk"]["terms"][0]
+    for change, fits in (
+        ({"loss": "hard", "weight": "1", "margin": "-50"}, True),
+        ({"loss": "hard", "weight": "2"}, False),
+        ({"loss": "hinge", "weight": "2"}, True),
+        ({"sign": -1}, True),
+        ({"sign": 2}, False),
+        ({"sign": True}, False),
+    ):
+        before = dict(term)
+        term |= change
+        accepts((document, arrays), fits)
+        term.clear()
+        term |= before
+
+
 def test_exponentials_contain_the_exact_ones():
     loss, mu = kernel.LOSSES["exponential"]({}), Fraction(2, 3)
     assert (loss.low, loss.high, loss.negative) == (0.0, np.inf, False)

@@ -650,6 +650,36 @@ def test_a_hard_margin_has_the_weight_one_and_signs_are_one():
         term |= before
 
 
+@pytest.mark.parametrize("loss", kernel.LOSSES)
+def test_terms_have_the_keys_of_their_loss(loss):
+    own = {"curvature": "1", "low": "-1", "high": "2"} if loss == "box" else {}
+    term = {"loss": loss, "weight": "1", "margin": "1", "sign": 1, **own}
+    risk = kernel.ListedRisk
+    assert isinstance(risk.loss(risk, term), kernel.LOSSES[loss])
+    for key in ("note", *({"curvature", "low", "high"} - set(own))):
+        with pytest.raises(CertificateError, match="unknown"):
+            risk.loss(risk, term | {key: "1"})
+    for key in set(term) - {"low", "high"}:
+        with pytest.raises(CertificateError):
+            risk.loss(risk, {name: value for name, value in term.items() if name != key})
+
+
+@pytest.mark.parametrize("measure", kernel.MEASURES)
+def test_measures_have_a_k_or_none(measure):
+    at_k = measure in ("precision", "knn", "ndcg", "ndcg-log2")
+    document, arrays = certificate(np.random.default_rng(3), "map", "psd", "trace")
+    table = document["problem"]["risk"]
+    table["measure"] = measure
+    for more, fits in (({}, not at_k), ({"k": 2}, at_k), ({"short": "printed"}, False)):
+        document["problem"]["risk"] = table | more
+        if fits:
+            assert kernel.MEASURES[measure].needs_k == at_k
+            Problem(document, Arrays(arrays))
+        else:
+            with pytest.raises(CertificateError, match=r"a k where|short can only"):
+                Problem(document, Arrays(arrays))
+
+
 def test_exponentials_contain_the_exact_ones():
     loss, mu = kernel.LOSSES["exponential"]({}), Fraction(2, 3)
     assert (loss.low, loss.high, loss.negative) == (0.0, np.inf, False)

@@ -704,6 +704,14 @@ def test_exponentials_contain_the_exact_ones():
         loss.line(np.array([1e-310]), Ball([0.0]))
 
 
+@pytest.mark.parametrize("table", ["LOSSES", "MEASURES", "REGULARIZERS"])
+def test_rules_name_the_theorem_that_they_rest_on(table):
+    page = (Path(__file__).parents[2] / "docs" / "certificate-format.md").read_text("utf-8")
+    for name, rule in getattr(kernel, table).items():
+        assert f"\n**{rule.theorem} (" in page, name
+        assert rule.__doc__, name
+
+
 def test_base_classes_of_rules_say_nothing():
     loss, measure = kernel.Loss({}), kernel.Measure()
     for call in (

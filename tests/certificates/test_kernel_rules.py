@@ -632,6 +632,54 @@ def test_losses_with_a_name_are_boxes():
     assert hard.value(Ball([1.0 + 1e-12], 1e-13), Ball([1.0]))[0].upper() == 0
 
 
+def test_a_hard_margin_has_the_weight_one_and_signs_are_one():
+    document, arrays = certificate(np.random.default_rng(18), "few", "psd", "trace")
+    term = document["problem"]["risk"]["terms"][0]
+    for change, fits in (
+        ({"loss": "hard", "weight": "1", "margin": "-50"}, True),
+        ({"loss": "hard", "weight": "2"}, False),
+        ({"loss": "hinge", "weight": "2"}, True),
+        ({"sign": -1}, True),
+        ({"sign": 2}, False),
+        ({"sign": True}, False),
+    ):
+        before = dict(term)
+        term |= change
+        accepts((document, arrays), fits)
+        term.clear()
+        term |= before
+
+
+@pytest.mark.parametrize("loss", kernel.LOSSES)
+def test_terms_have_the_keys_of_their_loss(loss):
+    own = {"curvature": "1", "low": "-1", "high": "2"} if loss == "box" else {}
+    term = {"loss": loss, "weight": "1", "margin": "1", "sign": 1, **own}
+    risk = kernel.ListedRisk
+    assert isinstance(risk.loss(risk, term), kernel.LOSSES[loss])
+    for key in ("note", *({"curvature", "low", "high"} - set(own))):
+        with pytest.raises(CertificateError, match="unknown"):
+            risk.loss(risk, term | {key: "1"})
+    for key in set(term) - {"low", "high"}:
+        with pytest.raises(CertificateError):
+            risk.loss(risk, {name: value for name, value in term.items() if name != key})
+
+
+@pytest.mark.parametrize("measure", kernel.MEASURES)
+def test_measures_have_a_k_or_none(measure):
+    at_k = measure in ("precision", "knn", "ndcg", "ndcg-log2")
+    document, arrays = certificate(np.random.default_rng(3), "map", "psd", "trace")
+    table = document["problem"]["risk"]
+    table["measure"] = measure
+    for more, fits in (({}, not at_k), ({"k": 2}, at_k), ({"short": "printed"}, False)):
+        document["problem"]["risk"] = table | more
+        if fits:
+            assert kernel.MEASURES[measure].needs_k == at_k
+            Problem(document, Arrays(arrays))
+        else:
+            with pytest.raises(CertificateError, match=r"a k where|short can only"):
+                Problem(document, Arrays(arrays))
+
+
 def test_exponentials_contain_the_exact_ones():
     loss, mu = kernel.LOSSES["exponential"]({}), Fraction(2, 3)
     assert (loss.low, loss.high, loss.negative) == (0.0, np.inf, False)
@@ -654,6 +702,14 @@ def test_exponentials_contain_the_exact_ones():
         assert float(found.rad[number]) <= 1e-12 * max(1.0, abs(slope) * 20.0)
     with pytest.raises(NotProven, match="logarithm"):
         loss.line(np.array([1e-310]), Ball([0.0]))
+
+
+@pytest.mark.parametrize("table", ["LOSSES", "MEASURES", "REGULARIZERS"])
+def test_rules_name_the_theorem_that_they_rest_on(table):
+    page = (Path(__file__).parents[2] / "docs" / "certificate-format.md").read_text("utf-8")
+    for name, rule in getattr(kernel, table).items():
+        assert f"\n**{rule.theorem} (" in page, name
+        assert rule.__doc__, name
 
 
 def test_base_classes_of_rules_say_nothing():

@@ -622,7 +622,8 @@ def test_losses_with_a_name_are_boxes():
         assert (one.low, one.high, one.negative) == (other.low, other.high, other.negative)
         np.testing.assert_array_equal(one.line(a, mu).mid, other.line(a, mu).mid)
         np.testing.assert_allclose(one.value(s, mu).above(), other.value(s, mu).above(), atol=1e-14)
-        # Names take no more room for rounding than they did: products with 1 are none.
+        # Products with 0 and 1 are none, and take no room for rounding.
+        assert name == "squared" or (one.line(a, mu).rad == (mu * a).rad).all()
         assert (one.value(s, mu).rad <= 1.1e-9 * (1.0 + 2.0 * np.abs((mu - s).mid))).all()
     hard, kept = kernel.LOSSES["hard"]({}), box_of("0", None, "0")
     assert hard.constraint

@@ -605,6 +605,15 @@ def test_the_floats_of_a_box_are_those_between_its_ends(shape):
         assert beyond < end if out < 0 else beyond > end
 
 
+@pytest.mark.parametrize(("lo", "hi", "sign"), [(None, "1/5", 1.0), ("-2", None, -1.0)])
+def test_every_margin_is_on_the_side_of_an_end(lo, hi, sign):
+    box = box_of(lo, hi, "0")
+    box.value(Ball([-sign, -2.0 * sign]), Ball([0.0, 0.0]))
+    for one in (0, 1):
+        with pytest.raises(NotProven, match="hard margin"):
+            box.value(Ball(np.where(np.arange(2) == one, sign, -sign)), Ball([0.0, 0.0]))
+
+
 def test_what_is_no_box_is_refused():
     for wrong in ({"curvature": "-1"}, {"curvature": "0", "low": "1", "high": "0"}, {"curvature": 1}):
         with pytest.raises(CertificateError):
@@ -624,6 +633,7 @@ def test_losses_with_a_name_are_boxes():
         np.testing.assert_allclose(one.value(s, mu).above(), other.value(s, mu).above(), atol=1e-14)
         # Products with 0 and 1 are none, and take no room for rounding.
         assert name == "squared" or (one.line(a, mu).rad == (mu * a).rad).all()
+        assert name == "squared" or (one.value(s, mu).rad == (mu - s).rad).all()
         assert (one.value(s, mu).rad <= 1.1e-9 * (1.0 + 2.0 * np.abs((mu - s).mid))).all()
     hard, kept = kernel.LOSSES["hard"]({}), box_of("0", None, "0")
     assert hard.constraint

@@ -764,6 +764,19 @@ def test_rows_are_compared_with_the_weight():
                 with pytest.raises(NotProven, match="a row of the slope"):
                     omega.slopes(Q, None)
 
+    # Of a weight that may be 4 a row of 5 is too long, and one of 3.9 is not.
+    omega.weight = kernel.Ball(5.5, 1.5)
+    omega.slopes(np.diag([3.9, 0.0, 0.0]), None)
+    with pytest.raises(NotProven, match="a row of the slope"):
+        omega.slopes(np.diag([5.0, 0.0, 0.0]), None)
+
+
+@pytest.mark.parametrize("kind", ["spectral bound", "row norms", "inverse trace", "entrywise"])
+def test_regularizers_of_full_metrics_are_not_of_diagonal_ones(kind):
+    cone = kernel.Cone({"cone": "diagonal", "features": 2}, Arrays({}))
+    with pytest.raises(CertificateError, match="not of diagonal metrics"):
+        kernel.REGULARIZERS[kind]({"kind": kind, "weight": "1"}, Arrays({"upper": np.ones(2)}), cone, None)
+
 
 def test_bounds_and_blocks_of_metrics_are_judged_with_their_radii():
     """What a metric may differ by counts; and a hair beyond the boundary is not proven."""

@@ -605,6 +605,15 @@ def test_the_floats_of_a_box_are_those_between_its_ends(shape):
         assert beyond < end if out < 0 else beyond > end
 
 
+@pytest.mark.parametrize(("lo", "hi", "sign"), [(None, "1/5", 1.0), ("-2", None, -1.0)])
+def test_every_margin_is_on_the_side_of_an_end(lo, hi, sign):
+    box = box_of(lo, hi, "0")
+    box.value(Ball([-sign, -2.0 * sign]), Ball([0.0, 0.0]))
+    for one in (0, 1):
+        with pytest.raises(NotProven, match="hard margin"):
+            box.value(Ball(np.where(np.arange(2) == one, sign, -sign)), Ball([0.0, 0.0]))
+
+
 def test_what_is_no_box_is_refused():
     for wrong in ({"curvature": "-1"}, {"curvature": "0", "low": "1", "high": "0"}, {"curvature": 1}):
         with pytest.raises(CertificateError):
@@ -622,7 +631,9 @@ def test_losses_with_a_name_are_boxes():
         assert (one.low, one.high, one.negative) == (other.low, other.high, other.negative)
         np.testing.assert_array_equal(one.line(a, mu).mid, other.line(a, mu).mid)
         np.testing.assert_allclose(one.value(s, mu).above(), other.value(s, mu).above(), atol=1e-14)
-        # Names take no more room for rounding than they did: products with 1 are none.
+        # Products with 0 and 1 are none, and take no room for rounding.
+        assert name == "squared" or (one.line(a, mu).rad == (mu * a).rad).all()
+        assert name == "squared" or (one.value(s, mu).rad == (mu - s).rad).all()
         assert (one.value(s, mu).rad <= 1.1e-9 * (1.0 + 2.0 * np.abs((mu - s).mid))).all()
     hard, kept = kernel.LOSSES["hard"]({}), box_of("0", None, "0")
     assert hard.constraint
@@ -752,6 +763,19 @@ def test_rows_are_compared_with_the_weight():
             else:
                 with pytest.raises(NotProven, match="a row of the slope"):
                     omega.slopes(Q, None)
+
+    # Of a weight that may be 4 a row of 5 is too long, and one of 3.9 is not.
+    omega.weight = kernel.Ball(5.5, 1.5)
+    omega.slopes(np.diag([3.9, 0.0, 0.0]), None)
+    with pytest.raises(NotProven, match="a row of the slope"):
+        omega.slopes(np.diag([5.0, 0.0, 0.0]), None)
+
+
+@pytest.mark.parametrize("kind", ["spectral bound", "row norms", "inverse trace", "entrywise"])
+def test_regularizers_of_full_metrics_are_not_of_diagonal_ones(kind):
+    cone = kernel.Cone({"cone": "diagonal", "features": 2}, Arrays({}))
+    with pytest.raises(CertificateError, match="not of diagonal metrics"):
+        kernel.REGULARIZERS[kind]({"kind": kind, "weight": "1"}, Arrays({"upper": np.ones(2)}), cone, None)
 
 
 def test_bounds_and_blocks_of_metrics_are_judged_with_their_radii():

@@ -152,22 +152,20 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     except kernel.NotProven:
         form = canonical(problem, quadratic=False)
         stated = _stated(form)
-    program = form.program
+    program, back = form.program.scaled()
+    work = replace(form, program=program)
     answer = _solved(program, solver or "CLARABEL", options)
-    given = None if solver else _judged(form, answer)
-    value = -answer.value if form.maximise else answer.value
-    value = value + form.constant * (-1.0 if form.maximise else 1.0)
+    given = None if solver else _judged(form, replace(answer, x=answer.x * back["x"], z=answer.z * back["z"]))
+    sign = -1.0 if form.maximise else 1.0
+    value = sign * (answer.value / back["cost"] + form.constant)
     if given is not None and problem.value is not None:
         value = float(problem.value)
-    x = answer.x if given is None else given
-    upper, point, no_upper = _upper(form, stated.program, x)
-    lower, dual_point, no_lower = _lower(form, stated.program, answer)
-    ends = [
-        None if lower is None else lower + Fraction(form.constant),
-        None if upper is None else upper + Fraction(form.constant),
-    ]
+    x = answer.x if given is None else given / back["x"]
+    upper, point, no_upper = _upper(work, back, stated.program, x)
+    lower, dual_point, no_lower = _lower(work, back, stated.program, answer)
+    ends = [None if end is None else end + Fraction(form.constant) for end in (lower, upper)]
     missing = "; ".join(filter(None, (no_lower, no_upper)))
-    return _certificate(form, ends, value, x, {**point, **dual_point}, missing)
+    return _certificate(form, ends, value, x * back["x"], {**point, **dual_point}, missing)
 
 
 def _document(form: Canonical) -> tuple[Table, Arrays]:
@@ -316,18 +314,22 @@ def dual_arrays(program: Program, z: Array, h: Array, fixed: int = 0) -> Arrays:
     return found | ({"h": v[m:], "h_spreads": widths[m:]} if quadratic else {})
 
 
-def _upper(form: Canonical, proven: kernel.ConicProgram, x: Array) -> tuple[Fraction | None, Arrays, str]:
+def _upper(
+    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, x: Array
+) -> tuple[Fraction | None, Arrays, str]:
     """Upper bound on the minimum at a point near x, what proves it, or what is missing."""
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = point_arrays(form.program, v)
+        arrays = {name: own * back[name] for name, own in point_arrays(form.program, v).items()}
         return proven.value(kernel.Ball(np.zeros(0)), proven.point(kernel.Arrays(arrays))).upper(), arrays
 
     found, why = mixed(x, lambda: (inner(form.program, False) or (None, None))[1], proof)
     return (*found, "") if found else (None, {}, f"no bound by a point: {_no_point(form, why)}")
 
 
-def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tuple[Fraction | None, Arrays, str]:
+def _lower(
+    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, answer: Answer
+) -> tuple[Fraction | None, Arrays, str]:
     """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
     program, m = form.program, len(form.program.b)
 
@@ -336,7 +338,7 @@ def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tupl
         return None if found is None else np.append(*found)
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = dual_arrays(program, v[:m], v[m:])
+        arrays = {name: own * back[name] for name, own in dual_arrays(program, v[:m], v[m:]).items()}
         return proven.minorant(proven.dual_point(kernel.Arrays(arrays)))[1].lower(), arrays
 
     found, why = mixed(np.append(answer.z, answer.x), inside, proof)

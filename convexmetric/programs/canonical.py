@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
 #: A rational exponent may differ from the one that was meant by so much.
 SAME = 1e-12
+#: Steps of scaling rows and columns.
+SCALINGS = 20
 #: Entries of a direction that are more than noise, relative to its largest; what counts as zero in general.
 MOVES, ALIKE = 1e-5, 1e-9
 
@@ -141,6 +143,36 @@ class Program:
         arrays |= {"q": self.q, "b": self.b} | _entries("a", self.A)
         return table, arrays | (_entries("p", sp.triu(self.P)) if self.P.nnz else {})
 
+    def scaled(self) -> tuple[Program, dict[str, Any]]:
+        """A program with rows, columns and costs of about one, and factors that take its points back to this one.
+
+        Factors are powers of two, the same for all rows of a cone, so that nothing is rounded.
+        """
+        A, P, m = abs(sp.csr_array(self.A)), abs(sp.csr_array(self.P)), len(self.b)
+        heads, triples = np.arange(m), self.cones.slices[4:]
+        for rows in [own for *_, own in self.cones.blocks()]:
+            heads[rows] = rows.start
+        for rows in triples:
+            heads[rows] -= (heads[rows] - rows.start) % 3
+        # Bounds of one variable have no say in its scale.
+        several = (np.diff(A.indptr) > 1) | (np.arange(m) >= self.cones.slices[1].stop)
+        R, C = np.ones(m), np.ones(len(self.q))
+        for _ in range(SCALINGS):
+            tall = np.zeros(m)
+            np.maximum.at(tall, heads, _largest(sp.diags_array(R) @ A @ sp.diags_array(C), 1))
+            wide = _largest(sp.diags_array(R * several) @ A @ sp.diags_array(C), 0)
+            wide = np.maximum(wide, _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0))
+            R, C = R / np.sqrt(_nonzero(tall))[heads], C / np.sqrt(_nonzero(wide))
+        R, C = _power(R), _power(C)
+        most = max(np.abs(C * self.q).max(), _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0).max())
+        cost = float(_power(1.0 / _nonzero(most)))
+        made = Program(
+            sp.csc_array(cost * (sp.diags_array(C) @ self.P @ sp.diags_array(C))), cost * C * self.q,
+            sp.csc_array(sp.diags_array(R) @ self.A @ sp.diags_array(C)), R * self.b, self.cones,
+        )  # fmt: skip
+        back = {"x": C, "x_spreads": C, "z": R / cost, "z_spreads": R, "h": C, "h_spreads": C * cost, "cost": cost}
+        return made, back
+
     def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
         """Solve by a solver of CVXPY, which is not trusted."""
         x, T, answers = cp.Variable(len(self.q)), self.cones, []
@@ -196,6 +228,21 @@ class Answer:
     x: Any = None
     z: Any = None
     value: float = np.nan
+
+
+def _largest(S: Any, axis: int) -> Any:
+    """Largest entries of the rows or columns of a matrix that is not negative."""
+    return sp.csr_array(S).max(axis=axis).toarray().ravel() if S.shape[axis] else np.zeros(S.shape[1 - axis])
+
+
+def _nonzero(sizes: Any) -> Any:
+    """Sizes with ones for zeros."""
+    return np.where(np.asarray(sizes) > 0.0, sizes, 1.0)
+
+
+def _power(sizes: Any) -> Any:
+    """The nearest powers of two."""
+    return np.ldexp(1.0, np.clip(np.round(np.log2(sizes)), -60, 60).astype(np.int64))
 
 
 def _entries(name: str, M: Any) -> dict[str, Any]:

@@ -256,8 +256,11 @@ def matrix_of(entries: Ball, order: int, dual: bool) -> Ball:
 
 
 def column(A: Any, x: Ball) -> Ball:
-    """Product of a matrix and a vector."""
-    return (Ball.of(A) @ x[:, None])[:, 0]
+    """Product of a matrix and a vector, whose radii count entry by entry: a row of few entries has little of them."""
+    A, rad = Ball.of(A), np.broadcast_to(x.rad, x.mid.shape)
+    product = (Ball(A.mid) @ Ball(x.mid[:, None]))[:, 0]
+    more = np.abs(A.mid) @ rad + np.broadcast_to(A.rad, A.mid.shape) @ (np.abs(x.mid) + rad)
+    return Ball(product.mid, up(product.rad + more))
 
 
 def joined(*parts: Ball) -> Ball:

@@ -28,7 +28,7 @@ from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, c
 from convexmetric.programs.lazy import cvxpy as cp
 
 #: Shares of an inner point that are mixed in, tried in turn; margins that it has, relative to the largest entry.
-SHARES = (0.0, *(10.0**power for power in np.arange(-12.0, 0.0, 0.5)), 1.0)
+SHARES = (0.0, *(10.0**power for power in range(-12, 1)))
 MARGINS = (1e-4, 1e-6, 1e-2, 1e-8)
 #: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
 FLOOR, NEAR = 1e-8, 0.1
@@ -287,7 +287,7 @@ def point_arrays(program: Program, x: Array, fixed: int = 0) -> Arrays:
     E = program.A[:zero, fixed:].toarray()
     rows = np.flatnonzero(E.any(axis=1))
     # How far each entry may move alone.
-    least = np.maximum(own := margins(x[fixed:]), FLOOR * max(1.0, own.max(initial=0.0)))
+    least = np.maximum(own := _require(margins(x[fixed:])), FLOOR * max(1.0, own.max(initial=0.0)))
     steep = np.sqrt((sp.csc_array(program.A[zero:, fixed:]) ** 2).T @ least**-2.0)
     widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
     target = program.b[rows] - program.A[rows, :fixed] @ x[:fixed]
@@ -307,7 +307,7 @@ def dual_arrays(program: Program, z: Array, h: Array, fixed: int = 0) -> Arrays:
     zero, m, quadratic = program.cones.zero, len(z), program.P.nnz > 0
     v, G = (np.append(z, h), sp.vstack([program.A, program.P])) if quadratic else (z, program.A)
     widths = np.full(len(v), max(1.0, float(np.abs(v).max())))
-    widths[zero:m] = np.maximum(program.cones.margins(z, True)[zero:], 0.0)
+    widths[zero:m] = _require(program.cones.margins(z, True)[zero:])
     v, widths = _settled(G.toarray()[:, fixed:], v, widths, -program.q[fixed:])
     _require(program.cones.margins(v[:m], True)[zero:])
     found = {"z": v[:m], "z_spreads": widths[:m]}
@@ -357,10 +357,11 @@ def _settled(G: Array, v: Array, widths: Array, target: Array) -> tuple[Array, A
     return v, widths
 
 
-def _require(margins: Array) -> None:
-    """Stop unless a point is inside its cones, before the kernel is asked."""
+def _require(margins: Array) -> Array:
+    """Margins of a point that is inside its cones; stop before the kernel is asked if it is not."""
     if not margins.min(initial=np.inf) > 0.0:
         raise kernel.NotProven("the point is not inside its cones")
+    return margins
 
 
 def mixed(

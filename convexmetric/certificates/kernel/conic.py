@@ -9,7 +9,7 @@ have a regular matrix, as an approximate inverse shows, so that their solution e
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,10 @@ class ConeProduct:
         self.sizes, self.orders = sizes("second_order"), sizes("semidefinite")
         self.alpha = arrays("power_exponents", count["power"]) if count["power"] else np.zeros(0)
         require_valid(((self.alpha > 0.0) & (self.alpha < 1.0)).all(), "power_exponents must be between 0 and 1")
-        triangles = self.orders * (self.orders + 1) // 2
-        rows = [count["zero"], count["nonnegative"], self.sizes.sum(), triangles.sum()]
-        rows += [3 * count["exponential"], 3 * count["power"]]
-        self.stops = np.cumsum([0, *rows]).tolist()
+        # Numbers of Python, which have no largest.
+        triangles = sum(order * (order + 1) // 2 for order in self.orders.tolist())
+        rows = [count["zero"], count["nonnegative"], sum(self.sizes.tolist()), triangles]
+        self.stops = list(accumulate([*rows, 3 * count["exponential"], 3 * count["power"]], initial=0))
         self.zero, self.rows = count["zero"], self.stops[-1]
         require_valid(self.rows < MOST, f"cones: there are more than {MOST} rows")
 

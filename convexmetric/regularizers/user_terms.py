@@ -153,9 +153,12 @@ class SubjectTo(Regularizer):
         arrays = [np.asarray(data[name], dtype=np.float64) for name in ("c", "b")]
         return self.omega, sp.csr_array(data["A"], dtype=np.float64), *arrays, sizes, powers
 
-    @cached_property
+    @property
     def form(self) -> Canonical:
-        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric."""
+        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric.
+
+        Made anew at every call, as values of parameters may have changed.
+        """
         cost = self.omega.expression(self.M, self.cone) + self.term
         stated = cp.Problem(cp.Minimize(cost), [*self.omega.constraints(self.M, self.cone), *self.own])
         found = canonical(stated, first=self.M)

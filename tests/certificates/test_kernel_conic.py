@@ -533,7 +533,7 @@ def test_a_program_has_one_part():
 
 
 def test_numbers_of_rows_do_not_wrap_around():
-    # 2^16 triangles of 2^47 + 2^23 numbers are 2^63 and more.
+    # 2^18 triangles of about 2^47 numbers are more than 2^64.
     document, arrays = said(matrices(), "problem", "cones", semidefinite=2**18)
     arrays = arrays | {"semidefinite_sizes": np.full(2**18, 2**24 - 1)}
     with pytest.raises(CertificateError, match="rows"):

@@ -415,9 +415,12 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     missing = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if missing:
         raise InputError(f"problem has parameters without values: {', '.join(missing)}; set their .value")
-    rough = sorted({type(atom).__name__ for atom in _atoms(problem) if getattr(atom, "approx_error", 0.0) > SAME})
+    rough = {of for of in _atoms(problem) if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())}
     if rough:
-        raise InputError(f"CVXPY approximates exponents of {', '.join(rough)}; pass approx=False to these atoms")
+        names = ", ".join(sorted(type(of).__name__ for of in rough))
+        raise InputError(
+            f"CVXPY approximates {names}: pass approx=False to powers, means and norms; others have no form"
+        )
     # A copy, so that what CVXPY keeps for the problem's own solver stays.
     own = cp.Problem(problem.objective, problem.constraints)
     options = {"use_quad_obj": quadratic}
@@ -425,8 +428,6 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
         data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
     except cp.SolverError as error:
         raise InputError(f"problem has no form as a conic program of the kernel: {error}") from error
-    if any(type(reduction).__name__ == "ApproxCone2Cone" for reduction in chain.reductions):
-        raise InputError("CVXPY approximates a cone of this problem (relative entropy of operators): nothing is exact")
     dims, n = data["dims"], len(data["c"])
     powers = tuple(float(alpha) for alpha in dims.p3d)
     cones = Cones(int(dims.zero), int(dims.nonneg), tuple(dims.soc), tuple(dims.psd), int(dims.exp), powers)

@@ -120,3 +120,9 @@ def test_approximations_are_refused():
     X = cp.Variable((2, 2), PSD=True)
     with pytest.raises(InputError, match="approximates quantum_rel_entr"):
         canonical(cp.Problem(cp.Minimize(cp.quantum_rel_entr(X, np.eye(2))), [cp.trace(X) == 1]))
+
+
+def test_variables_of_one_name_are_told_apart():
+    x, y = cp.Variable(name="x"), cp.Variable(name="x")
+    form = canonical(cp.Problem(cp.Minimize(x + 2 * y), [x >= 1, y >= 1]))
+    assert form.values(np.array([3.0, 4.0])) == {f"x ({x.id})": 3.0, f"x ({y.id})": 4.0}

@@ -7,6 +7,7 @@ these numbers, by the kernel.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -293,10 +294,14 @@ class Canonical:
     equations: int
 
     def values(self, x: Array) -> dict[str, Array]:
-        """Values of the problem's variables, by their names."""
+        """Values of the problem's variables by their names, with CVXPY's numbers where names are the same."""
         answer = (self.program.value(x), self.spread(x), np.zeros(self.count))
         found = self.chain.invert(answer, self.inverse).primal_vars
-        return {variable.name(): np.asarray(found[variable.id]) for variable in self.problem.variables()}
+        names = Counter(variable.name() for variable in self.problem.variables())
+        return {
+            variable.name() + f" ({variable.id})" * (names[variable.name()] > 1): np.asarray(found[variable.id])
+            for variable in self.problem.variables()
+        }
 
     def spread(self, x: Array) -> Array:
         """Entries of CVXPY's variables, equal within a group, and zero of those that are left out."""
@@ -415,9 +420,9 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     missing = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if missing:
         raise InputError(f"problem has parameters without values: {', '.join(missing)}; set their .value")
-    rough = {of for of in _atoms(problem) if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())}
-    if rough:
-        names = ", ".join(sorted(type(of).__name__ for of in rough))
+    atoms = [of for of in _atoms(problem) if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())]
+    if atoms:
+        names = ", ".join(sorted({type(of).__name__ for of in atoms}))
         raise InputError(
             f"CVXPY approximates {names}: pass approx=False to powers, means and norms; others have no form"
         )

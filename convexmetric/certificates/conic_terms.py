@@ -67,10 +67,12 @@ class ConicTerms:
         assert isinstance(problem.regularizer, SubjectTo)
         self.stated, self.program, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
         self.d, self.k = problem.cone.d, stated.omega.program.fixed
-        self.bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
-        self.answer = self.bounding.solve()
-        if self.answer.x is None:
-            raise kernel.NotProven(f"the program of its lower bound was not solved: {self.answer.status}")
+        bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
+        self.bounding, self.back = bounding.scaled()
+        answer = self.bounding.solve()
+        if answer.x is None:
+            raise kernel.NotProven(f"the program of its lower bound was not solved: {answer.status}")
+        self.x, self.z = answer.x * self.back["x"], answer.z * self.back["z"]
 
     def entries(self, M: Array, off: float = 1.0) -> Array:
         """Entries of a metric as variables; those off the diagonal times a number."""
@@ -122,17 +124,17 @@ class ConicTerms:
     def _inner_point(self) -> Array | None:
         # A metric of full rank, if constraints allow it.
         found = inner(self.bounding, False) or inner(self.bounding, False, self.in_cone)
-        return None if found is None else found[1][:-1]
+        return None if found is None else (found[1] * self.back["x"])[:-1]
 
     def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> Fraction:
         """Upper bound at a metric near M that keeps the constraints; adds what proves it to the arrays."""
-        x = np.array(self.answer.x[:-1])
+        x = np.array(self.x[:-1])
         x[: self.k] = self.entries(M)
         # Entries that equations of one entry each hold at zero.
         E = self.program.A[: self.program.cones.zero].toarray()
         single = E[((E != 0.0).sum(axis=1) == 1) & (self.program.b[: len(E)] == 0.0), : self.k]
         held = single.any(axis=0)
-        start = completed(self.program, np.arange(self.k), x, self.answer.z[self.rows])
+        start = completed(self.program, np.arange(self.k), x, self.z[self.rows])
 
         def proof(v: Array) -> tuple[Fraction, Arrays]:
             v = np.where(np.append(held, np.zeros(len(v) - self.k, dtype=bool)), 0.0, v)
@@ -165,9 +167,9 @@ class ConicTerms:
 
         def inside() -> Array | None:
             found = inner(self.bounding, True)
-            return None if found is None else np.append(*found)
+            return None if found is None else np.append(found[0] * self.back["z"], found[1] * self.back["h"])
 
-        found, why = mixed(np.append(self.answer.z, self.answer.x), inside, proof)
+        found, why = mixed(np.append(self.z, self.x), inside, proof)
         if found is None:
             raise InputError(f"nothing is proven: lower bound: {why}")
         arrays = dict(found[1])

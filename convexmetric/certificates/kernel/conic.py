@@ -140,9 +140,9 @@ class ConicProgram:
         """Stop unless equations between given entries alone hold, which must be known exactly."""
         exact = np.broadcast_to(fixed.rad, fixed.mid.shape) == 0.0
         for i in rows.tolist():
-            used = np.flatnonzero(self.A[i, : self.fixed])
-            terms = zip(self.A[i, used].tolist(), fixed.mid[used].tolist(), strict=True)
-            holds = exact[used].all() and sum(exactly(a) * exactly(x) for a, x in terms) == exactly(self.b[i])
+            used = np.flatnonzero(self.A[i])
+            value = sum(exactly(self.A[i, j]) * exactly(fixed.mid[j]) for j in used.tolist())
+            holds = exact[used].all() and value == exactly(self.b[i])
             require_proven(holds, "an equation between given entries alone is not proven to hold exactly")
 
     def minorant(self, point: Point) -> tuple[Ball, Ball]:

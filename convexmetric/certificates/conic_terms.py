@@ -66,7 +66,7 @@ class ConicTerms:
     def __init__(self, problem: MetricProblem, stated: kernel.Problem, point: Minorant) -> None:
         assert isinstance(problem.regularizer, SubjectTo)
         self.stated, self.program, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
-        self.d, self.k = problem.cone.d, stated.omega.program.fixed
+        self.d, self.k, self.hard = problem.cone.d, stated.omega.program.fixed, problem.risk.hard
         bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
         self.bounding, self.back = bounding.scaled()
         answer = self.bounding.solve()
@@ -141,18 +141,24 @@ class ConicTerms:
             own = point_arrays(self.program, v, self.k)
             metric = v[: self.k] if self.diagonal else matrix_of(v[: self.k], self.d)
             own |= factor_of(metric) if self.diagonal or not held.any() else {"factor": apart(metric)}
-            of = kernel.Arrays(arrays | own)
-            factor = self.stated.cone.factor(of, self.stated.omega.definite)
-            given = (self.stated.omega.program.point(of), None)
-            # Constraints first: the risk may take a while.
-            self.stated.omega.value(factor, self.stated.cone.metric(factor), given)
-            return self.stated.upper(self.stated.risk.value(factor), factor, given), own
+            bound, factor, _ = self._value(arrays | own)
+            if self.hard:
+                self.stated.risk.value(factor)
+            return bound.upper(), own
 
         found, why = mixed(x if start is None else start, lambda: self._inner_point, proof)
         if found is None:
             raise InputError(f"nothing is proven: upper bound: {why}; constraints of your own must leave room")
         arrays |= {name: plain(array) for name, array in found[1].items()}
-        return found[0]
+        # The risk may take a while, and is evaluated once.
+        _, factor, given = self._value(arrays)
+        return self.stated.upper(self.stated.risk.value(factor), factor, given)
+
+    def _value(self, arrays: Arrays) -> tuple[kernel.Ball, Array, Any]:
+        """Value of the regularizer at the metric of a file's arrays, its factor, and what proves the value."""
+        of, cone, omega = kernel.Arrays(arrays), self.stated.cone, self.stated.omega
+        factor, given = cone.factor(of, omega.definite), (omega.program.point(of), None)
+        return omega.value(factor, cone.metric(factor), given), factor, given
 
     def feasible(self, says: kernel.Minorant, upper: Fraction, known: Arrays) -> tuple[Table, Arrays]:
         """Share of the risk's dual point and a dual point of the regularizer, as a table and arrays."""

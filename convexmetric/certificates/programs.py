@@ -27,8 +27,8 @@ from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverE
 from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Shares of an inner point that are mixed in, tried in turn; margins that it has, relative to the largest entry.
-SHARES = (0.0, *(10.0**power for power in range(-12, 1)))
+#: Shares of an inner point that are mixed in; margins that it has, relative to the largest entry.
+SHARES = tuple(10.0 ** (0.5 * power) for power in range(-24, 1))
 MARGINS = (1e-4, 1e-6, 1e-2, 1e-8)
 #: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
 FLOOR, NEAR = 1e-8, 0.1
@@ -367,19 +367,28 @@ def _require(margins: Array) -> Array:
 def mixed(
     base: Array, inner: Callable[[], Array | None], proof: Callable[[Array], tuple[Fraction, Arrays]]
 ) -> tuple[tuple[Fraction, Arrays] | None, str]:
-    """First proof of a point, with as much of an inner point mixed in as it takes."""
-    inside, why = None, ""
-    for share in SHARES:
-        if share and inside is None:
-            inside = inner()
-            if inside is None:
-                return None, why
+    """Proof of a point with as little of an inner point mixed in as it takes, by bisection; else why there is none."""
+    why = [""]
+
+    def tried(v: Array) -> tuple[Fraction, Arrays] | None:
         try:
             with np.errstate(all="ignore"):
-                return proof(base if inside is None else base + share * (inside - base)), ""
+                return proof(v)
         except kernel.NotProven as error:
-            why = str(error)
-    return None, why
+            why.append(str(error))
+            return None
+
+    found = tried(base)
+    inside = inner() if found is None else None
+    if inside is None:
+        return found, why[-1]
+    low, high = 0, len(SHARES)
+    while low < high:
+        middle = (low + high) // 2
+        better = tried(base + SHARES[middle] * (inside - base))
+        low, high = (middle + 1, high) if better is None else (low, middle)
+        found = better or found
+    return found, why[-1]
 
 
 def _no_point(form: Canonical, why: str) -> str:

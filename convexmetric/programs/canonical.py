@@ -176,49 +176,49 @@ class Program:
 
     def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
         """Solve by a solver of CVXPY, which is not trusted."""
-        x, T, answers = cp.Variable(len(self.q)), self.cones, []
-        zero, line, round_, _, exponential, power = T.slices
+        x, (zero, line, round_, _, exponential, power) = cp.Variable(len(self.q)), self.cones.slices
         s: Any = cp.Constant(self.b) - cp.Constant(self.A) @ x if len(self.b) else None
-        rows: list[tuple[Any, Callable[[Any], Array], Any]] = []
-        if T.zero:
-            rows.append((s[zero] == 0, lambda z: -z, np.arange(zero.start, zero.stop)))
-        if T.nonnegative:
-            rows.append((s[line] >= 0, lambda z: z, np.arange(line.start, line.stop)))
-        sizes, starts = np.array(T.second_order, dtype=int), round_.start + np.cumsum([0, *T.second_order])[:-1]
+        # Constraints, what becomes of their multipliers, and where that stands in z.
+        stated: list[tuple[Any, Callable[[Any], Array], Any]] = []
+        if self.cones.zero:
+            stated.append((s[zero] == 0, np.negative, zero))
+        if self.cones.nonnegative:
+            stated.append((s[line] >= 0, np.asarray, line))
+        sizes = np.array(self.cones.second_order, dtype=int)
+        starts = round_.start + np.cumsum([0, *sizes])[:-1]
         for size in np.unique(sizes):
-            own = starts[sizes == size][:, None] + np.arange(size)
+            each = starts[sizes == size][:, None] + np.arange(size)
             if size == 1:
-                rows.append((s[own[:, 0]] >= 0, lambda z: z, own[:, 0]))
-                continue
-            shaped = cp.reshape(s[own[:, 1:].ravel()], (size - 1, len(own)), order="F")
-            rows.append((cp.SOC(s[own[:, 0]], shaped), _of_second_order, own))
-        for kind, order, own in T.blocks():
+                stated.append((s[each[:, 0]] >= 0, np.asarray, each[:, 0]))
+            else:
+                rest = cp.reshape(s[each[:, 1:].ravel()], (size - 1, len(each)), order="F")
+                stated.append((cp.SOC(s[each[:, 0]], rest), _of_second_order, each))
+        for kind, order, own in self.cones.blocks():
             if kind == "matrix":
-                i, j = np.triu_indices(order)
-                places, entries = np.append(i * order + j, j * order + i), np.tile(np.arange(len(i)), 2)
-                spread = sp.csr_array((np.ones(len(places)), (places, entries)))
-                spread.data[:] = 1.0
-                rows.append((cp.reshape(spread @ s[own], (order, order), order="F") >> 0, _triangle, own))
-        for kind, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, (np.array(T.powers),))):
+                full = sp.csr_array(sp.eye_array(own.stop - own.start))[_places(order).ravel()]
+                stated.append((cp.reshape(full @ s[own], (order, order), order="F") >> 0, _triangle, own))
+        powers = (np.array(self.cones.powers),)
+        for cone, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, powers)):
             if own.stop > own.start:
                 each = np.arange(own.start, own.stop).reshape(-1, 3)
-                rows.append((kind(*(s[column] for column in each.T), *more), _columns, each))
+                stated.append((cone(*(s[column] for column in each.T), *more), _columns, each))
         quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.P)) if self.P.nnz else 0.0
-        stated = cp.Problem(cp.Minimize(self.q @ x + quadratic), [row[0] for row in rows])
-        own = TIGHT if solver == "CLARABEL" else {}
+        problem = cp.Problem(cp.Minimize(self.q @ x + quadratic), [constraint for constraint, _, _ in stated])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                stated.solve(solver=solver, **(own | options))
-        except cp.SolverError as error:
+                problem.solve(solver=solver, **((TIGHT if solver == "CLARABEL" else {}) | options))
+        except BaseException as error:
+            # A panic of a solver in Rust is no Exception, and its class cannot be imported.
+            if not isinstance(error, cp.SolverError) and type(error).__name__ != "PanicException":
+                raise
             return Answer(f"{solver} failed: {error}")
-        answers = [(back(row.dual_value), own) for row, back, own in rows if row.dual_value is not None]
-        if x.value is None or len(answers) < len(rows):
-            return Answer(str(stated.status))
+        if x.value is None or any(constraint.dual_value is None for constraint, _, _ in stated):
+            return Answer(str(problem.status))
         z = np.zeros(len(self.b))
-        for found, own in answers:
-            z[own] = np.reshape(found, np.shape(z[own]))
-        return Answer(str(stated.status), np.asarray(x.value), z, float(stated.value))
+        for constraint, back, own in stated:
+            z[own] = np.reshape(back(constraint.dual_value), np.shape(z[own]))
+        return Answer(str(problem.status), np.asarray(x.value), z, float(problem.value))
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,14 @@ def _entries(name: str, M: Any) -> dict[str, Any]:
 
 def _of_second_order(z: Any) -> Array:
     return np.column_stack([np.ravel(z[0]), np.reshape(z[1], (-1, len(np.ravel(z[0]))), order="F").T])
+
+
+def _places(order: int) -> Any:
+    """For every entry of a symmetric matrix its number in the triangle."""
+    i, j = np.triu_indices(order)
+    found = np.zeros((order, order), dtype=np.int64)
+    found[i, j] = found[j, i] = np.arange(len(i))
+    return found
 
 
 def _triangle(Z: Any) -> Array:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.certificates import kernel
+from convexmetric.certificates import checker, kernel
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
 
 rng = np.random.default_rng(0)
@@ -324,3 +324,19 @@ def test_files_of_programs_take_no_solution_and_no_parts(tmp_path):
     assert verdict.title == "a disc"
     assert "minimise a linear function over cones (" in str(verdict)
     assert verdict.sizes == {"variables": 4, "rows": 5}
+
+
+def test_the_checker_limits_what_a_file_may_cost(tmp_path):
+    cm.write_certificate(tmp_path / "c.npz", cm.certify_program(least_eigenvalue()[0]))
+    with pytest.raises(cm.certificates.CertificateError, match="--max-work"):
+        cm.verify(tmp_path / "c.npz", max_work=1e6)
+    document, arrays = opened(tmp_path / "c.npz")
+    problem = document["problem"] | {"variables": 2**20}
+    with pytest.raises(cm.certificates.CertificateError, match="more than 67108864 numbers"):
+        checker.prove([(document | {"problem": problem}, arrays)])
+    cones = document["problem"]["cones"] | {"zero": 2**23}
+    with pytest.raises(cm.certificates.CertificateError):
+        checker.prove([(document | {"problem": document["problem"] | {"cones": cones}}, arrays)])
+    sizes = arrays | {"semidefinite_sizes": np.array([2**23])}
+    with pytest.raises(cm.certificates.CertificateError, match="rows"):
+        checker.prove([(document, sizes)])

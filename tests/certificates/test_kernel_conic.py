@@ -526,3 +526,29 @@ def test_numbers_of_rows_do_not_wrap_around():
     arrays = arrays | {"semidefinite_sizes": np.full(2**18, 2**24 - 1)}
     with pytest.raises(CertificateError, match="rows"):
         kernel.prove([(document, arrays)])
+
+
+@pytest.mark.parametrize(
+    ("factor", "holds"),
+    [
+        ([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
+        ([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0], [0.0, 0.0, 0.0]], True),
+        ([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]], False),
+        ([[1.0, 1.0, 0.0]], False),
+        ([[1.0, 0.0, 2.0], [5e-324, 3.0, 1.0]], False),
+    ],
+)
+def test_entries_of_a_metric_are_zero_where_no_row_of_its_factor_has_both_numbers(factor, holds):
+    # The trace, where M_01 = 0: entries are M_00, M_10, M_20, M_11, M_21, M_22.
+    table = {"kind": "conic", "variables": 6, "cones": dict.fromkeys(KINDS, 0) | {"zero": 1}, "quadratic": False}
+    arrays = {"q": np.array([1.0, 0, 0, 1, 0, 1]), "b": np.zeros(1), **entries("a", np.array([[0.0, 1, 0, 0, 0, 0]]))}
+    cone = kernel.Cone({"cone": "psd", "features": 3}, Arrays({}))
+    omega = kernel.ConicTerm(table, Arrays(arrays), cone, None)
+    factor = np.array(factor)
+    given = (np.zeros(0), np.ones(0)), None
+    if holds:
+        value = omega.value(factor, cone.metric(factor), given)
+        assert value.lower() <= 15 <= value.upper()
+        return
+    with pytest.raises(NotProven, match="given entries alone"):
+        omega.value(factor, cone.metric(factor), given)

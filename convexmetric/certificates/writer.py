@@ -189,8 +189,8 @@ def _stated_and_certified(
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solved).__name__}")
     if certificate.grade != stated.regularizer.grade:
         raise InputError(
-            "the solution is of a problem with constraints or terms of your own, and problem has none, or the other way "
-            "round: pass the solution alone, or problem.subject_to(...)"
+            "either the solution or the problem has constraints or terms of your own, and the other has none: pass the "
+            "solution alone, or problem.subject_to(...)"
         )
     return stated, certificate
 

@@ -284,8 +284,8 @@ class Canonical:
 
     Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
     has its number for each, -1 of one that is left out: it costs nothing, and the larger it is (or the smaller) the
-    more room do its inequalities have, which are left out with it. So are equations that follow from others
-    but for rounding: without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
+    more room do its inequalities have, which are left out with it, as is ``0 <= 0``. So are equations
+    that follow from others but for rounding: without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
     ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations there were.
     """
 
@@ -460,7 +460,7 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     known = {changed.get(variable.id, variable.id) for variable in problem.variables()}
     starts = sorted(columns, key=columns.__getitem__)
     added = np.repeat([of not in known for of in starts], np.diff([*(columns[of] for of in starts), n]))
-    idle, loose = _idle(P, q, A, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
+    idle, loose = _idle(P, q, A, b, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
     kept, groups = _same_columns(P, q, A, apart, idle)
     rows = np.append(_independent(A[: cones.zero].toarray(), b[: cones.zero]), np.arange(cones.zero, len(b)))
     rows, equations = rows[~loose[rows]], cones.zero
@@ -498,14 +498,15 @@ def _changed(chain: Any, inverse: Any) -> dict[int, int]:
     return {old: new.id for own in found for old, new in own.items()}
 
 
-def _idle(P: Any, q: Array, A: Any, cones: Cones, added: Any) -> tuple[Any, Any]:
-    """Variables of CVXPY that cost nothing and give room to inequalities in one direction, and these inequalities."""
+def _idle(P: Any, q: Array, A: Any, b: Array, cones: Cones, added: Any) -> tuple[Any, Any]:
+    """Variables of CVXPY that cost nothing and give room in one direction, and inequalities that say nothing then."""
     line, of_row = cones.slices[1], np.arange(A.shape[0])
     inside = (of_row >= line.start) & (of_row < line.stop)
     signs = [abs(sp.csc_array(A > 0.0)).sum(axis=0), abs(sp.csc_array(A < 0.0)).sum(axis=0)]
     beyond = sp.csc_array(A[~inside] != 0.0).sum(axis=0)
     idle = added & (q == 0.0) & (np.diff(P.indptr) == 0) & (beyond == 0) & ((signs[0] == 0) | (signs[1] == 0))
-    return idle, (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
+    loose = (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
+    return idle, loose | (inside & (b >= 0.0) & (np.diff(sp.csr_array(A).indptr) == 0))
 
 
 def _same_columns(P: Any, q: Array, A: Any, apart: range, idle: Any) -> tuple[Any, Any]:

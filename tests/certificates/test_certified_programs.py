@@ -177,6 +177,15 @@ def test_a_point_that_misses_the_constraints_is_made_feasible():
     assert certificate.upper_bound <= 5.0
 
 
+def test_inequalities_without_variables_leave_room():
+    M = cp.Variable((3, 3), PSD=True, name="M")
+    apart = cp.Problem(cp.Minimize(cp.sum_squares(M - 1.0)), [cp.multiply(1.0 - np.eye(3), M) <= 0.0])
+    certificate = cm.certify_program(apart)
+    assert not certificate.missing
+    assert certificate.lower_bound <= 6.0 <= certificate.upper_bound
+    assert certificate.gap < 1e-7
+
+
 def test_equations_that_follow_from_others_are_left_out_and_named():
     certificate = cm.certify_program(transport()[0])
     assert certificate.left_out.startswith("Sum(")

@@ -285,8 +285,9 @@ class Canonical:
     Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
     has its number for each, -1 of one that is left out: it costs nothing, and the larger it is (or the smaller) the
     more room do its inequalities have, which are left out with it, as is ``0 <= 0``. So are equations
-    that follow from others but for rounding: without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
-    ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations there were.
+    that follow from others but for rounding: without them the minimum is no larger, so that its lower bounds are lower
+    bounds of the problem's. ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations
+    there were.
     """
 
     problem: Any

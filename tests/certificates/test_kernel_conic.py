@@ -552,3 +552,10 @@ def test_entries_of_a_metric_are_zero_where_no_row_of_its_factor_has_both_number
         return
     with pytest.raises(NotProven, match="given entries alone"):
         omega.value(factor, cone.metric(factor), given)
+
+
+@pytest.mark.parametrize("problem", [None, ["kind"], "kind", 3])
+def test_a_statement_is_a_table(problem):
+    document, arrays = linear()
+    with pytest.raises(CertificateError, match="must be a table"):
+        kernel.prove([(document | {"problem": problem}, arrays)])

@@ -17,7 +17,7 @@ constraint by more than ``TOLERANCE`` times the size of the numbers compared, or
 whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the
 violation times CLARABEL's multiplier of the constraint, which is what the optimum rises by, to first order, where the
 constraint is tightened by as much. A certificate file proves bounds of its own
-(:mod:`convexmetric.certificates.conic_terms`), at a metric that keeps all constraints exactly.
+(``certificates/conic_terms.py``), at a metric that keeps all constraints exactly.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
 distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.

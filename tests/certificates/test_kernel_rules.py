@@ -157,7 +157,9 @@ def test_descriptions_of_risks_are_refused_as_the_format_says(risk):
         agreed((document, changed), what)
 
 
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
+@pytest.mark.parametrize(
+    "regularizer", [pytest.param(own, marks=[pytest.mark.integration] * (k % 2)) for k, own in enumerate(REGULARIZERS)]
+)
 def test_descriptions_of_regularizers_are_refused_as_the_format_says(regularizer):
     at = list(REGULARIZERS).index(regularizer)
     forms = regularizer in ("gram", "form", "squared points")

@@ -158,6 +158,7 @@ def test_what_is_read_are_the_very_numbers(write, read):
             assert np.abs(found - s).min() <= 1e-13 * max(1.0, abs(s))
 
 
+@pytest.mark.integration
 def test_exported_instances_have_the_proven_optimum(tmp_path):
     for name, to, read in [
         ("blocks-linear-iris", "cbf", read_cbf),

@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 
-.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release
+.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release instances
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -66,6 +66,9 @@ docs-check: docs ## every page in Chromium, narrow and wide, light and dark, wit
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+instances: $(BIN)/.ready ## the instance library as one archive for any software, build/instances.zip (minutes)
+	$(ONE_THREAD) $(BIN)/python problems/archive.py build/instances.zip
 
 notebooks: $(BIN)/.ready ## the lessons as notebooks in build/notebooks, each run once (minutes)
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'

@@ -47,7 +47,7 @@ OWN = {
     "conic.py": ("test_kernel_conic", "test_kernel_bounds"),
     "reader.py": ("test_kernel_reader",),
 }
-RULES = ("test_kernel_bounds", "test_kernel_rules")
+RULES = ("test_kernel_bounds", "test_kernel_rules", "test_kernel_conic")
 #: Folders of what they import.
 FOLDERS = ("tests", "tests/certificates")
 SURVIVORS = ROOT / "tests" / "certificates" / "survivors.toml"

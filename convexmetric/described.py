@@ -27,7 +27,7 @@ import numpy as np
 
 from convexmetric.errors import InputError
 
-__all__ = ["Described", "description", "symmetric"]
+__all__ = ["Described", "description", "symmetric", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,15 @@ def description(block: Any, *given: Any) -> Described:
     kind = type(block)
     owner = next((base for base in kind.__mro__ if "described" in vars(base)), None)
     if owner is None or not (owner is kind or inspect.isabstract(owner)):
-        raise InputError(
-            f"certificates do not know a {kind.__name__}: it may describe itself, by a method 'described', in words of "
-            "docs/certificate-format.md, or in those of a rule of your own (rules=...)"
-        )
+        raise unknown(block)
     found = block.described(*given)
     assert isinstance(found, Described)
     return found
+
+
+def unknown(block: Any) -> InputError:
+    """The error of a block that certificates do not know, with what can be done."""
+    return InputError(
+        f"certificates do not know a {type(block).__name__}: it may describe itself, by a method 'described', in words "
+        "of docs/certificate-format.md, or in those of a rule of your own (rules=...)"
+    )

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from convexmetric.bench.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
+from convexmetric.bench.exporting import export_instance, export_library
 from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
 from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
 from convexmetric.bench.records import (
@@ -40,6 +41,8 @@ __all__ = [
     "audit_iterates",
     "benchmark",
     "chosen_instances",
+    "export_instance",
+    "export_library",
     "list_problems",
     "load_instance",
     "load_problem",

@@ -1,4 +1,4 @@
-"""The commands ``convexmetric list`` and ``convexmetric bench``."""
+"""The commands ``convexmetric list``, ``convexmetric export-instance`` and ``convexmetric bench``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from convexmetric.bench import reports
 from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
+from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
 from convexmetric.cli.shared import (
@@ -35,6 +36,17 @@ def list_(as_json: AsJson = False) -> None:
         print_json([reports.instance_record(instance) for instance in instances])
     else:
         console().print(reports.instances_table(instances))
+
+
+@app.command("export-instance")
+def export_instance_(
+    name: Annotated[str, typer.Argument(help="Name of an instance.", autocompletion=complete_name)],
+    to: Annotated[str, typer.Option(help="arrays, cvxpy (arrays and a Python file), cbf or sdpa.")] = "arrays",
+    output: Annotated[Path, typer.Option(help="An existing folder.")] = Path(),
+) -> None:
+    """Write an instance as files that need nothing of this package."""
+    for path in export_instance(name, output, to=to):
+        print(path)
 
 
 @app.command()

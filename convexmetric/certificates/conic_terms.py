@@ -66,11 +66,13 @@ class ConicTerms:
     def __init__(self, problem: MetricProblem, stated: kernel.Problem, point: Minorant) -> None:
         assert isinstance(problem.regularizer, SubjectTo)
         self.stated, self.program, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
-        self.d, self.k = problem.cone.d, stated.omega.program.fixed
-        self.bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
-        self.answer = self.bounding.solve()
-        if self.answer.x is None:
-            raise kernel.NotProven(f"the program of its lower bound was not solved: {self.answer.status}")
+        self.d, self.k, self.hard = problem.cone.d, stated.omega.program.fixed, problem.risk.hard
+        bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
+        self.bounding, self.back = bounding.scaled()
+        answer = self.bounding.solve()
+        if answer.x is None:
+            raise kernel.NotProven(f"the program of its lower bound was not solved: {answer.status}")
+        self.x, self.z = answer.x * self.back["x"], answer.z * self.back["z"]
 
     def entries(self, M: Array, off: float = 1.0) -> Array:
         """Entries of a metric as variables; those off the diagonal times a number."""
@@ -122,35 +124,41 @@ class ConicTerms:
     def _inner_point(self) -> Array | None:
         # A metric of full rank, if constraints allow it.
         found = inner(self.bounding, False) or inner(self.bounding, False, self.in_cone)
-        return None if found is None else found[1][:-1]
+        return None if found is None else (found[1] * self.back["x"])[:-1]
 
     def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> Fraction:
         """Upper bound at a metric near M that keeps the constraints; adds what proves it to the arrays."""
-        x = np.array(self.answer.x[:-1])
+        x = np.array(self.x[:-1])
         x[: self.k] = self.entries(M)
         # Entries that equations of one entry each hold at zero.
         E = self.program.A[: self.program.cones.zero].toarray()
         single = E[((E != 0.0).sum(axis=1) == 1) & (self.program.b[: len(E)] == 0.0), : self.k]
         held = single.any(axis=0)
-        start = completed(self.program, np.arange(self.k), x, self.answer.z[self.rows])
+        start = completed(self.program, np.arange(self.k), x, self.z[self.rows])
 
         def proof(v: Array) -> tuple[Fraction, Arrays]:
             v = np.where(np.append(held, np.zeros(len(v) - self.k, dtype=bool)), 0.0, v)
             own = point_arrays(self.program, v, self.k)
             metric = v[: self.k] if self.diagonal else matrix_of(v[: self.k], self.d)
             own |= factor_of(metric) if self.diagonal or not held.any() else {"factor": apart(metric)}
-            of = kernel.Arrays(arrays | own)
-            factor = self.stated.cone.factor(of, self.stated.omega.definite)
-            given = (self.stated.omega.program.point(of), None)
-            # Constraints first: the risk may take a while.
-            self.stated.omega.value(factor, self.stated.cone.metric(factor), given)
-            return self.stated.upper(self.stated.risk.value(factor), factor, given), own
+            bound, factor, _ = self._value(arrays | own)
+            if self.hard:
+                self.stated.risk.value(factor)
+            return bound.upper(), own
 
         found, why = mixed(x if start is None else start, lambda: self._inner_point, proof)
         if found is None:
             raise InputError(f"nothing is proven: upper bound: {why}; constraints of your own must leave room")
         arrays |= {name: plain(array) for name, array in found[1].items()}
-        return found[0]
+        # The risk may take a while, and is evaluated once.
+        _, factor, given = self._value(arrays)
+        return self.stated.upper(self.stated.risk.value(factor), factor, given)
+
+    def _value(self, arrays: Arrays) -> tuple[kernel.Ball, Array, Any]:
+        """Value of the regularizer at the metric of a file's arrays, its factor, and what proves the value."""
+        of, cone, omega = kernel.Arrays(arrays), self.stated.cone, self.stated.omega
+        factor, given = cone.factor(of, omega.definite), (omega.program.point(of), None)
+        return omega.value(factor, cone.metric(factor), given), factor, given
 
     def feasible(self, says: kernel.Minorant, upper: Fraction, known: Arrays) -> tuple[Table, Arrays]:
         """Share of the risk's dual point and a dual point of the regularizer, as a table and arrays."""
@@ -165,9 +173,9 @@ class ConicTerms:
 
         def inside() -> Array | None:
             found = inner(self.bounding, True)
-            return None if found is None else np.append(*found)
+            return None if found is None else np.append(found[0] * self.back["z"], found[1] * self.back["h"])
 
-        found, why = mixed(np.append(self.answer.z, self.answer.x), inside, proof)
+        found, why = mixed(np.append(self.z, self.x), inside, proof)
         if found is None:
             raise InputError(f"nothing is proven: lower bound: {why}")
         arrays = dict(found[1])

@@ -27,8 +27,8 @@ from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverE
 from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Shares of an inner point that are mixed in, tried in turn; margins that it has, relative to the largest entry.
-SHARES = (0.0, *(10.0**power for power in np.arange(-12.0, 0.0, 0.5)), 1.0)
+#: Shares of an inner point that are mixed in; margins that it has, relative to the largest entry.
+SHARES = tuple(10.0 ** (0.5 * power) for power in range(-24, 1))
 MARGINS = (1e-4, 1e-6, 1e-2, 1e-8)
 #: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
 FLOOR, NEAR = 1e-8, 0.1
@@ -152,22 +152,20 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     except kernel.NotProven:
         form = canonical(problem, quadratic=False)
         stated = _stated(form)
-    program = form.program
+    program, back = form.program.scaled()
+    work = replace(form, program=program)
     answer = _solved(program, solver or "CLARABEL", options)
-    given = None if solver else _judged(form, answer)
-    value = -answer.value if form.maximise else answer.value
-    value = value + form.constant * (-1.0 if form.maximise else 1.0)
+    given = None if solver else _judged(form, replace(answer, x=answer.x * back["x"], z=answer.z * back["z"]))
+    sign = -1.0 if form.maximise else 1.0
+    value = sign * (answer.value / back["cost"] + form.constant)
     if given is not None and problem.value is not None:
         value = float(problem.value)
-    x = answer.x if given is None else given
-    upper, point, no_upper = _upper(form, stated.program, x)
-    lower, dual_point, no_lower = _lower(form, stated.program, answer)
-    ends = [
-        None if lower is None else lower + Fraction(form.constant),
-        None if upper is None else upper + Fraction(form.constant),
-    ]
+    x = answer.x if given is None else given / back["x"]
+    upper, point, no_upper = _upper(work, back, stated.program, x)
+    lower, dual_point, no_lower = _lower(work, back, stated.program, answer)
+    ends = [None if end is None else end + Fraction(form.constant) for end in (lower, upper)]
     missing = "; ".join(filter(None, (no_lower, no_upper)))
-    return _certificate(form, ends, value, x, {**point, **dual_point}, missing)
+    return _certificate(form, ends, value, x * back["x"], {**point, **dual_point}, missing)
 
 
 def _document(form: Canonical) -> tuple[Table, Arrays]:
@@ -289,7 +287,7 @@ def point_arrays(program: Program, x: Array, fixed: int = 0) -> Arrays:
     E = program.A[:zero, fixed:].toarray()
     rows = np.flatnonzero(E.any(axis=1))
     # How far each entry may move alone.
-    least = np.maximum(own := margins(x[fixed:]), FLOOR * max(1.0, own.max(initial=0.0)))
+    least = np.maximum(own := _require(margins(x[fixed:])), FLOOR * max(1.0, own.max(initial=0.0)))
     steep = np.sqrt((sp.csc_array(program.A[zero:, fixed:]) ** 2).T @ least**-2.0)
     widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
     target = program.b[rows] - program.A[rows, :fixed] @ x[:fixed]
@@ -309,25 +307,29 @@ def dual_arrays(program: Program, z: Array, h: Array, fixed: int = 0) -> Arrays:
     zero, m, quadratic = program.cones.zero, len(z), program.P.nnz > 0
     v, G = (np.append(z, h), sp.vstack([program.A, program.P])) if quadratic else (z, program.A)
     widths = np.full(len(v), max(1.0, float(np.abs(v).max())))
-    widths[zero:m] = np.maximum(program.cones.margins(z, True)[zero:], 0.0)
+    widths[zero:m] = _require(program.cones.margins(z, True)[zero:])
     v, widths = _settled(G.toarray()[:, fixed:], v, widths, -program.q[fixed:])
     _require(program.cones.margins(v[:m], True)[zero:])
     found = {"z": v[:m], "z_spreads": widths[:m]}
     return found | ({"h": v[m:], "h_spreads": widths[m:]} if quadratic else {})
 
 
-def _upper(form: Canonical, proven: kernel.ConicProgram, x: Array) -> tuple[Fraction | None, Arrays, str]:
+def _upper(
+    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, x: Array
+) -> tuple[Fraction | None, Arrays, str]:
     """Upper bound on the minimum at a point near x, what proves it, or what is missing."""
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = point_arrays(form.program, v)
+        arrays = {name: own * back[name] for name, own in point_arrays(form.program, v).items()}
         return proven.value(kernel.Ball(np.zeros(0)), proven.point(kernel.Arrays(arrays))).upper(), arrays
 
     found, why = mixed(x, lambda: (inner(form.program, False) or (None, None))[1], proof)
     return (*found, "") if found else (None, {}, f"no bound by a point: {_no_point(form, why)}")
 
 
-def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tuple[Fraction | None, Arrays, str]:
+def _lower(
+    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, answer: Answer
+) -> tuple[Fraction | None, Arrays, str]:
     """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
     program, m = form.program, len(form.program.b)
 
@@ -336,7 +338,7 @@ def _lower(form: Canonical, proven: kernel.ConicProgram, answer: Answer) -> tupl
         return None if found is None else np.append(*found)
 
     def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = dual_arrays(program, v[:m], v[m:])
+        arrays = {name: own * back[name] for name, own in dual_arrays(program, v[:m], v[m:]).items()}
         return proven.minorant(proven.dual_point(kernel.Arrays(arrays)))[1].lower(), arrays
 
     found, why = mixed(np.append(answer.z, answer.x), inside, proof)
@@ -355,28 +357,38 @@ def _settled(G: Array, v: Array, widths: Array, target: Array) -> tuple[Array, A
     return v, widths
 
 
-def _require(margins: Array) -> None:
-    """Stop unless a point is inside its cones, before the kernel is asked."""
+def _require(margins: Array) -> Array:
+    """Margins of a point that is inside its cones; stop before the kernel is asked if it is not."""
     if not margins.min(initial=np.inf) > 0.0:
         raise kernel.NotProven("the point is not inside its cones")
+    return margins
 
 
 def mixed(
     base: Array, inner: Callable[[], Array | None], proof: Callable[[Array], tuple[Fraction, Arrays]]
 ) -> tuple[tuple[Fraction, Arrays] | None, str]:
-    """First proof of a point, with as much of an inner point mixed in as it takes."""
-    inside, why = None, ""
-    for share in SHARES:
-        if share and inside is None:
-            inside = inner()
-            if inside is None:
-                return None, why
+    """Proof of a point with as little of an inner point mixed in as it takes, by bisection; else why there is none."""
+    why = [""]
+
+    def tried(v: Array) -> tuple[Fraction, Arrays] | None:
         try:
             with np.errstate(all="ignore"):
-                return proof(base if inside is None else base + share * (inside - base)), ""
+                return proof(v)
         except kernel.NotProven as error:
-            why = str(error)
-    return None, why
+            why.append(str(error))
+            return None
+
+    found = tried(base)
+    inside = inner() if found is None else None
+    if inside is None:
+        return found, why[-1]
+    low, high = 0, len(SHARES)
+    while low < high:
+        middle = (low + high) // 2
+        better = tried(base + SHARES[middle] * (inside - base))
+        low, high = (middle + 1, high) if better is None else (low, middle)
+        found = better or found
+    return found, why[-1]
 
 
 def _no_point(form: Canonical, why: str) -> str:

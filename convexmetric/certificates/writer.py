@@ -187,6 +187,11 @@ def _stated_and_certified(
     certificate = getattr(solved, "certificate", solved)
     if not isinstance(certificate, Certificate):
         raise InputError(f"solution must be a Solution or a Certificate, got {type(solved).__name__}")
+    if certificate.grade != stated.regularizer.grade:
+        raise InputError(
+            "either the solution or the problem has constraints or terms of your own, and the other has none: pass the "
+            "solution alone, or problem.subject_to(...)"
+        )
     return stated, certificate
 
 

@@ -72,7 +72,7 @@ class SimilarityOperator:
         Raises
         ------
         InputError
-            If it is not a :class:`Solution`.
+            If it is not a :class:`~convexmetric.Solution`.
         """
         if not isinstance(solution, Solution):
             raise InputError(f"solution must be what solve returns, got {type(solution).__name__}")

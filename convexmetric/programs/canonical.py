@@ -7,6 +7,7 @@ these numbers, by the kernel.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,6 +28,8 @@ Array = NDArray[np.float64]
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
 #: A rational exponent may differ from the one that was meant by so much.
 SAME = 1e-12
+#: Steps of scaling rows and columns.
+SCALINGS = 20
 #: Entries of a direction that are more than noise, relative to its largest; what counts as zero in general.
 MOVES, ALIKE = 1e-5, 1e-9
 
@@ -141,51 +144,81 @@ class Program:
         arrays |= {"q": self.q, "b": self.b} | _entries("a", self.A)
         return table, arrays | (_entries("p", sp.triu(self.P)) if self.P.nnz else {})
 
+    def scaled(self) -> tuple[Program, dict[str, Any]]:
+        """A program with rows, columns and costs of about one, and factors that take its points back to this one.
+
+        Factors are powers of two, the same for all rows of a cone, so that nothing is rounded.
+        """
+        A, P, m = abs(sp.csr_array(self.A)), abs(sp.csr_array(self.P)), len(self.b)
+        heads, triples = np.arange(m), self.cones.slices[4:]
+        for rows in [own for *_, own in self.cones.blocks()]:
+            heads[rows] = rows.start
+        for rows in triples:
+            heads[rows] -= (heads[rows] - rows.start) % 3
+        # Bounds of one variable have no say in its scale.
+        several = (np.diff(A.indptr) > 1) | (np.arange(m) >= self.cones.slices[1].stop)
+        R, C = np.ones(m), np.ones(len(self.q))
+        for _ in range(SCALINGS):
+            tall = np.zeros(m)
+            np.maximum.at(tall, heads, _largest(sp.diags_array(R) @ A @ sp.diags_array(C), 1))
+            wide = _largest(sp.diags_array(R * several) @ A @ sp.diags_array(C), 0)
+            wide = np.maximum(wide, _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0))
+            R, C = R / np.sqrt(_nonzero(tall))[heads], C / np.sqrt(_nonzero(wide))
+        R, C = _power(R), _power(C)
+        most = max(np.abs(C * self.q).max(), _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0).max())
+        cost = float(_power(1.0 / _nonzero(most)))
+        made = Program(
+            sp.csc_array(cost * (sp.diags_array(C) @ self.P @ sp.diags_array(C))), cost * C * self.q,
+            sp.csc_array(sp.diags_array(R) @ self.A @ sp.diags_array(C)), R * self.b, self.cones,
+        )  # fmt: skip
+        back = {"x": C, "x_spreads": C, "z": R / cost, "z_spreads": R, "h": C, "h_spreads": C * cost, "cost": cost}
+        return made, back
+
     def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
         """Solve by a solver of CVXPY, which is not trusted."""
-        x, T, answers = cp.Variable(len(self.q)), self.cones, []
-        zero, line, round_, _, exponential, power = T.slices
+        x, (zero, line, round_, _, exponential, power) = cp.Variable(len(self.q)), self.cones.slices
         s: Any = cp.Constant(self.b) - cp.Constant(self.A) @ x if len(self.b) else None
-        rows: list[tuple[Any, Callable[[Any], Array], Any]] = []
-        if T.zero:
-            rows.append((s[zero] == 0, lambda z: -z, np.arange(zero.start, zero.stop)))
-        if T.nonnegative:
-            rows.append((s[line] >= 0, lambda z: z, np.arange(line.start, line.stop)))
-        sizes, starts = np.array(T.second_order, dtype=int), round_.start + np.cumsum([0, *T.second_order])[:-1]
+        # Constraints, what becomes of their multipliers, and where that stands in z.
+        stated: list[tuple[Any, Callable[[Any], Array], Any]] = []
+        if self.cones.zero:
+            stated.append((s[zero] == 0, np.negative, zero))
+        if self.cones.nonnegative:
+            stated.append((s[line] >= 0, np.asarray, line))
+        sizes = np.array(self.cones.second_order, dtype=int)
+        starts = round_.start + np.cumsum([0, *sizes])[:-1]
         for size in np.unique(sizes):
-            own = starts[sizes == size][:, None] + np.arange(size)
+            each = starts[sizes == size][:, None] + np.arange(size)
             if size == 1:
-                rows.append((s[own[:, 0]] >= 0, lambda z: z, own[:, 0]))
-                continue
-            shaped = cp.reshape(s[own[:, 1:].ravel()], (size - 1, len(own)), order="F")
-            rows.append((cp.SOC(s[own[:, 0]], shaped), _of_second_order, own))
-        for kind, order, own in T.blocks():
+                stated.append((s[each[:, 0]] >= 0, np.asarray, each[:, 0]))
+            else:
+                rest = cp.reshape(s[each[:, 1:].ravel()], (size - 1, len(each)), order="F")
+                stated.append((cp.SOC(s[each[:, 0]], rest), _of_second_order, each))
+        for kind, order, own in self.cones.blocks():
             if kind == "matrix":
-                i, j = np.triu_indices(order)
-                places, entries = np.append(i * order + j, j * order + i), np.tile(np.arange(len(i)), 2)
-                spread = sp.csr_array((np.ones(len(places)), (places, entries)))
-                spread.data[:] = 1.0
-                rows.append((cp.reshape(spread @ s[own], (order, order), order="F") >> 0, _triangle, own))
-        for kind, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, (np.array(T.powers),))):
+                full = sp.csr_array(sp.eye_array(own.stop - own.start))[_places(order).ravel()]
+                stated.append((cp.reshape(full @ s[own], (order, order), order="F") >> 0, _triangle, own))
+        powers = (np.array(self.cones.powers),)
+        for cone, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, powers)):
             if own.stop > own.start:
                 each = np.arange(own.start, own.stop).reshape(-1, 3)
-                rows.append((kind(*(s[column] for column in each.T), *more), _columns, each))
+                stated.append((cone(*(s[column] for column in each.T), *more), _columns, each))
         quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.P)) if self.P.nnz else 0.0
-        stated = cp.Problem(cp.Minimize(self.q @ x + quadratic), [row[0] for row in rows])
-        own = TIGHT if solver == "CLARABEL" else {}
+        problem = cp.Problem(cp.Minimize(self.q @ x + quadratic), [constraint for constraint, _, _ in stated])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                stated.solve(solver=solver, **(own | options))
-        except cp.SolverError as error:
+                problem.solve(solver=solver, **((TIGHT if solver == "CLARABEL" else {}) | options))
+        except BaseException as error:
+            # A panic of a solver in Rust is no Exception, and its class cannot be imported.
+            if not isinstance(error, cp.SolverError) and type(error).__name__ != "PanicException":
+                raise
             return Answer(f"{solver} failed: {error}")
-        answers = [(back(row.dual_value), own) for row, back, own in rows if row.dual_value is not None]
-        if x.value is None or len(answers) < len(rows):
-            return Answer(str(stated.status))
+        if x.value is None or any(constraint.dual_value is None for constraint, _, _ in stated):
+            return Answer(str(problem.status))
         z = np.zeros(len(self.b))
-        for found, own in answers:
-            z[own] = np.reshape(found, np.shape(z[own]))
-        return Answer(str(stated.status), np.asarray(x.value), z, float(stated.value))
+        for constraint, back, own in stated:
+            z[own] = np.reshape(back(constraint.dual_value), np.shape(z[own]))
+        return Answer(str(problem.status), np.asarray(x.value), z, float(problem.value))
 
 
 @dataclass(frozen=True)
@@ -198,6 +231,21 @@ class Answer:
     value: float = np.nan
 
 
+def _largest(S: Any, axis: int) -> Any:
+    """Largest entries of the rows or columns of a matrix that is not negative."""
+    return sp.csr_array(S).max(axis=axis).toarray().ravel() if S.shape[axis] else np.zeros(S.shape[1 - axis])
+
+
+def _nonzero(sizes: Any) -> Any:
+    """Sizes with ones for zeros."""
+    return np.where(np.asarray(sizes) > 0.0, sizes, 1.0)
+
+
+def _power(sizes: Any) -> Any:
+    """The nearest powers of two."""
+    return np.ldexp(1.0, np.clip(np.round(np.log2(sizes)), -60, 60).astype(np.int64))
+
+
 def _entries(name: str, M: Any) -> dict[str, Any]:
     """Entries of a matrix and their places, column by column."""
     stored = sp.csc_array(M)
@@ -208,6 +256,14 @@ def _entries(name: str, M: Any) -> dict[str, Any]:
 
 def _of_second_order(z: Any) -> Array:
     return np.column_stack([np.ravel(z[0]), np.reshape(z[1], (-1, len(np.ravel(z[0]))), order="F").T])
+
+
+def _places(order: int) -> Any:
+    """For every entry of a symmetric matrix its number in the triangle."""
+    i, j = np.triu_indices(order)
+    found = np.zeros((order, order), dtype=np.int64)
+    found[i, j] = found[j, i] = np.arange(len(i))
+    return found
 
 
 def _triangle(Z: Any) -> Array:
@@ -228,9 +284,10 @@ class Canonical:
 
     Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
     has its number for each, -1 of one that is left out: it costs nothing, and the larger it is (or the smaller) the
-    more room do its inequalities have, which are left out with it. So are equations that follow from others
-    but for rounding: without them the minimum is no larger, so that its lower bounds are lower bounds of the problem's.
-    ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations there were.
+    more room do its inequalities have, which are left out with it, as is ``0 <= 0``. So are equations
+    that follow from others but for rounding: without them the minimum is no larger, so that its lower bounds are lower
+    bounds of the problem's. ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations
+    there were.
     """
 
     problem: Any
@@ -246,10 +303,14 @@ class Canonical:
     equations: int
 
     def values(self, x: Array) -> dict[str, Array]:
-        """Values of the problem's variables, by their names."""
+        """Values of the problem's variables by their names, with CVXPY's numbers where names are the same."""
         answer = (self.program.value(x), self.spread(x), np.zeros(self.count))
         found = self.chain.invert(answer, self.inverse).primal_vars
-        return {variable.name(): np.asarray(found[variable.id]) for variable in self.problem.variables()}
+        names = Counter(variable.name() for variable in self.problem.variables())
+        return {
+            variable.name() + f" ({variable.id})" * (names[variable.name()] > 1): np.asarray(found[variable.id])
+            for variable in self.problem.variables()
+        }
 
     def spread(self, x: Array) -> Array:
         """Entries of CVXPY's variables, equal within a group, and zero of those that are left out."""
@@ -368,9 +429,12 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     missing = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if missing:
         raise InputError(f"problem has parameters without values: {', '.join(missing)}; set their .value")
-    rough = sorted({type(atom).__name__ for atom in _atoms(problem) if getattr(atom, "approx_error", 0.0) > SAME})
-    if rough:
-        raise InputError(f"CVXPY approximates exponents of {', '.join(rough)}; pass approx=False to these atoms")
+    atoms = [of for of in _atoms(problem) if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())]
+    if atoms:
+        names = ", ".join(sorted({type(of).__name__ for of in atoms}))
+        raise InputError(
+            f"CVXPY approximates {names}: pass approx=False to powers, means and norms; others have no form"
+        )
     # A copy, so that what CVXPY keeps for the problem's own solver stays.
     own = cp.Problem(problem.objective, problem.constraints)
     options = {"use_quad_obj": quadratic}
@@ -378,8 +442,6 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
         data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
     except cp.SolverError as error:
         raise InputError(f"problem has no form as a conic program of the kernel: {error}") from error
-    if any(type(reduction).__name__ == "ApproxCone2Cone" for reduction in chain.reductions):
-        raise InputError("CVXPY approximates a cone of this problem (relative entropy of operators): nothing is exact")
     dims, n = data["dims"], len(data["c"])
     powers = tuple(float(alpha) for alpha in dims.p3d)
     cones = Cones(int(dims.zero), int(dims.nonneg), tuple(dims.soc), tuple(dims.psd), int(dims.exp), powers)
@@ -399,7 +461,7 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     known = {changed.get(variable.id, variable.id) for variable in problem.variables()}
     starts = sorted(columns, key=columns.__getitem__)
     added = np.repeat([of not in known for of in starts], np.diff([*(columns[of] for of in starts), n]))
-    idle, loose = _idle(P, q, A, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
+    idle, loose = _idle(P, q, A, b, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
     kept, groups = _same_columns(P, q, A, apart, idle)
     rows = np.append(_independent(A[: cones.zero].toarray(), b[: cones.zero]), np.arange(cones.zero, len(b)))
     rows, equations = rows[~loose[rows]], cones.zero
@@ -437,14 +499,15 @@ def _changed(chain: Any, inverse: Any) -> dict[int, int]:
     return {old: new.id for own in found for old, new in own.items()}
 
 
-def _idle(P: Any, q: Array, A: Any, cones: Cones, added: Any) -> tuple[Any, Any]:
-    """Variables of CVXPY that cost nothing and give room to inequalities in one direction, and these inequalities."""
+def _idle(P: Any, q: Array, A: Any, b: Array, cones: Cones, added: Any) -> tuple[Any, Any]:
+    """Variables of CVXPY that cost nothing and give room in one direction, and inequalities that say nothing then."""
     line, of_row = cones.slices[1], np.arange(A.shape[0])
     inside = (of_row >= line.start) & (of_row < line.stop)
     signs = [abs(sp.csc_array(A > 0.0)).sum(axis=0), abs(sp.csc_array(A < 0.0)).sum(axis=0)]
     beyond = sp.csc_array(A[~inside] != 0.0).sum(axis=0)
     idle = added & (q == 0.0) & (np.diff(P.indptr) == 0) & (beyond == 0) & ((signs[0] == 0) | (signs[1] == 0))
-    return idle, (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
+    loose = (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
+    return idle, loose | (inside & (b >= 0.0) & (np.diff(sp.csr_array(A).indptr) == 0))
 
 
 def _same_columns(P: Any, q: Array, A: Any, apart: range, idle: Any) -> tuple[Any, Any]:

@@ -23,8 +23,7 @@ import numpy as np
 from convexmetric.arguments import check_positive_number
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
-from convexmetric.described import Described, description
-from convexmetric.errors import InputError
+from convexmetric.described import Described, description, unknown
 from convexmetric.numerics.searches import concave_maximum
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -96,7 +95,7 @@ class Regularizer(ABC):
             return replace(said, arrays=arrays, constant=constant + said.constant)
         weight = self.quadratic(cone)
         if not isinstance(weight, Real) or not 0.0 < weight < float("inf"):
-            raise InputError(f"certificates do not know a {type(self).__name__}")
+            raise unknown(self)
         linear = cone.from_coordinates(self.linear(cone))
         table = {"kind": "squared frobenius", "weight": float(weight)}
         return Described(table, {"linear": linear} if linear.any() else {})

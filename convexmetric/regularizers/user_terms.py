@@ -16,7 +16,8 @@ Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math
 constraint by more than ``TOLERANCE`` times the size of the numbers compared, or of 1 or the metric's largest entry,
 whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the
 violation times CLARABEL's multiplier of the constraint, which is what the optimum rises by, to first order, where the
-constraint is tightened by as much.
+constraint is tightened by as much. A certificate file proves bounds of its own
+(``certificates/conic_terms.py``), at a metric that keeps all constraints exactly.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
 distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.
@@ -153,9 +154,12 @@ class SubjectTo(Regularizer):
         arrays = [np.asarray(data[name], dtype=np.float64) for name in ("c", "b")]
         return self.omega, sp.csr_array(data["A"], dtype=np.float64), *arrays, sizes, powers
 
-    @cached_property
+    @property
     def form(self) -> Canonical:
-        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric."""
+        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric.
+
+        Made anew at every call, as values of parameters may have changed.
+        """
         cost = self.omega.expression(self.M, self.cone) + self.term
         stated = cp.Problem(cp.Minimize(cost), [*self.omega.constraints(self.M, self.cone), *self.own])
         found = canonical(stated, first=self.M)

@@ -10,8 +10,8 @@ import second_checker as exact
 from forgery import archive, packed
 
 from convexmetric.certificates import kernel
-from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, ConeProduct, NotProven
-from convexmetric.certificates.kernel.conic import near
+from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, ConeProduct, ConicProgram, NotProven
+from convexmetric.certificates.kernel.conic import column, near
 
 KINDS = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
 
@@ -230,6 +230,7 @@ EDGES = [
     ({"semidefinite": [3]}, [2.0, -1.0, -1.0, 2.0, -1.0, 2.0], [0, -1, 0, 0, 0, 0], False),
     ({"semidefinite": [1, 2]}, [1.0, 2.0, 2.0, 2.0], [0, -1, 0, 0], False),
     ({"semidefinite": [3]}, [1.0, 0.0, 2.0, 3.0, 0.0, 1.0], [0, 0, 1, 0, 0, 0], True),
+    ({"semidefinite": [2, 2]}, [1.0, 0.5, 1.0, 4.0, 2.0, 1.0], [0, 0, 0, 0, 1, 0], False),
     ({"exponential": 1}, [2.0, 1.0, np.exp(2.0)], [0, 0, -1], False),
     ({"exponential": 2}, [0.0, 1.0, 2.0, -1.0, 2.0, 2 * np.exp(-0.5)], [0, 0, 0, 1, 0, 0], False),
     ({"exponential": 1}, [-1.0, 0.0, np.exp(-1.0)], [0, 0, -1], True),
@@ -297,6 +298,82 @@ def test_an_inverse_that_is_false_makes_no_vector_false(factor, monkeypatch):
     exactly = exact.moved([[Fraction(entry) for entry in row] for row in G.tolist()], *given)
     for j, true_entry in enumerate(exactly):
         assert abs(Fraction(found.mid[j]) - true_entry) <= Fraction(found.rad[j])
+
+
+@pytest.mark.parametrize("factor", [0.6, 0.7, 1.0])
+def test_the_radius_of_a_solution_is_no_larger_than_it_must_be(factor, monkeypatch):
+    """Of one equation, with a false inverse: every end of the target is reached, and little more."""
+    monkeypatch.setattr(np.linalg, "inv", lambda N: factor / N)
+    for t in (-3.0, 3.0):
+        G, v, rad = np.array([[1.0], [2.0]]), np.array([0.5, 0.25]), 0.5
+        found = near(G, v, np.array([1.0, 0.5]), Ball([t], rad), "it")
+        given = [[Fraction(1)], [Fraction(2)]], list(map(Fraction, v)), [Fraction(1), Fraction(1, 2)]
+        ends = [exact.moved(*given, [Fraction(t) + sign * Fraction(rad)]) for sign in (-1, 1)]
+        for j in range(2):
+            far = max(abs(Fraction(found.mid[j]) - end[j]) for end in ends)
+            assert far <= Fraction(found.rad[j]) <= far * Fraction(1001, 1000)
+    monkeypatch.setattr(np.linalg, "inv", lambda N: 0.4 / N)
+    with pytest.raises(NotProven):
+        near(G, v, np.ones(2), Ball([1.0]), "it")
+
+
+def test_products_with_vectors_have_the_radii_of_their_entries():
+    rng = np.random.default_rng(3)
+    for scale in (0.0, 1e-9, 1.0):
+        A, x = rng.standard_normal((4, 3)), rng.standard_normal(3) * [1.0, 1e6, 1e-6]
+        radii = scale * rng.random((4, 3)), scale * rng.random(3) * [1e-6, 1e6, 0.0]
+        found = column(Ball(A, radii[0]), Ball(x, radii[1]))
+        for i in range(4):
+            pairs = [tuple(map(Fraction, four)) for four in zip(A[i], radii[0][i], x, radii[1], strict=True)]
+            middle = sum(a * b for a, _, b, _ in pairs)
+            most = sum(abs(a) * s + r * (abs(b) + s) for a, r, b, s in pairs)
+            size = sum(abs(a * b) for a, _, b, _ in pairs)
+            rad, off = Fraction(found.rad[i]), abs(Fraction(found.mid[i]) - middle)
+            assert off + most <= rad <= most * Fraction(1001, 1000) + size / 2**50
+
+
+def given(A, b, zero, q=(0.0, 0.0, 0.0), fixed=2):
+    """A program whose first variables are given."""
+    document, arrays = stated(q, A, b, {"zero": zero, "nonnegative": len(b) - zero})
+    return ConicProgram(document["problem"], Arrays(arrays), fixed)
+
+
+@pytest.mark.parametrize(
+    ("x", "rad", "holds"),
+    [
+        ([2.5, 1.0], [0.0, 0.0], True),
+        ([2.5, 1.0 + 2.0**-52], [0.0, 0.0], False),
+        ([2.5 + 2.0**-51, 1.0], [0.0, 0.0], False),
+        ([2.5, 1.0], [1e-300, 0.0], False),
+        ([2.5, 1.0], [0.0, 1e-300], False),
+    ],
+)
+def test_equations_between_given_entries_hold_exactly_or_not_at_all(x, rad, holds):
+    # x0 - 2 x1 = 1/2, and x1 + 3 y = 4.
+    program = given([[1.0, -2.0, 0.0], [0.0, 1.0, 3.0], [0.0, 0.0, -1.0]], [0.5, 4.0, 0.0], 2)
+    point = np.array([0.9]), np.ones(1)
+    if holds:
+        for exactly in (Ball(x), Ball(x, np.array(rad))):
+            assert 0 <= program.value(exactly, point).upper() <= 1e-100
+        return
+    with pytest.raises(NotProven, match="given entries alone"):
+        program.value(Ball(x, np.array(rad)), point)
+
+
+def test_given_entries_may_be_known_to_a_radius_where_no_such_equation_has_them():
+    program = given([[0.0, 2.0, 0.0], [1.0, 1.0, 3.0], [0.0, 0.0, -1.0]], [4.0, 4.0, 0.0], 2, q=(0.0, 0.0, 1.0))
+    value = program.value(Ball([1.0, 2.0], np.array([1e-6, 0.0])), (np.array([0.3]), np.ones(1)))
+    assert value.lower() <= Fraction(1, 3) <= value.upper()
+    assert 1e-7 <= float(value.rad) <= 1e-6
+    # Equations of some variables, not of all.
+    program = given([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]], [3.0, 5.0], 2, q=(0.0, 0.0, 1.0, 1.0))
+    value = program.value(Ball([1.0, 1.0]), (np.zeros(2), np.ones(2)))
+    assert value.lower() <= 6 <= value.upper()
+
+
+def test_there_are_as_many_variables_as_given_entries():
+    with pytest.raises(CertificateError, match="at least 2"):
+        given([[1.0]], [1.0], 0, q=(0.0,))
 
 
 def test_nearly_dependent_equations_prove_nothing():
@@ -380,20 +457,7 @@ BAD = {
     "spreads of zero": lambda: changed(linear(), z_spreads=np.zeros(3)),
     "a spread of zero": lambda: changed(linear(), z_spreads=np.array([1.0, 0.0, 1.0])),
     "a note": lambda: said(linear(), "problem", note=1),
-    "no variables at all": lambda: said(
-        changed(
-            flat_form(),
-            q=np.zeros(0),
-            x=np.zeros(0),
-            h=np.zeros(0),
-            h_spreads=np.zeros(0),
-            a_values=np.zeros(0),
-            a_rows=np.zeros(0, int),
-            a_columns=np.zeros(0, int),
-        ),
-        "problem",
-        variables=0,
-    ),
+    "no variables at all": lambda: certificate(stated([], np.zeros((1, 0)), [0], {"nonnegative": 1}), [], [1]),
     "negative spreads": lambda: changed(quadratic(), h_spreads=-np.ones(2)),
     "no spreads": lambda: changed(linear(), x_spreads=None),
     "spreads that nothing asks for": lambda: changed(ball(), x_spreads=np.ones(2)),
@@ -454,3 +518,44 @@ def test_a_program_has_one_part():
     twice = kernel.prove([contents, contents])
     assert "more than one part" in twice.reason
     assert (twice.lower, twice.upper) == (None, None)
+
+
+def test_numbers_of_rows_do_not_wrap_around():
+    # 2^18 triangles of about 2^47 numbers are more than 2^64.
+    document, arrays = said(matrices(), "problem", "cones", semidefinite=2**18)
+    arrays = arrays | {"semidefinite_sizes": np.full(2**18, 2**24 - 1)}
+    with pytest.raises(CertificateError, match="rows"):
+        kernel.prove([(document, arrays)])
+
+
+@pytest.mark.parametrize(
+    ("factor", "holds"),
+    [
+        ([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0]], True),
+        ([[1.0, 0.0, 2.0], [0.0, 3.0, 1.0], [0.0, 0.0, 0.0]], True),
+        ([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]], False),
+        ([[1.0, 1.0, 0.0]], False),
+        ([[1.0, 0.0, 2.0], [5e-324, 3.0, 1.0]], False),
+    ],
+)
+def test_entries_of_a_metric_are_zero_where_no_row_of_its_factor_has_both_numbers(factor, holds):
+    # The trace, where M_01 = 0: entries are M_00, M_10, M_20, M_11, M_21, M_22.
+    table = {"kind": "conic", "variables": 6, "cones": dict.fromkeys(KINDS, 0) | {"zero": 1}, "quadratic": False}
+    arrays = {"q": np.array([1.0, 0, 0, 1, 0, 1]), "b": np.zeros(1), **entries("a", np.array([[0.0, 1, 0, 0, 0, 0]]))}
+    cone = kernel.Cone({"cone": "psd", "features": 3}, Arrays({}))
+    omega = kernel.ConicTerm(table, Arrays(arrays), cone, None)
+    factor = np.array(factor)
+    given = (np.zeros(0), np.ones(0)), None
+    if holds:
+        value = omega.value(factor, cone.metric(factor), given)
+        assert value.lower() <= 15 <= value.upper()
+        return
+    with pytest.raises(NotProven, match="given entries alone"):
+        omega.value(factor, cone.metric(factor), given)
+
+
+@pytest.mark.parametrize("problem", [None, ["kind"], "kind", 3])
+def test_a_statement_is_a_table(problem):
+    document, arrays = linear()
+    with pytest.raises(CertificateError, match="must be a table"):
+        kernel.prove([(document | {"problem": problem}, arrays)])

@@ -157,7 +157,9 @@ def test_descriptions_of_risks_are_refused_as_the_format_says(risk):
         agreed((document, changed), what)
 
 
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
+@pytest.mark.parametrize(
+    "regularizer", [pytest.param(own, marks=[pytest.mark.integration] * (k % 2)) for k, own in enumerate(REGULARIZERS)]
+)
 def test_descriptions_of_regularizers_are_refused_as_the_format_says(regularizer):
     at = list(REGULARIZERS).index(regularizer)
     forms = regularizer in ("gram", "form", "squared points")
@@ -605,6 +607,15 @@ def test_the_floats_of_a_box_are_those_between_its_ends(shape):
         assert beyond < end if out < 0 else beyond > end
 
 
+@pytest.mark.parametrize(("lo", "hi", "sign"), [(None, "1/5", 1.0), ("-2", None, -1.0)])
+def test_every_margin_is_on_the_side_of_an_end(lo, hi, sign):
+    box = box_of(lo, hi, "0")
+    box.value(Ball([-sign, -2.0 * sign]), Ball([0.0, 0.0]))
+    for one in (0, 1):
+        with pytest.raises(NotProven, match="hard margin"):
+            box.value(Ball(np.where(np.arange(2) == one, sign, -sign)), Ball([0.0, 0.0]))
+
+
 def test_what_is_no_box_is_refused():
     for wrong in ({"curvature": "-1"}, {"curvature": "0", "low": "1", "high": "0"}, {"curvature": 1}):
         with pytest.raises(CertificateError):
@@ -622,7 +633,9 @@ def test_losses_with_a_name_are_boxes():
         assert (one.low, one.high, one.negative) == (other.low, other.high, other.negative)
         np.testing.assert_array_equal(one.line(a, mu).mid, other.line(a, mu).mid)
         np.testing.assert_allclose(one.value(s, mu).above(), other.value(s, mu).above(), atol=1e-14)
-        # Names take no more room for rounding than they did: products with 1 are none.
+        # Products with 0 and 1 are none, and take no room for rounding.
+        assert name == "squared" or (one.line(a, mu).rad == (mu * a).rad).all()
+        assert name == "squared" or (one.value(s, mu).rad == (mu - s).rad).all()
         assert (one.value(s, mu).rad <= 1.1e-9 * (1.0 + 2.0 * np.abs((mu - s).mid))).all()
     hard, kept = kernel.LOSSES["hard"]({}), box_of("0", None, "0")
     assert hard.constraint
@@ -630,6 +643,54 @@ def test_losses_with_a_name_are_boxes():
     with pytest.raises(NotProven):
         hard.value(Ball([1.0 + 1e-12], 2e-12), Ball([1.0]))
     assert hard.value(Ball([1.0 + 1e-12], 1e-13), Ball([1.0]))[0].upper() == 0
+
+
+def test_a_hard_margin_has_the_weight_one_and_signs_are_one():
+    document, arrays = certificate(np.random.default_rng(18), "few", "psd", "trace")
+    term = document["problem"]["risk"]["terms"][0]
+    for change, fits in (
+        ({"loss": "hard", "weight": "1", "margin": "-50"}, True),
+        ({"loss": "hard", "weight": "2"}, False),
+        ({"loss": "hinge", "weight": "2"}, True),
+        ({"sign": -1}, True),
+        ({"sign": 2}, False),
+        ({"sign": True}, False),
+    ):
+        before = dict(term)
+        term |= change
+        accepts((document, arrays), fits)
+        term.clear()
+        term |= before
+
+
+@pytest.mark.parametrize("loss", kernel.LOSSES)
+def test_terms_have_the_keys_of_their_loss(loss):
+    own = {"curvature": "1", "low": "-1", "high": "2"} if loss == "box" else {}
+    term = {"loss": loss, "weight": "1", "margin": "1", "sign": 1, **own}
+    risk = kernel.ListedRisk
+    assert isinstance(risk.loss(risk, term), kernel.LOSSES[loss])
+    for key in ("note", *({"curvature", "low", "high"} - set(own))):
+        with pytest.raises(CertificateError, match="unknown"):
+            risk.loss(risk, term | {key: "1"})
+    for key in set(term) - {"low", "high"}:
+        with pytest.raises(CertificateError):
+            risk.loss(risk, {name: value for name, value in term.items() if name != key})
+
+
+@pytest.mark.parametrize("measure", kernel.MEASURES)
+def test_measures_have_a_k_or_none(measure):
+    at_k = measure in ("precision", "knn", "ndcg", "ndcg-log2")
+    document, arrays = certificate(np.random.default_rng(3), "map", "psd", "trace")
+    table = document["problem"]["risk"]
+    table["measure"] = measure
+    for more, fits in (({}, not at_k), ({"k": 2}, at_k), ({"short": "printed"}, False)):
+        document["problem"]["risk"] = table | more
+        if fits:
+            assert kernel.MEASURES[measure].needs_k == at_k
+            Problem(document, Arrays(arrays))
+        else:
+            with pytest.raises(CertificateError, match=r"a k where|short can only"):
+                Problem(document, Arrays(arrays))
 
 
 def test_exponentials_contain_the_exact_ones():
@@ -654,6 +715,14 @@ def test_exponentials_contain_the_exact_ones():
         assert float(found.rad[number]) <= 1e-12 * max(1.0, abs(slope) * 20.0)
     with pytest.raises(NotProven, match="logarithm"):
         loss.line(np.array([1e-310]), Ball([0.0]))
+
+
+@pytest.mark.parametrize("table", ["LOSSES", "MEASURES", "REGULARIZERS"])
+def test_rules_name_the_theorem_that_they_rest_on(table):
+    page = (Path(__file__).parents[2] / "docs" / "certificate-format.md").read_text("utf-8")
+    for name, rule in getattr(kernel, table).items():
+        assert f"\n**{rule.theorem} (" in page, name
+        assert rule.__doc__, name
 
 
 def test_base_classes_of_rules_say_nothing():
@@ -696,6 +765,19 @@ def test_rows_are_compared_with_the_weight():
             else:
                 with pytest.raises(NotProven, match="a row of the slope"):
                     omega.slopes(Q, None)
+
+    # Of a weight that may be 4 a row of 5 is too long, and one of 3.9 is not.
+    omega.weight = kernel.Ball(5.5, 1.5)
+    omega.slopes(np.diag([3.9, 0.0, 0.0]), None)
+    with pytest.raises(NotProven, match="a row of the slope"):
+        omega.slopes(np.diag([5.0, 0.0, 0.0]), None)
+
+
+@pytest.mark.parametrize("kind", ["spectral bound", "row norms", "inverse trace", "entrywise"])
+def test_regularizers_of_full_metrics_are_not_of_diagonal_ones(kind):
+    cone = kernel.Cone({"cone": "diagonal", "features": 2}, Arrays({}))
+    with pytest.raises(CertificateError, match="not of diagonal metrics"):
+        kernel.REGULARIZERS[kind]({"kind": kind, "weight": "1"}, Arrays({"upper": np.ones(2)}), cone, None)
 
 
 def test_bounds_and_blocks_of_metrics_are_judged_with_their_radii():

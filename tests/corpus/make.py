@@ -487,6 +487,41 @@ def itakura_saito(slope: float = 0.0624, margin: str = "1") -> Contents:
     return loss("itakura-saito", slope, 2 / 17, "6/100", "61/1000", "1", margin)
 
 
+def box(slope: float = 0.0624, share: str = "1", **ends: str) -> Contents:
+    """``max(0, 1 - 8 m)^2 + m / 2``, a box with one end: the optimum is 63/1024 at m = 31/256."""
+    contents = loss("box", slope, 31 / 256, "61/1000", "62/1000", share)
+    return changed(contents, terms(**(ends or {"low": "0", "curvature": "1/2"})))
+
+
+def linear_box(share: str = "1", lower: str = "99/100") -> Contents:
+    """``1 - 8 m + 9 m``: the optimum is 1 at m = 0, and the loss may be negative."""
+    contents = changed(box(1.0, share, low="1", high="1", curvature="0"), regularizer(weight="9"))
+    return claiming((contents[0], contents[1] | {"factor": one(0.0)}), lower, "101/100")
+
+
+def exponential(slope: float = 0.0624, margin: str = "1") -> Contents:
+    """``e^(1 - 8 m) + m / 2``: the optimum is 0.2983 at m = 0.4716."""
+    return loss("exponential", slope, 0.4716, "29/100", "30/100", "1", margin)
+
+
+def spectral_bound(root: float = 2.828, factor: float = 0.316) -> Contents:
+    """``max(0, 1 - 8 m)`` where ``m <= 1/10``: the optimum is 1/5 at m = 1/10."""
+    given = {"upper": one(0.1), "root_of_slope": one(root), "slopes": np.array([0.999]), "factor": one(factor)}
+    return claiming(by({"kind": "spectral bound"}, **given), "19/100", "21/100")
+
+
+def row_norms(slope: float = 0.499) -> Contents:
+    """The triplet with the norm of its only row in the place of the trace."""
+    return by({"kind": "row norms", "weight": "1/2"}, slope=one(slope))
+
+
+def inverse_trace(slope: float = 0.99, above: float = 0.12501, **arrays: np.ndarray) -> Contents:
+    """``max(0, 1 - 8 m) + m / 2 + 1 / (128 m)``: the optimum is 1/8 at m = 1/8."""
+    given = {"root_of_prior": one(0.125), "slope": one(slope), "above": one(above), "linear": one(0.5)}
+    contents = by({"kind": "inverse trace", "weight": "1/2"}, slopes=np.array([0.001]), **given | arrays)
+    return claiming(changed(contents, problem(linear=True)), "12/100", "13/100")
+
+
 def blocks(numbers: list[int] | None = None, cone: str = "block-diagonal", **arrays: np.ndarray) -> Contents:
     """The triplet along the diagonal of two features that are blocks: ``max(0, 1 - 8 tr M) + tr M / 2``."""
     given = {"points": triplet()[1]["points"] * [1.0, 1.0], "factor": np.diag([0.25, 0.25])}
@@ -576,6 +611,12 @@ ATTACKS = [
     Attack(A, "negative-log", "nothing: a loss that is negative", negative_log),
     Attack(A, "negative-root", "nothing: another one", negative_root),
     Attack(A, "itakura-saito", "nothing: a divergence of a distance from its bound", itakura_saito),
+    Attack(A, "box", "nothing: a squared hinge, which is a box with one end", box),
+    Attack(A, "box-linear", "nothing: a linear loss, which may be negative", linear_box),
+    Attack(A, "exponential", "nothing: an exponential loss", exponential),
+    Attack(A, "spectral-bound", "nothing: a bound on the metric", spectral_bound),
+    Attack(A, "row-norms", "nothing: the norm of the only row", row_norms),
+    Attack(A, "inverse-trace", "nothing: a trace of an inverse", inverse_trace),
     Attack(A, "blocks", "a dual matrix that is large between two blocks", lambda: blocks([0, 1])),
     Attack(A, "blocks-by-name", "the same, with other numbers for the blocks", lambda: blocks([1, 0])),
     Attack(A, "terms", "nothing: a sum of two regularizers", two_terms),
@@ -1009,6 +1050,27 @@ ATTACKS = [
     ),
     Attack(N, "itakura-saito-slope", "a slope beyond its box", lambda: itakura_saito(2.0, "-1")),
     Attack(N, "itakura-saito-of-zero", "a divergence from a bound of zero", lambda: itakura_saito(margin="0")),
+    Attack(N, "box-slope", "a slope below the only end of a box", lambda: box(-1e-300)),
+    Attack(N, "box-share", "half of a dual point of a linear loss", lambda: linear_box("1/2", "0")),
+    Attack(
+        N,
+        "box-without-end",
+        "a margin that is exceeded on the side of an infinite end",
+        lambda: box(0.06, low="0", curvature="0"),
+    ),
+    Attack(N, "exponential-slope", "a slope below all of which there is a logarithm", lambda: exponential(1e-310)),
+    Attack(N, "exponential-negative", "a slope below zero", lambda: exponential(-0.01)),
+    Attack(N, "exponential-huge", "a power beyond floats", lambda: exponential(margin="10000")),
+    Attack(N, "spectral-bound-root", "a root whose square is too small", lambda: spectral_bound(2.8)),
+    Attack(
+        N,
+        "spectral-bound-exceeded",
+        "a metric that exceeds its bound by a hair",
+        lambda: spectral_bound(factor=0.31623),
+    ),
+    Attack(N, "row-norms-slope", "a row of the slope that is above the weight", lambda: row_norms(0.501)),
+    Attack(N, "inverse-trace-slope", "a slope whose square is too large", lambda: inverse_trace(0.993)),
+    Attack(N, "inverse-trace-above", "a number below the inverse", lambda: inverse_trace(above=0.12499)),
     Attack(N, "blocks-none", "the dual matrix of two blocks where all metrics are meant", lambda: blocks(cone="psd")),
     Attack(N, "blocks-one", "the same with one block", lambda: blocks([1, 1])),
     Attack(
@@ -1442,6 +1504,20 @@ ATTACKS = [
         "multiplier-is-a-number",
         "a multiplier that is no text",
         lambda: changed(budget(), lambda t: t["dual"]["regularizer"].update(multiplier=8)),
+    ),
+    Attack(R, "box-turned", "a box whose low end is the high one", lambda: box(0.0, low="1", high="0", curvature="0")),
+    Attack(R, "box-curvature", "a curvature below zero", lambda: box(0.0, curvature="-1/2")),
+    Attack(R, "box-of-a-hinge", "ends of a box at a hinge", lambda: changed(triplet(), terms(low="0"))),
+    Attack(R, "row-norms-diagonal", "rows of diagonal metrics", lambda: diagonal(row_norms())),
+    Attack(
+        R,
+        "inverse-trace-above-turned",
+        "a matrix above that is not symmetric",
+        lambda: inverse_trace(
+            root_of_prior=np.array([[0.125], [0.0]]),
+            slope=np.array([[0.99], [0.0]]),
+            above=np.array([[0.12501, 0.1], [0.0, 1.0]]),
+        ),
     ),
     Attack(R, "limit-zero", "a budget of nothing", lambda: changed(budget(), regularizer(limit="0"))),
     Attack(R, "limit-negative", "a budget of less than nothing", lambda: changed(budget(), regularizer(limit="-1/10"))),

@@ -9,7 +9,7 @@ have a regular matrix, as an approximate inverse shows, so that their solution e
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -52,10 +52,10 @@ class ConeProduct:
         self.sizes, self.orders = sizes("second_order"), sizes("semidefinite")
         self.alpha = arrays("power_exponents", count["power"]) if count["power"] else np.zeros(0)
         require_valid(((self.alpha > 0.0) & (self.alpha < 1.0)).all(), "power_exponents must be between 0 and 1")
-        triangles = self.orders * (self.orders + 1) // 2
-        rows = [count["zero"], count["nonnegative"], self.sizes.sum(), triangles.sum()]
-        rows += [3 * count["exponential"], 3 * count["power"]]
-        self.stops = np.cumsum([0, *rows]).tolist()
+        # Numbers of Python, which have no largest.
+        triangles = sum(order * (order + 1) // 2 for order in self.orders.tolist())
+        rows = [count["zero"], count["nonnegative"], sum(self.sizes.tolist()), triangles]
+        self.stops = list(accumulate([*rows, 3 * count["exponential"], 3 * count["power"]], initial=0))
         self.zero, self.rows = count["zero"], self.stops[-1]
         require_valid(self.rows < MOST, f"cones: there are more than {MOST} rows")
 
@@ -140,9 +140,9 @@ class ConicProgram:
         """Stop unless equations between given entries alone hold, which must be known exactly."""
         exact = np.broadcast_to(fixed.rad, fixed.mid.shape) == 0.0
         for i in rows.tolist():
-            used = np.flatnonzero(self.A[i, : self.fixed])
-            terms = zip(self.A[i, used].tolist(), fixed.mid[used].tolist(), strict=True)
-            holds = exact[used].all() and sum(exactly(a) * exactly(x) for a, x in terms) == exactly(self.b[i])
+            used = np.flatnonzero(self.A[i])
+            value = sum(exactly(self.A[i, j]) * exactly(fixed.mid[j]) for j in used.tolist())
+            holds = exact[used].all() and value == exactly(self.b[i])
             require_proven(holds, "an equation between given entries alone is not proven to hold exactly")
 
     def minorant(self, point: Point) -> tuple[Ball, Ball]:
@@ -256,8 +256,11 @@ def matrix_of(entries: Ball, order: int, dual: bool) -> Ball:
 
 
 def column(A: Any, x: Ball) -> Ball:
-    """Product of a matrix and a vector."""
-    return (Ball.of(A) @ x[:, None])[:, 0]
+    """Product of a matrix and a vector, whose radii count entry by entry: a row of few entries has little of them."""
+    A, rad = Ball.of(A), np.broadcast_to(x.rad, x.mid.shape)
+    product = (Ball(A.mid) @ Ball(x.mid[:, None]))[:, 0]
+    more = np.abs(A.mid) @ rad + np.broadcast_to(A.rad, A.mid.shape) @ (np.abs(x.mid) + rad)
+    return Ball(product.mid, up(product.rad + more))
 
 
 def joined(*parts: Ball) -> Ball:

@@ -107,10 +107,13 @@ class ListRisk:
     wanted, optional = "kind loss weight", "margin"
     #: Keys of the tables of dual points, and whether the risk is nonnegative.
     dual_keys, nonnegative = "kind bits", True
+    #: Of rankings a measure, its k, and whether that is cut to the number of positives; pairs are those of AUC.
+    measure: Measure = AUC()
+    k: int
+    cut: bool
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone) -> None:
-        self.cone, self.loss, self.k, self.cut = cone, "hinge", 1, True
-        self.measure: Measure = AUC()
+        self.cone, self.loss = cone, "hinge"
         self.X, self.margin = arrays("points", None, cone.shape[-1]), Ball(0.5)
         self.positives, N = self._lists("near", arrays), len(self.X)
         count = len(self.positives)
@@ -154,7 +157,7 @@ class ListRisk:
     @property
     def ranked(self) -> bool:
         """Whether the risk is a maximum over rankings that does not decompose into pairs."""
-        return not isinstance(self.measure, AUC)
+        return type(self.measure) is not AUC
 
     def times(self, factors: Ball) -> Self:
         """Risk with the queries' weights multiplied by factors."""
@@ -254,11 +257,8 @@ class Rankings(ListRisk):
     wanted, optional = "kind measure C", "k short queries"
 
     def _weigh(self, table: Table, weights: Array) -> None:
-        self.measure, self.cut, count = (
-            named(MEASURES, table["measure"], "risk: the measure")(),
-            "short" not in table,
-            len(self),
-        )
+        self.measure = named(MEASURES, table["measure"], "risk: the measure")()
+        self.cut, count = "short" not in table, len(self)
         fits = self.measure.needs_k == ("k" in table)
         require_valid(fits, "risk: a k where the measure has none, or none where it has one")
         self.k = natural(table.get("k", 1), "k", 1)

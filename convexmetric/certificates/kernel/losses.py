@@ -58,9 +58,8 @@ class Box(Loss):
         t = mu - s
         if not self.kappa:
             return self.sigma(t)
-        # The best b, but for rounding; sigma is infinite on the side of an infinite end.
+        # The best b, but for rounding; on the side of an infinite end it is zero.
         b = t.mid - np.clip(t.mid, float(self.kappa) * self.low, float(self.kappa) * self.high)
-        b = np.clip(b, 0.0 if self.ends[0] is None else -math.inf, 0.0 if self.ends[1] is None else math.inf)
         rest = t - b
         return self.sigma(Ball(b)) + rest * rest * Ball.of(1 / (2 * self.kappa))
 

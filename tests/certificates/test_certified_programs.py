@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import convexmetric as cm
-from convexmetric.certificates import kernel
+from convexmetric.certificates import checker, kernel
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
 
 rng = np.random.default_rng(0)
@@ -177,6 +177,15 @@ def test_a_point_that_misses_the_constraints_is_made_feasible():
     assert certificate.upper_bound <= 5.0
 
 
+def test_inequalities_without_variables_leave_room():
+    M = cp.Variable((3, 3), PSD=True, name="M")
+    apart = cp.Problem(cp.Minimize(cp.sum_squares(M - 1.0)), [cp.multiply(1.0 - np.eye(3), M) <= 0.0])
+    certificate = cm.certify_program(apart)
+    assert not certificate.missing
+    assert certificate.lower_bound <= 6.0 <= certificate.upper_bound
+    assert certificate.gap < 1e-7
+
+
 def test_equations_that_follow_from_others_are_left_out_and_named():
     certificate = cm.certify_program(transport()[0])
     assert certificate.left_out.startswith("Sum(")
@@ -324,3 +333,19 @@ def test_files_of_programs_take_no_solution_and_no_parts(tmp_path):
     assert verdict.title == "a disc"
     assert "minimise a linear function over cones (" in str(verdict)
     assert verdict.sizes == {"variables": 4, "rows": 5}
+
+
+def test_the_checker_limits_what_a_file_may_cost(tmp_path):
+    cm.write_certificate(tmp_path / "c.npz", cm.certify_program(least_eigenvalue()[0]))
+    with pytest.raises(cm.certificates.CertificateError, match="--max-work"):
+        cm.verify(tmp_path / "c.npz", max_work=1e6)
+    document, arrays = opened(tmp_path / "c.npz")
+    problem = document["problem"] | {"variables": 2**20}
+    with pytest.raises(cm.certificates.CertificateError, match="more than 67108864 numbers"):
+        checker.prove([(document | {"problem": problem}, arrays)])
+    cones = document["problem"]["cones"] | {"zero": 2**23}
+    with pytest.raises(cm.certificates.CertificateError):
+        checker.prove([(document | {"problem": document["problem"] | {"cones": cones}}, arrays)])
+    sizes = arrays | {"semidefinite_sizes": np.array([2**23])}
+    with pytest.raises(cm.certificates.CertificateError, match="rows"):
+        checker.prove([(document, sizes)])

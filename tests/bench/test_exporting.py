@@ -1,0 +1,285 @@
+"""Exported instances: files that are read without the package say the same, and have the same bytes every time."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from readers import read_instance
+from samples import random_metric
+
+import convexmetric as cm
+from convexmetric.bench import export_instance, export_library, exporting
+from convexmetric.datasets.bundled import SCIKIT_LEARN
+from convexmetric.errors import InputError
+
+READER = Path(read_instance.__file__).with_name("read_instance.m")
+#: One instance of every kind of risk, loss, measure, regularizer and cone of the library.
+KINDS = [
+    "blocks-budget-hinge-wine",
+    "blocks-budget-root-wine",
+    "blocks-itml-breast-cancer-diagonal",
+    "blocks-itml-wine",
+    "blocks-l1-logdet-iris",
+    "blocks-linear-held-iris",
+    "blocks-log-wine",
+    "blocks-logistic-breast-cancer",
+    "blocks-odd-one-out-iris",
+    "blocks-prior-auc-wine",
+    "blocks-softmax-matrices-wine",
+    "blocks-softmax-wine",
+    "blocks-sum-rankings-pairs-wine",
+    "blocks-trace-distance-wine",
+    "blocks-two-groups-wine",
+    "blocks-worst-map-wine",
+    "blocks-zero-wine",
+    "large-margin-wine-diagonal",
+    "pairs-wine-1000",
+    "pairs-wine-all-trace-margins",
+    "ranking-err-wine-c100",
+    "ranking-knn-wine-c100",
+    "ranking-mrr-wine-c100",
+    "ranking-ndcg-log2-wine-c100",
+    "ranking-ndcg-wine-c100",
+    "ranking-precision-wine-c100",
+    "relative-wine-hard",
+    "relative-wine-hard-rbf",
+]
+#: Whose arrays have at most so many numbers, and features, in the nightly test.
+SMALL = 10**6
+
+
+@pytest.fixture(scope="module")
+def solved():
+    problem = cm.load_problem("relative-wine-1000")
+    return problem, cm.solve(problem)
+
+
+def read(name, folder):
+    export_instance(name, folder)
+    description, arrays = read_instance.read(folder / name)
+    return description, arrays
+
+
+def agrees(name, folder):
+    """Whether the reader's objective is the problem's own at some metrics."""
+    description, arrays = read(name, folder)
+    problem, rng = cm.load_problem(name), np.random.default_rng(0)
+    metrics = [problem.cone.identity(), *(scale * random_metric(rng, problem.cone) for scale in (0.03, 3.0))]
+    for M in metrics:
+        with np.errstate(all="ignore"):
+            found, value = read_instance.objective(description["problem"], arrays, M), problem.value(M)
+        assert found == value or abs(found - value) <= 1e-12 * abs(value), name
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_reader_of_numpy_alone_has_the_same_objective(name, tmp_path):
+    agrees(name, tmp_path)
+
+
+@pytest.mark.integration
+def test_it_has_on_all_small_instances(tmp_path):
+    tried = 0
+    for name in cm.bench.list_problems():
+        instance = cm.bench.load_instance(name)
+        rows, features = instance.data["shape"]
+        if (
+            instance.data["set"] in SCIKIT_LEARN
+            and rows * features <= SMALL
+            and "rbf" not in name
+            and "-all" not in name
+        ):
+            agrees(name, tmp_path)
+            tried += 1
+    assert tried >= 80
+
+
+def test_every_kind_of_the_library_is_read():
+    tried = {name: cm.bench.load_instance(name) for name in KINDS}
+    tables = [kernel_table(instance) for instance in tried.values()]
+    losses = {loss for table in tables for loss in names(table, "loss")}
+    assert losses == set(read_instance.LOSSES)
+    assert {of for table in tables for of in names(table, "measure")} == {*read_instance.GAINS, "auc"}
+    kinds = {kind for table in tables for kind in names(table["regularizer"], "kind")}
+    assert kinds - {"sum"} == set(read_instance.REGULARIZERS)
+
+
+def kernel_table(instance):
+    return cm.certificates.statement.describe(instance.problem())[0]
+
+
+def names(table, key):
+    if isinstance(table, dict):
+        found = {table[key]} if key in table else set()
+        return found.union(*(names(value, key) for value in table.values()), set())
+    return set().union(*(names(value, key) for value in table)) if isinstance(table, list) else set()
+
+
+def test_hashes_and_bounds_are_those_of_the_specification(tmp_path):
+    name = "relative-wine-1000"
+    description, arrays = read(name, tmp_path)
+    lines = [json.dumps(description["problem"], sort_keys=True, separators=(",", ":"))]
+    for key in sorted(arrays):
+        text = f"{arrays[key].dtype.str} {arrays[key].shape};".encode()
+        found = hashlib.sha256(text + arrays[key].tobytes()).hexdigest()
+        assert description["sha256"][key] == found
+        lines.append(f"{key} {found}")
+    assert description["statement"] == hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    instance = cm.bench.load_instance(name)
+    assert [Fraction(bound) for bound in description["bounds"]] == [instance.exact_lower, instance.exact_upper]
+    assert description["sources"]["data"]["sha256"] == instance.data["sha256"]
+
+
+def test_a_certificate_goes_along_if_it_proves_this_statement(solved, tmp_path):
+    problem, solution = solved
+    good = tmp_path / "good.npz"
+    verdict = cm.write_certificate(good, problem, solution=solution)
+    made = export_instance("relative-wine-1000", tmp_path, certificate=good)
+    description, _ = read_instance.read(tmp_path / "relative-wine-1000")
+    beside = tmp_path / description["certificate"]
+    assert beside in made
+    assert description["bounds"] == [str(verdict.lower), str(verdict.upper)]
+    assert cm.verify(beside).sha256 == description["statement"]
+
+    with pytest.raises(InputError, match="another problem"):
+        export_instance("relative-wine-hard", tmp_path, certificate=good)
+    with pytest.raises(InputError, match="a certificate is about arrays"):
+        export_instance("relative-wine-1000", tmp_path, to="cbf", certificate=good)
+
+
+def forged(good, path, **claimed):
+    """A copy of a certificate with another claim."""
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile(path, "w") as new:
+        for member in old.namelist():
+            content = old.read(member)
+            if member == "certificate.json":
+                document = json.loads(content)
+                document["claimed"] |= claimed
+                content = json.dumps(document).encode()
+            new.writestr(zipfile.ZipInfo(member), content)
+
+
+def test_a_forged_certificate_is_refused_and_left_out_of_the_archive(solved, tmp_path):
+    problem, solution = solved
+    good, folder = tmp_path / "good.npz", tmp_path / "certificates"
+    folder.mkdir()
+    cm.write_certificate(good, problem, solution=solution)
+    forged(good, folder / "relative-wine-1000.npz", lower="118", upper="119")
+    with pytest.raises(InputError, match="not proven"):
+        export_instance("relative-wine-1000", tmp_path, certificate=folder / "relative-wine-1000.npz")
+    export_library(tmp_path / "a.zip", ["relative-wine-1000"], certificates=folder)
+    assert not any("certificate" in member for member in zipfile.ZipFile(tmp_path / "a.zip").namelist())
+    shutil.copy(good, folder / "relative-wine-1000.npz")
+    export_library(tmp_path / "b.zip", ["relative-wine-1000"], certificates=folder)
+    assert "instances/relative-wine-1000.certificate.npz" in zipfile.ZipFile(tmp_path / "b.zip").namelist()
+
+
+def test_the_archive_has_the_same_bytes_every_time_and_says_what_is_in_it(tmp_path):
+    chosen = ["relative-wine-hard", "blocks-linear-iris", "pairs-orl-faces-all-rbf"]
+    for file in ("a.zip", "b.zip"):
+        assert export_library(tmp_path / file, chosen) == ["blocks-linear-iris", "relative-wine-hard"]
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        index = json.loads(archive.read("index.json"))["instances"]
+        assert sorted(index) == sorted(chosen)
+        for name, entry in index.items():
+            for file, found in entry["files"].items():
+                assert hashlib.sha256(archive.read(f"instances/{file}")).hexdigest() == found
+            assert Fraction(entry["bounds"][0]) <= Fraction(entry["bounds"][1])
+            # Data that may not be passed on are named, by the hash in the library.
+            assert entry["sources"]["data"]["sha256"] == cm.bench.load_instance(name).data["sha256"]
+        assert index["pairs-orl-faces-all-rbf"]["files"] == {}
+
+
+def test_titles_are_plain_text():
+    # They stand in comments of files of other formats, and between quotes.
+    for name in cm.bench.list_problems():
+        title = cm.bench.load_instance(name).title
+        assert title.isascii()
+        assert title.isprintable()
+        assert not set('"\\{}') & set(title)
+
+
+def test_the_command_writes_files_and_says_what_it_cannot(command, tmp_path):
+    code, out, _ = command("export-instance", "blocks-linear-iris", "--output", tmp_path)
+    assert code == 0
+    assert [Path(line).name for line in out.splitlines()] == ["blocks-linear-iris.json", "blocks-linear-iris.npz"]
+    for asked, said in [
+        (["blocks-linear"], "did you mean"),
+        (["blocks-linear-iris", "--to", "mps"], "to must be one of"),
+        (["ranking-map-wine-c1", "--to", "cbf"], "cannot be written out at this size"),
+        (["ranking-auc-wine-c1", "--to", "cbf"], "too large to be written out"),
+        (["ranking-map-wine-c1", "--to", "cvxpy"], "the risk 'map' is not written out"),
+        (["blocks-odd-one-out-iris", "--to", "sdpa"], "no exponential"),
+        (["blocks-linear-iris", "--output", tmp_path / "absent"], "there is no folder"),
+    ]:
+        code, _, err = command("export-instance", *asked)
+        assert code == 2
+        assert said in err
+
+
+def test_an_infinite_weight_is_text(tmp_path):
+    export_instance("relative-wine-hard", tmp_path)
+    text = (tmp_path / "relative-wine-hard.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["sources"]["parameters"]["C"] == "Infinity"
+
+
+def test_nothing_is_written_out_beyond_the_limit(monkeypatch, tmp_path):
+    monkeypatch.setattr(exporting, "MOST_ENTRIES", 10)
+    with pytest.raises(InputError, match="too large"):
+        export_instance("blocks-linear-iris", tmp_path, to="cvxpy")
+    assert not list(tmp_path.iterdir())
+
+
+needs_octave = pytest.mark.skipif(shutil.which("octave-cli") is None, reason="Octave is not installed")
+OCTAVE = [
+    "relative-wine-1000",
+    "ranking-auc-wine-c1",
+    "large-margin-wine",
+    "pairs-wine-1000",
+    "blocks-logistic-breast-cancer",
+    "relative-digits-2000",
+]
+
+
+@needs_octave
+@pytest.mark.integration
+@pytest.mark.parametrize("name", OCTAVE)
+def test_octave_reads_the_same_objective(name, tmp_path):
+    export_instance(name, tmp_path)
+    told = subprocess.run(
+        ["octave-cli", "--norc", "--no-history", READER, tmp_path / name], capture_output=True, text=True, timeout=120
+    )
+    assert told.returncode == 0, told.stderr
+    problem = cm.load_problem(name)
+    assert float(told.stdout) == pytest.approx(problem.value(problem.cone.identity()), rel=1e-12)
+
+
+@needs_octave
+@pytest.mark.integration
+@pytest.mark.parametrize("name", ["ranking-map-wine-c1", "blocks-prior-auc-wine", "blocks-zero-wine"])
+def test_octave_refuses_what_it_does_not_know(name, tmp_path):
+    export_instance(name, tmp_path)
+    told = subprocess.run(
+        ["octave-cli", "--norc", "--no-history", READER, tmp_path / name], capture_output=True, text=True, timeout=120
+    )
+    assert told.returncode != 0
+    assert not told.stdout
+
+
+def test_the_reader_runs_alone(tmp_path):
+    export_instance("blocks-odd-one-out-iris", tmp_path)
+    told = subprocess.run(
+        [sys.executable, "-I", read_instance.__file__, tmp_path / "blocks-odd-one-out-iris"],
+        capture_output=True,
+        text=True,
+    )
+    problem = cm.load_problem("blocks-odd-one-out-iris")
+    value = problem.value(problem.cone.identity())
+    assert float(told.stdout.split()[0]) == pytest.approx(value, rel=1e-12), told.stderr

@@ -1,8 +1,10 @@
-"""Arrays of real numbers: their type, and the checks of those that users give."""
+"""Arrays of real numbers: their type, the checks of those that users give, and results with arrays as JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as la
@@ -11,6 +13,37 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 
 Array = NDArray[np.float64]
+
+#: Version of the keys of results, ``docs/results-format.md``: another one wherever a key changes or goes.
+RESULTS_VERSION = 1
+
+
+def plain(value: Any) -> Any:
+    """Convert records, arrays and numbers to what JSON has; numbers that are not finite become null."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {name: plain(entry) for name, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist()
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+class Result:
+    """A result that is written as JSON, under the keys of ``docs/results-format.md``."""
+
+    #: Attributes that are written, in order.
+    written: ClassVar[tuple[str, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as JSON has it: numbers, texts, lists and mappings; what is not finite is None."""
+        return {"schema": RESULTS_VERSION, **{name: plain(getattr(self, name)) for name in self.written}}
+
+    def to_json(self) -> str:
+        """Return the text of :meth:`to_dict`."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 
 def real_array(values: Any, name: str) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +22,7 @@ from convexmetric.comparisons.points import as_rows
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
+from convexmetric.imports import room
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
@@ -633,8 +634,51 @@ class MetricProblem:
         return self.cone.diagonal and (sparse or self.cone.d > MOST_DENSE)
 
 
-def as_problem(problem: object) -> MetricProblem:
-    """``problem``, or an :class:`~convexmetric.errors.InputError` if it is no :class:`MetricProblem`."""
-    if not isinstance(problem, MetricProblem):
-        raise InputError(f"problem must be a MetricProblem, got {type(problem).__name__}")
-    return problem
+@runtime_checkable
+class KnownProblem(Protocol):
+    """A problem whose optimal value is known between bounds, such as a :class:`~convexmetric.bench.Instance`."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+
+    @property
+    def proven(self) -> tuple[float, float]:
+        """Lower and upper bound on the optimal value."""
+
+    @property
+    def grade(self) -> str:
+        """How the bounds are established."""
+
+    def problem(self) -> MetricProblem:
+        """State the problem on its data."""
+
+
+#: What functions take as a problem: one that is stated, an instance of the library, or the name of one.
+AnyProblem = MetricProblem | KnownProblem | str
+
+
+def named(given: Any) -> Any:
+    """Look up the instance of the library that a text names; anything else is returned as it is."""
+    return room("bench").load_instance(given) if isinstance(given, str) else given
+
+
+def as_problem(problem: AnyProblem) -> MetricProblem:
+    """Return ``problem``, or what an instance of the library, or the name of one, states on its data.
+
+    An instance reads its data and states its problem at every call.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or there is no instance of that name.
+    DataNotFoundError
+        If the data set of the instance is not there.
+    """
+    given = named(problem)
+    if isinstance(given, KnownProblem):
+        given = given.problem()
+    if not isinstance(given, MetricProblem):
+        what = type(problem).__name__
+        raise InputError(f"problem must be a MetricProblem, an Instance or the name of one, got {what}")
+    return given

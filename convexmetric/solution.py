@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, Result
 from convexmetric.certificates import Certificate
 from convexmetric.notebooks import facts_table
 from convexmetric.problem import MetricProblem
@@ -45,7 +45,7 @@ class Progress:
 
 
 @dataclass(frozen=True, repr=False)
-class Solution:
+class Solution(Result):
     """The best certified metric a solver found.
 
     Attributes
@@ -83,6 +83,11 @@ class Solution:
     atol: float = 0.0
     unit: str = "iterations"
     keyboard_interrupt: bool = False
+
+    written: ClassVar[tuple[str, ...]] = (
+        *("status", "solver", "tol", "lower_bound", "upper_bound", "gap"),
+        *("iterations", "seconds", "rank"),
+    )
 
     def pass_on_interrupt(self) -> None:
         """Raise the ``KeyboardInterrupt`` that ended the solve; nothing where none did.

@@ -16,7 +16,7 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge, NegativeRoot
 from convexmetric.losses.base import Loss
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import MetricProblem, as_problem
 from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk, tangent_dual
 
@@ -359,3 +359,38 @@ def test_files_of_as_many_coordinates_as_features_are_of_the_features(kind, tmp_
         warnings.simplefilter("ignore", GapWarning)
         again = cm.solve(problem, start=solution, max_iter=1)
     assert again.upper_bound <= solution.upper_bound * (1.0 + 1e-7)
+
+
+def test_a_name_stands_for_its_problem_wherever_one_is_taken(tmp_path):
+    name, M = "relative-wine-1000", np.ones(13)
+    known = cm.bench.load_instance(name)
+    problem = known.problem()
+    assert as_problem(problem) is problem
+    assert as_problem(name).fingerprint() == as_problem(known).fingerprint() == problem.fingerprint()
+    solution = cm.solve(name, tol=1e-4)
+    assert cm.solve(known, tol=1e-4).upper_bound == solution.upper_bound <= known.upper_bound * (1.0 + 1e-4)
+    dual = solution.certificate.dual
+    assert cm.certify(name, M, dual).lower_bound == cm.certify(problem, M, dual).lower_bound
+    assert cm.explain(known, measure=False).chosen == cm.explain(problem, measure=False).chosen
+    path = tmp_path / "proof.npz"
+    proven = cm.write_certificate(path, name, solution=solution)
+    assert proven.lower <= known.exact_upper
+    verdict, deviation = cm.certificates.verify_instance(path, known)
+    assert (verdict.lower, deviation) == (proven.lower, 0.0)
+    write_solution(tmp_path / "solution.npz", solution)
+    assert read_certificate(tmp_path / "solution.npz", name).lower_bound == solution.lower_bound
+    path = cm.solve_path("ranking-auc-wine-c1", C=[1.0], tol=1e-3)
+    assert path[0].lower_bound <= cm.bench.load_instance("ranking-auc-wine-c1").exact_upper
+
+
+@pytest.mark.parametrize("given", [None, np.eye(3), cm.MLR(), MetricProblem, {"problem": 1}])
+def test_nothing_else_is_a_problem(given):
+    with pytest.raises(InputError, match="problem must be a MetricProblem, an Instance or the name of one, got"):
+        as_problem(given)
+
+
+def test_the_name_of_no_instance_gets_the_close_ones():
+    with pytest.raises(
+        InputError, match="there is no problem named 'relative-wine-100'; did you mean 'relative-wine-1000'"
+    ):
+        cm.solve("relative-wine-100")

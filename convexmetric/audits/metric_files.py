@@ -39,7 +39,7 @@ from convexmetric.files import (
     read_mat,
     write_arrays,
 )
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import AnyProblem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
@@ -195,7 +195,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     return path
 
 
-def read_certificate(path: str | os.PathLike[str], problem: MetricProblem) -> Certificate:
+def read_certificate(path: str | os.PathLike[str], problem: AnyProblem) -> Certificate:
     """Certify anew the metric and dual point in a file of :func:`write_solution`; its bounds are recomputed, not read.
 
     Raises

@@ -9,20 +9,22 @@ scale (the best multiple of M), and the range (:mod:`convexmetric.audits.scale_a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import Learner, fitted
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, Result
 from convexmetric.audits.scale_and_range import Scale, Subspace, best_scale, compare_ranges
-from convexmetric.certificates import Certificate, relative_gap
+from convexmetric.certificates import Certificate, describe, kernel, relative_gap
+from convexmetric.certificates.statement import plain
 from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem, as_problem, named
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
 
@@ -44,16 +46,24 @@ class Reference:
         Objective of a metric that is known; infinite if none is.
     M : array or None
         The metric whose objective is ``upper_bound``.
+    grade : str
+        How the lower bound is established: ``"rigorous"``, ``"float"`` or ``"conic"``, as those of instances and
+        certificates; ``"given"`` where it is the caller's word.
     """
 
     lower_bound: float
     upper_bound: float = np.inf
     M: Array | None = field(default=None, repr=False)
+    grade: str = "given"
 
     @property
     def gap(self) -> float:
         """Relative gap of the bounds; infinite where no metric is known."""
         return relative_gap(self.upper_bound, self.lower_bound)
+
+
+AnyReference = Solution | Certificate | Reference | Learner | float | None
+"""Where a lower bound comes from; None for a solve."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class WorstPart:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Result):
     """Result of an audit: objective, certified suboptimality, and what is wrong.
 
     Attributes
@@ -110,6 +120,8 @@ class Audit:
     reference_gap : float
         Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
         no more than a bound.
+    grade : str
+        How the lower bound is established, see :class:`Reference`.
     risk, penalty : float
         The two terms of ``projected_objective``.
     min_eigenvalue : float
@@ -133,6 +145,7 @@ class Audit:
     lower_bound: float
     suboptimality: float
     reference_gap: float
+    grade: str
     risk: float
     penalty: float
     min_eigenvalue: float
@@ -142,6 +155,11 @@ class Audit:
     subspace: Subspace | None
     worst: tuple[WorstPart, ...]
     M: Array = field(repr=False, compare=False)
+
+    written: ClassVar[tuple[str, ...]] = (
+        *("verdict", "objective", "projected_objective", "lower_bound", "suboptimality", "reference_gap", "grade"),
+        *("risk", "penalty", "min_eigenvalue", "hard_margins", "feasible", "scale", "subspace", "worst"),
+    )
 
     @property
     def verdict(self) -> str:
@@ -232,28 +250,31 @@ class Audit:
 
 @shared_cores()
 def audit(
-    problem: MetricProblem,
-    M: ArrayLike | Solution | Certificate | Learner | Callable[[MetricProblem], Any],
+    problem: AnyProblem | None = None,
+    M: ArrayLike | Solution | Certificate | Learner | Callable[[MetricProblem], Any] | None = None,
     *,
-    reference: Solution | Certificate | Reference | Learner | float | None = None,
+    reference: AnyReference | KnownProblem | str = None,
     worst: int = 10,
 ) -> Audit:
     """Bound how far ``M`` is from the optimum of ``problem``, and tell what is wrong with it.
 
     Parameters
     ----------
-    problem : MetricProblem
-        What ``M`` was meant to solve.
+    problem : MetricProblem, Instance or str, optional
+        What ``M`` was meant to solve: a problem, an instance of the library or the name of one. By default the
+        instance that is the reference.
     M : array, estimator or callable
         Any metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one. A fitted estimator with ``components_`` L
-        stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn. A Solution
+        stands for ``L^T L``: our own, those of metric-learn, NeighborhoodComponentsAnalysis of scikit-learn; one
+        without them for what its ``get_mahalanobis_matrix()`` returns. A Solution
         or a Certificate stands for its metric. A callable is given the problem and returns a metric, or returns or
         yields iterates, of which the best is judged; :func:`~convexmetric.bench.trace` judges all of them and takes
         the time.
-    reference : Solution, Certificate, Reference, estimator or float, optional
-        Where the lower bound comes from; by default the problem is solved to 1e-6 first. A Solution or Certificate also
-        gives the metric against which losses and ranges are compared. A fitted estimator of ours stands for its
-        ``solution_``.
+    reference : Solution, Certificate, Reference, estimator, float, Instance or str, optional
+        Where the lower bound comes from; by default from the instance, or else the problem is solved to 1e-6 first.
+        A Solution or Certificate also gives the metric against which losses and ranges are compared. A fitted estimator
+        of ours stands for its ``solution_``. An instance of the library, or its name, stands for its proven bounds;
+        beside another problem object its own is stated as well, to see that both are the same.
     worst : int
         Number of parts of the risk to name; 0 for none.
 
@@ -264,7 +285,8 @@ def audit(
     Raises
     ------
     InputError
-        If ``M`` has the wrong shape or entries that are not finite, or the reference proves nothing.
+        If ``M`` has the wrong shape or entries that are not finite, or the reference proves nothing or is an instance
+        of another problem.
 
     See Also
     --------
@@ -279,12 +301,19 @@ def audit(
     >>> verdict = cm.audit(problem, 0.1 * problem.cone.identity())
     >>> print(f"at most {verdict.suboptimality:.2f} from optimal, feasible: {verdict.feasible}")
     at most 0.46 from optimal, feasible: True
+
+    On an instance of the library nothing is solved, as its bounds are proven:
+
+    >>> bool(cm.audit("ranking-auc-wine-c1", lambda problem: problem.cone.identity()).suboptimality > 0.9)
+    True
     """
-    as_problem(problem)
+    if M is None:
+        raise InputError("M is missing: pass the metric to judge")
     if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
         raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
     # A symmetric matrix, or a vector of weights, that need not lie in the cone.
-    metric, against = _metric_of(problem, M), reference_of(problem, reference)
+    problem, bounds = stated(problem, reference)
+    metric, against = _metric_of(problem, M), reference_of(problem, bounds)
     judged, smallest, in_cone = projected(problem, metric)
     risk, penalty = problem.risk.value(judged), problem.penalty(judged)
     cost = risk + penalty
@@ -296,6 +325,7 @@ def audit(
         lower_bound=against.lower_bound,
         suboptimality=relative_gap(cost, against.lower_bound),
         reference_gap=against.gap,
+        grade=against.grade,
         risk=risk,
         penalty=penalty,
         min_eigenvalue=smallest,
@@ -308,9 +338,43 @@ def audit(
     )
 
 
-def reference_of(
-    problem: MetricProblem, reference: Solution | Certificate | Reference | Learner | float | None
-) -> Reference:
+def stated(problem: AnyProblem | None, reference: AnyReference | KnownProblem | str) -> tuple[MetricProblem, Any]:
+    """State the problem, which an instance as the reference may bring, and take the bounds of an instance.
+
+    Raises
+    ------
+    InputError
+        If there is no problem, or the reference is an instance of another problem.
+    """
+    problem, reference = named(problem), named(reference)
+    if problem is None and not isinstance(reference, KnownProblem):
+        raise InputError("problem is missing: pass one, or an instance of the library as the reference")
+    known: Any = problem if reference is None else reference
+    here = as_problem(known if problem is None else problem)
+    if not isinstance(known, KnownProblem):
+        return here, reference
+    if problem is not None and problem != known:
+        there = known.problem()
+        sizes = [(one.cone.shape, one.risk.parts) for one in (here, there)]
+        if sizes[0] != sizes[1] or _digest(here) != _digest(there):
+            what = problem.name if isinstance(problem, KnownProblem) else repr(here)
+            raise InputError(
+                f"reference {known.name!r} is about another problem than {what}, so that its bounds say nothing of it; "
+                "leave the reference out, or pass that problem's own"
+            )
+    return here, Reference(*known.proven, None, known.grade)
+
+
+def _digest(problem: MetricProblem) -> str:
+    """Digest of the statement of a problem, or of its data where a block has no place in statements."""
+    try:
+        table, arrays = describe(problem)
+    except InputError:
+        return problem.fingerprint()
+    return kernel.statement_digest(table, {name: plain(array) for name, array in arrays.items()})
+
+
+def reference_of(problem: MetricProblem, reference: AnyReference) -> Reference:
     """Make a ``Reference`` of a solution, estimator, certificate or bound; of a solve to 1e-6 where it is None.
 
     Raises
@@ -338,7 +402,7 @@ def reference_of(
                 f"reference must belong to this problem: its metric has shape {np.shape(reference.M)}, "
                 f"not {problem.cone.shape}"
             )
-        reference = Reference(reference.lower_bound, reference.upper_bound, reference.M)
+        reference = Reference(reference.lower_bound, reference.upper_bound, reference.M, reference.grade)
     if not isinstance(reference, Reference):
         try:
             reference = Reference(float(reference))
@@ -366,7 +430,12 @@ def _metric_of(problem: MetricProblem, M: Any) -> Array:
         M = M.certificate
     if isinstance(M, Certificate):
         return problem.metric(M.M)
-    if isinstance(M, Learner):
+    own = getattr(M, "estimator_", M)
+    if hasattr(own, "get_mahalanobis_matrix") and not hasattr(own, "components_"):
+        # One that is not fitted raises either, and is named below.
+        with suppress(AttributeError, ValueError):
+            M = own.get_mahalanobis_matrix()
+    if isinstance(M, Learner) or hasattr(own, "components_"):
         L = fitted(M, "components_", "M")
         M = L.T @ L
     return problem.from_features(M)

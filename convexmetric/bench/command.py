@@ -21,6 +21,7 @@ from convexmetric.cli.shared import (
     complete_solver,
     console,
     interruptible,
+    noted,
     print_json,
     say,
 )
@@ -76,7 +77,10 @@ def bench(
     ] = Path("convexmetric-bench"),
     plot_only: Annotated[
         list[Path] | None,
-        typer.Option(metavar="CSV", help="Run nothing: table and picture of this file. Repeat to merge several."),
+        typer.Option(
+            metavar="FILE",
+            help="Run nothing: table and picture of this .csv or .json file, also of another tool. May come again.",
+        ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -89,7 +93,8 @@ def bench(
     from convexmetric.plotting import save_picture
 
     if plot_only:
-        runs = read_runs(*plot_only)
+        with noted():
+            runs = read_runs(*plot_only)
         runs = [run for run in runs if not solver or run.solver in solver]
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
     else:
@@ -114,7 +119,7 @@ def bench(
         unfinished.write_text(text, encoding="utf-8")
     save_picture(figure, picture)
     if as_json:
-        print_json([reports.run_record(run) for run in runs])
+        print_json([run.to_dict() for run in runs])
     else:
         console().print(reports.benchmark_table(runs))
     say(f"table: {table}\npicture: {picture}")

@@ -8,6 +8,7 @@ the bounds are never compared with a problem on other data.
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,6 +80,17 @@ class Instance:
     def grade(self) -> Literal["rigorous", "float"]:
         """How the bounds are established: by a proof in exact arithmetic, or by evaluation in float64."""
         return "float" if self.exact_lower is None else "rigorous"
+
+    @property
+    def proven(self) -> tuple[float, float]:
+        """The bounds that hold by :attr:`grade`: the rational ones rounded outward, or else those of float64."""
+        if self.exact_lower is None or self.exact_upper is None:
+            return self.lower_bound, self.upper_bound
+        low, high = float(self.exact_lower), float(self.exact_upper)
+        return (
+            math.nextafter(low, -math.inf) if low > self.exact_lower else low,
+            math.nextafter(high, math.inf) if high < self.exact_upper else high,
+        )
 
     @property
     def statement(self) -> str:
@@ -163,7 +175,7 @@ def load_instance(name: str) -> Instance:
     known = list_problems()
     if not isinstance(name, str) or name not in known:
         close = difflib.get_close_matches(str(name).lower(), known, n=3)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(known)}"
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "cm.bench.list_problems() has their names"
         raise InputError(f"there is no problem named {name!r}; {hint}")
     file = _folder() / f"{name}.toml"
     return read_instance(file.read_text(encoding="utf-8"), file.name)

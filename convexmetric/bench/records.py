@@ -1,18 +1,23 @@
-"""Runs of solvers on instances of the library: records, CSV files, and what performance profiles are made of."""
+"""Runs of solvers on instances: records, files of ours and of others, and what performance profiles are made of."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric.arrays import RESULTS_VERSION, Result, plain
+from convexmetric.bench.library import list_problems, load_instance
+from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
 
 #: Relative gaps for which the seconds are kept.
@@ -24,7 +29,7 @@ RESOLUTION = 1e-3
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Result):
     """Result of one solver on one instance; one row of the CSV file.
 
     Attributes
@@ -73,6 +78,11 @@ class Run:
     machine: str = ""
     cores: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as JSON has it, :attr:`reached` by gap; what is not finite is None."""
+        reached = dict(zip((f"{gap:.0e}" for gap in GAPS), self.reached, strict=True))
+        return {"schema": RESULTS_VERSION, **plain(self), "reached": plain(reached)}
+
     @property
     def settings(self) -> tuple[Any, ...]:
         """Key of the run: a run with the same settings need not be made again."""
@@ -106,6 +116,9 @@ class RunFile:
             whole = text[: text.rfind("\n") + 1]
             if whole != text:
                 os.truncate(path, len(whole.encode()))
+            # Runs are appended only to a file with all columns, in this order.
+            if whole and not whole.startswith(",".join(_COLUMNS) + "\n"):
+                raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
             self.runs = _parsed(whole, path) if whole else []
 
     def add(self, run: Run) -> None:
@@ -124,12 +137,19 @@ class RunFile:
 
 
 def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
-    """Runs of one or several CSV files; of those with the same settings the last one.
+    """Runs of one or several files; of those with the same settings the last one.
+
+    A file of another tool has at least the columns ``instance``, ``solver``, ``seconds`` and one of ``objective`` (or
+    ``upper_bound``), ``gap`` and ``suboptimality``, in any order; cells may be empty. An objective on an instance of
+    the library is judged by the library's lower bound, ``(objective - bound) / max(|objective|, |bound|)``, and so
+    are status and the times to gaps: all are ``seconds``, or never. What else the file claims proves nothing: it is
+    noted in ``message``, and the run counts as ``"stalled"``. A ``tol`` that is missing is 1e-6.
 
     Parameters
     ----------
     *paths : path
-        Files as :func:`~convexmetric.bench.benchmark` writes them.
+        Files as :func:`~convexmetric.bench.benchmark` writes them, JSON as ``bench --json`` prints it, or CSV or
+        JSON (a list of objects) of another tool.
 
     Returns
     -------
@@ -138,7 +158,12 @@ def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     Raises
     ------
     InputError
-        If a file cannot be read or is not one of runs.
+        If a file cannot be read or is not one of runs; the message names the line and the column.
+
+    Warns
+    -----
+    UserWarning
+        If a file has columns that runs do not have, which are left out.
     """
     if not paths:
         raise InputError("read_runs needs at least one file")
@@ -203,7 +228,8 @@ def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     told = [name for name in ("version", "threads", "machine") if len({getattr(run, name) for run in asked}) > 1]
     found: dict[tuple[str, str], Run] = {}
     for run in asked:
-        words = [f"{run.threads} threads" if name == "threads" else str(getattr(run, name)) for name in told]
+        values = {name: getattr(run, name) for name in told if getattr(run, name)}
+        words = [f"{value} threads" if name == "threads" else str(value) for name, value in values.items()]
         found[run.instance, run.solver + (f" ({', '.join(words)})" if words else "")] = run
     named = list(dict.fromkeys(name for name, _ in found))
     labels = list(dict.fromkeys(label for _, label in found))
@@ -227,9 +253,14 @@ def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 #: Columns and their types: the fields of a run, with a column for every gap in place of ``reached``.
 _REACHED = [f"seconds_to_{gap:.0e}" for gap in GAPS]
+_KINDS: dict[str, type] = get_type_hints(Run)
 _COLUMNS: dict[str, type] = {}
-for _name, _kind in get_type_hints(Run).items():
-    _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _kind}
+for _name in (field.name for field in fields(Run)):
+    _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _KINDS[_name]}
+#: Columns of other tools: those that every file has, those of which it has one, and what stands for missing ones.
+_NEEDED, _CLAIMS = ("instance", "solver", "seconds"), ("upper_bound", "gap", "suboptimality")
+_WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number"}
+_ASSUMED: dict[str, Any] = {"tol": 1e-6, "max_seconds": np.inf, "threads": 1, "status": "stalled"}
 
 
 def _row(run: Run) -> list[str]:
@@ -248,17 +279,89 @@ def _text(path: Path) -> str:
 
 
 def _parsed(text: str, path: Path) -> list[Run]:
-    lines = list(csv.reader(io.StringIO(text)))
-    if not lines or lines[0] != list(_COLUMNS):
-        raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
-    runs = []
-    for number, cells in enumerate(lines[1:], start=2):
-        try:
-            values = {name: kind(cell) for (name, kind), cell in zip(_COLUMNS.items(), cells, strict=True)}
-        except ValueError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
-        if values["status"] not in STATUSES:
-            raise InputError(f"{path}, line {number}: status must be one of {', '.join(STATUSES)}")
-        reached = tuple(values.pop(name) for name in _REACHED)
-        runs.append(Run(reached=reached, **values))
+    try:
+        rows = list(_rows(text, path))
+    except (csv.Error, ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not a file of runs: {error}") from error
+    others = {name: None for _, row in rows for name in row if name not in (*_COLUMNS, "schema", "objective")}
+    if others:
+        warnings.warn(f"{path}: left out the columns {', '.join(map(str, others))}", stacklevel=3)
+    known = {name for _, row in rows if isinstance(name := row["instance"], str)}.intersection(list_problems())
+    bounds, runs = {name: load_instance(name).lower_bound for name in known}, []
+    for where, row in rows:
+        values = _values(row, where)
+        reached = tuple(values.pop(column, np.inf) for column in _REACHED)
+        ours = _COLUMNS.keys() <= row.keys()
+        runs.append(Run(**values, reached=reached) if ours else _judged(values, bounds.get(values["instance"])))
     return runs
+
+
+def _rows(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Rows of a table, or objects of a list in JSON, by column; and where each stands."""
+    if path.suffix.lower() == ".json":
+        entries = json.loads(text)
+        for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
+            row = dict(entry) if isinstance(entry, dict) else {}
+            _check_columns([*row], f"{path}, entry {number}")
+            if isinstance(reached := row.pop("reached", None), dict):
+                row |= {f"seconds_to_{gap}": reached[gap] for gap in reached}
+            yield f"{path}, entry {number}", row
+        return
+    lines = csv.reader(io.StringIO(text.removeprefix("\ufeff")), skipinitialspace=True)
+    header = next(lines, [])
+    _check_columns(header, f"{path}, line 1")
+    for cells in filter(None, lines):
+        if len(cells) != len(header):
+            raise InputError(f"{path}, line {lines.line_num}: {len(cells)} cells under {len(header)} columns")
+        yield f"{path}, line {lines.line_num}", dict(zip(header, cells, strict=True))
+
+
+def _check_columns(columns: list[str], where: str) -> None:
+    found = set(columns)
+    if len(found) < len(columns) or not {*_NEEDED} <= found or not {*_CLAIMS, "objective"} & found:
+        raise InputError(
+            f"{where}: this is not a file of runs, which have the columns {', '.join(_NEEDED)} and one of "
+            f"objective, {', '.join(_CLAIMS)}, each once"
+        )
+
+
+def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Convert the cells of a row; those that are missing or empty get what is assumed."""
+    values = dict(_ASSUMED)
+    for name, kind in _COLUMNS.items():
+        cell = row.get("objective" if name == "upper_bound" and name not in row else name)
+        if cell is None or cell == "":
+            if name in ("instance", "solver"):
+                raise InputError(f"{where}, column {name}: is empty")
+            continue
+        try:
+            if isinstance(cell, bool) or not isinstance(cell, str if kind is str else str | int | kind):
+                raise ValueError(f"must be {_WORDS[kind]}, got {cell!r}")
+            values[name] = kind(cell)
+        except (OverflowError, ValueError) as error:
+            raise InputError(f"{where}, column {name}: {error}") from error
+    if values["status"] not in STATUSES:
+        raise InputError(f"{where}, column status: must be one of {', '.join(STATUSES)}, got {values['status']!r}")
+    if values.get("seconds", 0.0) < 0.0:
+        raise InputError(f"{where}, column seconds: must not be negative, got {values['seconds']:g}")
+    return values
+
+
+def _judged(values: dict[str, Any], bound: float | None) -> Run:
+    """Run of another tool: its objective is judged by the bound of the library, what else it claims is a remark."""
+    claims = {name: values.pop(name) for name in (*_CLAIMS, "lower_bound") if name in values}
+    run = Run(**values | {"status": "stalled" if values["status"] == "optimal" else values["status"]})
+    upper = claims.pop("upper_bound", np.nan)
+    if bound is None or np.isnan(upper):
+        told = " and ".join(f"{name} {value:.3g}" for name, value in claims.items())
+        words = f"reports {told}, which nothing certifies" if told else "its instance is not in the library"
+        return replace(run, message="; ".join(filter(None, (run.message, words))))
+    gap = relative_gap(upper, bound)
+    if gap < -run.tol:
+        words = f"its objective {upper:.10g} is below the certified bound {bound:.10g}: no feasible metric has it"
+        return replace(run, status="error", message=words)
+    in_time = run.seconds <= run.max_seconds
+    status = "optimal" if gap <= run.tol and in_time else "limit" if run.seconds > run.max_seconds else run.status
+    reached = tuple(run.seconds if gap <= wanted and in_time else np.inf for wanted in GAPS)
+    bounds = {"lower_bound": bound, "upper_bound": upper, "gap": gap, "suboptimality": gap}
+    return replace(run, status=status, reached=reached, **bounds)

@@ -11,21 +11,9 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.bench.library import Instance
-from convexmetric.bench.records import GAPS, STATUSES, Run, solve_times
-from convexmetric.bench.traces import AuditTrail
-from convexmetric.cli.reports import attributes, columned, digits, plain
+from convexmetric.bench.records import STATUSES, Run, solve_times
+from convexmetric.cli.reports import attributes, columned, digits
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
-
-
-def trail_record(name: str, file: str, trail: AuditTrail) -> dict[str, Any]:
-    """Record that ``audit --iterates --json`` prints."""
-    return {
-        "name": name,
-        "file": file,
-        **attributes(trail, "lower_bound", "reference_gap", "error", "seconds"),
-        trail.unit: trail.passes,
-        **attributes(trail, "objectives", "suboptimality", "violations"),
-    }
 
 
 def instance_record(instance: Instance) -> dict[str, Any]:
@@ -62,12 +50,6 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.grade,
         )
     return table
-
-
-def run_record(run: Run) -> dict[str, Any]:
-    """Record of one run that ``bench --json`` prints; numbers that are not finite become null."""
-    reached = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
-    return {**plain(run), "reached": plain(reached)}
 
 
 def benchmark_table(runs: Sequence[Run]) -> Table:

@@ -21,17 +21,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arguments import checked_weight, is_real
-from convexmetric.arrays import Array, real_array
-from convexmetric.audits.verdict import Reference, projected, reference_of
-from convexmetric.certificates import Certificate, relative_gap
+from convexmetric.arrays import Array, Result, real_array
+from convexmetric.audits.verdict import AnyReference, Reference, projected, reference_of, stated
+from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem
 from convexmetric.solution import Solution
 
 #: Suboptimalities for which the first time within is reported.
@@ -39,7 +39,7 @@ MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
 
 
 @dataclass(frozen=True)
-class AuditTrail:
+class AuditTrail(Result):
     """Certified suboptimality of the iterates of a solver, against time and passes.
 
     Attributes
@@ -77,6 +77,15 @@ class AuditTrail:
     M: Array | None = field(default=None, repr=False)
     error: str = ""
 
+    written: ClassVar[tuple[str, ...]] = (
+        *("lower_bound", "reference_gap", "error", "unit", "seconds", "passes"),
+        *("objectives", "suboptimality", "violations"),
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trail as JSON has it, with the name of the solver; what is not finite is None."""
+        return {**super().to_dict(), "solver": self.name}
+
     def __len__(self) -> int:
         return len(self.objectives)
 
@@ -99,7 +108,7 @@ class AuditTrail:
     def of_solution(
         cls,
         solution: Solution,
-        reference: Solution | Certificate | Reference | float | None = None,
+        reference: AnyReference = None,
         *,
         name: str | None = None,
     ) -> AuditTrail:
@@ -108,7 +117,7 @@ class AuditTrail:
         Parameters
         ----------
         solution : Solution
-        reference : Solution, Certificate, Reference or float, optional
+        reference : Solution, Certificate, Reference, estimator or float, optional
             Source of the lower bound; by default the solution itself.
         name : str, optional
             Name of the trail; by default that of the solver.
@@ -235,10 +244,10 @@ ForeignSolver = Callable[[MetricProblem, Recorder], Any]
 
 
 def trace(
-    problem: MetricProblem,
+    problem: AnyProblem,
     solver: ForeignSolver,
     *,
-    reference: Solution | Certificate | Reference | float | None = None,
+    reference: AnyReference | KnownProblem | str = None,
     max_seconds: float | None = None,
     name: str | None = None,
 ) -> AuditTrail:
@@ -246,14 +255,15 @@ def trace(
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         What it is to solve.
     solver : callable
         Called as ``solver(problem, record)``. It shows iterates by ``record(M)`` or ``record(M, passes=...)``, or by
         yielding ``M`` or ``(M, passes)``; a metric that it returns is its last iterate. M is a matrix ``(d, d)``, or
         weights ``(d,)`` of a diagonal metric. ``record.seconds`` is its time so far.
-    reference : Solution, Certificate, Reference or float, optional
-        Where the lower bound comes from; by default the problem is solved to 1e-6 first, outside the clock.
+    reference : Solution, Certificate, Reference, estimator, float, Instance or str, optional
+        Where the lower bound comes from, as for :func:`~convexmetric.audit`; by default from the instance, or the
+        problem is solved to 1e-6 first, outside the clock.
     max_seconds : float, optional
         Budget. The first iterate after that ends the solver, by an exception in ``record``; a solver that shows nothing
         is not ended.
@@ -270,11 +280,11 @@ def trace(
     InputError
         If the solver is not callable, the budget is not positive, or the reference proves nothing.
     """
-    as_problem(problem)
     if not callable(solver):
         raise InputError(f"solver must be a callable of the problem and record, got {type(solver).__name__}")
     budget = None if max_seconds is None else checked_weight(max_seconds, "max_seconds")
-    against = reference_of(problem, reference)
+    problem, bounds = stated(problem, reference)
+    against = reference_of(problem, bounds)
     # A first evaluation compiles the risk, outside of the solver's time.
     problem.value(problem.cone.identity())
     record = Recorder(problem, budget)
@@ -292,26 +302,27 @@ def trace(
 
 
 def audit_iterates(
-    problem: MetricProblem,
+    problem: AnyProblem,
     iterates: Iterable[ArrayLike],
     *,
     seconds: ArrayLike | None = None,
     passes: ArrayLike | None = None,
-    reference: Solution | Certificate | Reference | float | None = None,
+    reference: AnyReference | KnownProblem | str = None,
     name: str = "iterates",
 ) -> AuditTrail:
     """Judge iterates from anywhere.
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         What they were meant to solve.
     iterates : (T, d, d) or (T, d) array, or iterable of metrics
         In order.
     seconds, passes : (T,) array, optional
         Time and passes over the data at each; they do not decrease.
-    reference : Solution, Certificate, Reference or float, optional
-        Where the lower bound comes from; by default the problem is solved to 1e-6 first.
+    reference : Solution, Certificate, Reference, estimator, float, Instance or str, optional
+        Where the lower bound comes from, as for :func:`~convexmetric.audit`; by default from the instance, or the
+        problem is solved to 1e-6 first.
     name : str
         Name of the solver.
 
@@ -325,11 +336,10 @@ def audit_iterates(
     InputError
         If there is no iterate, one is malformed (the message says which), or seconds or passes do not fit.
     """
-    as_problem(problem)
     if isinstance(iterates, str | bytes | Mapping) or not isinstance(iterates, Iterable):
         raise InputError(f"iterates must be an array (T, d, d) or (T, d) or a list, got {type(iterates).__name__}")
-    against = reference_of(problem, reference)
-    record = Recorder(problem)
+    problem, bounds = stated(problem, reference)
+    against, record = reference_of(problem, bounds), Recorder(problem)
     for k, M in enumerate(iterates):
         try:
             record(M)

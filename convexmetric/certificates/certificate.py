@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array, norm_of
 from convexmetric.errors import CrossedBoundsError, SolverError
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.base import Grade
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant
@@ -106,7 +106,7 @@ class Certificate:
 
 
 def certify(
-    problem: MetricProblem,
+    problem: AnyProblem,
     M: ArrayLike,
     dual: Any,
     *,
@@ -121,7 +121,7 @@ def certify(
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         Problem whose optimal value is bounded.
     M : array
         A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one.
@@ -154,9 +154,8 @@ def certify(
     >>> print(f"{certificate.lower_bound:.4f} <= optimum <= {certificate.upper_bound:.4f}")
     0.0956 <= optimum <= 0.2660
     """
-    problem = as_problem(problem).subject_to(constraints, extra_objective)
-    upper = certify_metric(problem, M)
-    return with_dual(problem, upper, dual, problem.risk.minorant(dual))
+    stated = as_problem(problem).subject_to(constraints, extra_objective)
+    return with_dual(stated, certify_metric(stated, M), dual, stated.risk.minorant(dual))
 
 
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:

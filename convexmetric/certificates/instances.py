@@ -15,11 +15,11 @@ from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.statement import Table, describe, plain
 from convexmetric.certificates.subgradients import above, feasible
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 
 
 def difference(
-    document: Table, arrays: Mapping[str, np.ndarray], problem: MetricProblem, *, tolerance: float = 0.0
+    document: Table, arrays: Mapping[str, np.ndarray], problem: AnyProblem, *, tolerance: float = 0.0
 ) -> tuple[str, float]:
     """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
@@ -68,7 +68,7 @@ def _deviation(here: np.ndarray, there: np.ndarray) -> float:
 
 def verify_instance(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    problem: MetricProblem,
+    problem: AnyProblem,
     *,
     tolerance: float = 0.0,
     rules: Any = (),
@@ -85,7 +85,7 @@ def verify_instance(
     ----------
     path : path or sequence of paths
         A certificate, or all its parts.
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
     tolerance : float
         By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
     rules, max_bytes, max_work
@@ -106,6 +106,7 @@ def verify_instance(
     """
     if not 0.0 <= tolerance < 1.0:
         raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
+    problem = as_problem(problem)
     made = {name: plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
     deviations = [0.0]
 

@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.certificates import kernel
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 
 Arrays = dict[str, np.ndarray]
 Table = dict[str, Any]
@@ -50,7 +50,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     return floor + 1 / _simplest(1 / (high - floor), 1 / (low - floor))
 
 
-def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
+def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
     """A problem as a table and arrays, see ``docs/certificate-format.md``.
 
     Raises
@@ -59,7 +59,7 @@ def describe(problem: MetricProblem) -> tuple[Table, Arrays]:
         If certificates do not know its risk, loss, measure, regularizer or cone, see
         :func:`convexmetric.described.description`.
     """
-    as_problem(problem)
+    problem = as_problem(problem)
     for method in ("objective", "value", "penalty"):
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")

@@ -35,7 +35,7 @@ from convexmetric.certificates.statement import Arrays, Table, describe, plain
 from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem, as_problem
 
 #: Relative amounts by which a metric is scaled, tried in turn, until constraints hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
@@ -58,7 +58,7 @@ class Certified(Protocol):
 
 def write_certificate(
     path: str | os.PathLike[str],
-    problem: MetricProblem | Certified | Learner | ProgramCertificate,
+    problem: AnyProblem | Certified | Learner | ProgramCertificate,
     *,
     solution: Certified | Certificate | Learner | None = None,
     title: str = "",
@@ -71,7 +71,7 @@ def write_certificate(
     ----------
     path : path
         Ends in ``.npz``.
-    problem : MetricProblem, Solution, estimator or ProgramCertificate
+    problem : MetricProblem, Instance, str, Solution, estimator or ProgramCertificate
         A solution and a fitted estimator bring their problem with them, and stand alone, as does what
         :func:`~convexmetric.certify_program` returned. What a :class:`~convexmetric.RetrievalAdapter` did not keep is
         refused: pass its ``solution_``.
@@ -170,9 +170,11 @@ def _check_title(title: str) -> None:
 
 
 def _stated_and_certified(
-    problem: MetricProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
+    problem: AnyProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
 ) -> tuple[MetricProblem, Certificate]:
     """Find the problem and its certificate among the arguments, one of which may bring the other."""
+    if isinstance(problem, str | KnownProblem):
+        problem = as_problem(problem)
     solved: Any = problem if solution is None else solution
     if isinstance(solved, MetricProblem):
         raise InputError("solution is missing: pass what solve(problem) returned, or it alone")

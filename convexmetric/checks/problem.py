@@ -51,7 +51,7 @@ from convexmetric.losses import Loss, SmoothLoss
 from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.numerics.searches import last_true
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
 from convexmetric.regularizers.conic_calls import guarded
@@ -78,12 +78,12 @@ CONVEX = "its CVXPY expression must be convex, of metrics of the cone"
 OWN_GROUPS = 40
 
 
-def check_problem(problem: MetricProblem, random_state: int | np.random.Generator | None = 0) -> None:
+def check_problem(problem: AnyProblem, random_state: int | np.random.Generator | None = 0) -> None:
     """Check that the blocks of a problem keep their contracts, at random metrics; for blocks of your own.
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         Preferably of few features and comparisons: a check takes some hundred evaluations of the risk, seconds up to 15
         features. CVXPY statements are compared at fewer points, or not at all, where that would take longer.
     random_state : int, numpy.random.Generator or None
@@ -117,7 +117,7 @@ def check_problem(problem: MetricProblem, random_state: int | np.random.Generato
         ...
     convexmetric.errors.ContractError: loss Wrong: -l*(-u) - u s must be at most l(s), got 1.1 and 1.0
     """
-    as_problem(problem)
+    problem = as_problem(problem)
     rng = np.random.default_rng(random_state)
     before = _fingerprint(problem)
     blocks = problem.risk.blocks()

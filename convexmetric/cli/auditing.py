@@ -12,7 +12,7 @@ from convexmetric import audits
 from convexmetric.cli import shared
 from convexmetric.cli.commands import Stated, problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, points_of
-from convexmetric.cli.reports import audit_record, facts, worst_table
+from convexmetric.cli.reports import facts, worst_table
 from convexmetric.cli.tables import (
     Drop,
     DropMissing,
@@ -130,20 +130,21 @@ def audit(
         # Certified bounds are stored for instances of the library only.
         reference = optimum = solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
     else:
-        reference = audits.Reference(instance.lower_bound, instance.upper_bound)
+        reference = audits.Reference(instance.proven[0], instance.proven[1], grade=instance.grade)
     if iterates:
-        follow, trail_record = room("bench").audit_iterates, room("bench.reports").trail_record
+        follow = room("bench").audit_iterates
         found: list[Any] = [
             follow(problem, run.metrics, seconds=run.seconds, passes=run.passes, reference=reference, name=file.stem)
             for file, run in zip(files, given, strict=True)
         ]
-        records = [trail_record(name, str(file), trail) for file, trail in zip(files, found, strict=True)]
         near = all(trail.best_so_far[-1] <= (tol or np.inf) for trail in found)
     else:
         found = [audits.audit(problem, M, reference=reference, worst=worst) for M in given]
-        records = [audit_record(name, str(file), verdict) for file, verdict in zip(files, found, strict=True)]
         near = all(verdict.feasible and verdict.suboptimality <= (tol or np.inf) for verdict in found)
     if as_json:
+        records = [
+            {"name": name, "file": str(file), **result.to_dict()} for file, result in zip(files, found, strict=True)
+        ]
         shared.print_json(records[0] if len(records) == 1 else records)
     else:
         _print(files, title, found)

@@ -20,7 +20,7 @@ from convexmetric import __version__, certificates, solvers
 from convexmetric.audits import write_solution
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
 from convexmetric.cli import shared
-from convexmetric.cli.reports import bounds_record, explanation_record, solution_table, verdict_record
+from convexmetric.cli.reports import explanation_record, solution_table, verdict_record
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.imports import room
 from convexmetric.problem import MetricProblem
@@ -134,7 +134,7 @@ def solve(
     limits = {"max_seconds": max_seconds, "max_iter": max_iter}
     solution = solved(problem, tol, quiet, solver=solver, checkpoint=checkpoint, **limits)
     if as_json:
-        shared.print_json({"name": name, **bounds_record(solution)})
+        shared.print_json({"name": name, **solution.to_dict()})
     else:
         shared.console().print(solution_table(solution))
     if save is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
@@ -25,28 +24,9 @@ if TYPE_CHECKING:
     from convexmetric.cli.fitting import Fitted
 
 
-def plain(value: Any) -> Any:
-    """Convert records, arrays and numbers to what JSON has; numbers that are not finite become null."""
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
-        return {name: plain(entry) for name, entry in value.items()}
-    if isinstance(value, np.ndarray):
-        value = value.ravel().tolist()
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return finite(value) if isinstance(value, float) else value
-
-
 def attributes(thing: Any, *names: str) -> dict[str, Any]:
     """Take the attributes of these names."""
     return {name: getattr(thing, name) for name in names}
-
-
-def bounds_record(solution: Solution) -> dict[str, Any]:
-    """Record of a solution."""
-    names = "status", "solver", "tol", "lower_bound", "upper_bound", "gap", "iterations", "seconds", "rank"
-    return attributes(solution, *names)
 
 
 def solution_table(solution: Solution) -> Table:
@@ -70,7 +50,7 @@ def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
     path, scores = fitted.path, fitted.held_out
     return {
         "name": file,
-        **bounds_record(fitted.solution),
+        **fitted.solution.to_dict(),
         "method": fitted.method,
         "columns": fitted.data.extras["columns"],
         "settings": fitted.all_settings,
@@ -142,12 +122,6 @@ def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def audit_record(name: str, file: str, verdict: Audit) -> dict[str, Any]:
-    """Record that ``audit --json`` prints: all fields of the audit but the metric."""
-    found = attributes(verdict, "verdict", *(field.name for field in fields(verdict) if field.name != "M"))
-    return {"name": name, "file": file, **found}
-
-
 def verdict_record(
     files: Sequence[Path], verdict: Verdict, instance: str | None, deviation: float | None
 ) -> dict[str, Any]:
@@ -199,8 +173,3 @@ def digits(bound: float, gap: float, rounding: str) -> str:
     equal = int(np.ceil(-np.log10(gap))) if 0.0 < gap < 1.0 else 0 if gap >= 1.0 else 14
     context = Context(prec=min(max(equal + 2, 6), 16), rounding=rounding)
     return f"{context.create_decimal_from_float(bound):g}"
-
-
-def finite(value: float) -> float | None:
-    """Return a number as JSON has it: null where it is not finite."""
-    return float(value) if np.isfinite(value) else None

@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from convexmetric.cli.reports import plain
+from convexmetric.arrays import plain
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import check_writable
 from convexmetric.imports import room

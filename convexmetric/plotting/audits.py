@@ -15,7 +15,7 @@ from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.solution import Solution
 
 #: The picture of the scale shows multiples t from min(1, best) / SCALE_REACH to max(1, best) * SCALE_REACH.
@@ -25,12 +25,12 @@ SCALE_REACH, SCALE_POINTS = 8.0, 61
 DRAWN_ABOVE = 1e-12
 
 
-def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
+def plot_audit(problem: AnyProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
     """Draw an audit: its scale, its spectrum beside that of the reference, and what costs most.
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
     audit : Audit
         Audit of a metric on this problem.
     reference : Solution, optional
@@ -45,17 +45,17 @@ def plot_audit(problem: MetricProblem, audit: Audit, *, reference: Solution | No
     return figure
 
 
-def plot_scale(problem: MetricProblem, audit: Audit, *, ax: Axes | None = None) -> Axes:
+def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> Axes:
     """Draw the objective along multiples of an audited metric, the one given, the best one, and the certified bound.
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
     audit : Audit
         Audit of a metric on this problem.
     ax : Axes, optional
     """
-    ax = axes_of(ax)
+    ax, problem = axes_of(ax), as_problem(problem)
     best = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
     ends = min(1.0, best) / SCALE_REACH, max(1.0, best) * SCALE_REACH
     factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])

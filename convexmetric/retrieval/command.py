@@ -11,7 +11,7 @@ import typer
 
 from convexmetric.arguments import not_one_of
 from convexmetric.cli import shared
-from convexmetric.cli.reports import attributes, bounds_record, figures_table, paired_record, solution_table
+from convexmetric.cli.reports import attributes, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
 from convexmetric.files import existing, guarded, read_array, write_arrays
 from convexmetric.retrieval.export import FORMATS, MAPS, SUFFIXES, read_adapter
@@ -184,7 +184,7 @@ def _save(path: Path, adapter: RetrievalAdapter) -> None:
 def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
     """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
     solution, held, path = adapter.solution_, adapter.held_out_, adapter.path_
-    learned = _candidate(path.best) | {"solution": None if solution is None else bounds_record(solution)}
+    learned = _candidate(path.best) | {"solution": None if solution is None else solution.to_dict()}
     nothing = _candidate(("", adapter.side_, 0.0)) | {"solution": None}
     return {
         "kept": adapter.kept_,

@@ -15,7 +15,7 @@ from typing import Any
 from convexmetric.arguments import checked_weight
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
-from convexmetric.problem import MetricProblem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.cutting_planes import Pool
@@ -27,7 +27,7 @@ from convexmetric.solvers.solving import solve
 
 
 def solve_path(
-    problem: MetricProblem,
+    problem: AnyProblem,
     C: Iterable[float] | None = None,
     *,
     tol: float = 1e-6,
@@ -42,7 +42,7 @@ def solve_path(
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         The problem; its own C, or reg, is ignored.
     C : iterable of float, optional
         Weights of the risk.
@@ -77,6 +77,7 @@ def solve_path(
     """
     if (C is None) == (reg is None):
         raise InputError("give either C, weights of the risk, or reg, weights of the regularizer")
+    problem = as_problem(problem)
     given: Any = C if reg is None else reg
     name, weighted = ("C", problem.with_C) if reg is None else ("reg", problem.with_reg)
     weights = [checked_weight(value, name) for value in given]

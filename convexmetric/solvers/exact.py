@@ -12,7 +12,7 @@ from typing import ClassVar
 from convexmetric.arguments import check_seconds
 from convexmetric.errors import SolverError, UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import ADVICE, LONG_PASS_COORDINATES, ROUTES, Candidate, Candidates, Route, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver
@@ -173,14 +173,14 @@ class Explanation:
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
-def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
+def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
     """Explain which solvers the default takes for a problem, in which order and why, and what a solve will cost.
 
     The solvers that are not taken are there with their reasons. Nothing is solved.
 
     Parameters
     ----------
-    problem : MetricProblem
+    problem : MetricProblem, Instance or str
         The problem in question.
     measure : bool
         Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
@@ -209,7 +209,7 @@ def explain(problem: MetricProblem, measure: bool = True, *, max_seconds: float 
     >>> {step.name: step.why for step in explanation.others}["interior-point"]
     'its risk is not a sum of hinges of listed comparisons'
     """
-    as_problem(problem)
+    problem = as_problem(problem)
     check_seconds(max_seconds, "max_seconds")
     bare = problem.without_constant()
     found = list(candidates_within(Candidates(bare), max_seconds))

@@ -26,7 +26,7 @@ from convexmetric.errors import (
 )
 from convexmetric.imports import room
 from convexmetric.numerics.threads import shared_cores
-from convexmetric.problem import MetricProblem, as_problem
+from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import SmoothedPairs, tangent_dual
 from convexmetric.solution import Progress, Solution
@@ -83,7 +83,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
 
 
 def solve(
-    problem: MetricProblem,
+    problem: AnyProblem,
     tol: float = 1e-6,
     *,
     solver: str | Solver | None = None,
@@ -103,8 +103,8 @@ def solve(
 
     Parameters
     ----------
-    problem : MetricProblem
-        What to solve.
+    problem : MetricProblem, Instance or str
+        What to solve: a problem, an instance of the library, or the name of one.
     tol : float
         Stop when ``(upper - lower) / max(|upper|, |lower|) <= tol``, both bounds certified.
     solver : str or Solver, optional
@@ -213,7 +213,7 @@ def solve(
     >>> max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
     True
     """
-    as_problem(problem)
+    problem = as_problem(problem)
     if not is_real(tol) or not 0.0 < tol < 1.0:
         raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
     if not is_real(atol) or not 0.0 <= atol < float("inf"):

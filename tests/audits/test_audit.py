@@ -1,6 +1,7 @@
 """Audits: how far anybody's metric is from optimal, and what is wrong with it."""
 
 import re
+from unittest.mock import patch
 
 import cvxpy as cp
 import numpy as np
@@ -237,7 +238,7 @@ def test_weights_may_come_as_a_diagonal_matrix():
     [
         (np.nan, "reference must give a finite lower bound, got nan"),
         (-np.inf, "reference must give a finite lower bound"),
-        ("optimum", "reference must be a Solution, a Certificate or a lower bound, got str"),
+        ("optimum", "there is no problem named 'optimum'"),
         ([1.0, 2.0], "reference must be a Solution"),
         (cm.Certificate(1.0, -np.inf, np.eye(3), None), "finite lower bound"),
         (Reference(-np.inf), "finite lower bound"),
@@ -249,7 +250,7 @@ def test_references_that_prove_nothing(reference, message):
     with pytest.raises(InputError, match=message):
         cm.audit(instance("ranking from labels"), np.eye(3), reference=reference)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.audit("wine", np.eye(3))
+        cm.audit(np.eye(3), np.eye(3))
 
 
 @pytest.mark.parametrize("worst", [-1, 2.5, "ten", True, None])
@@ -306,6 +307,68 @@ def test_estimators_are_audited_by_their_components():
     assert of_its_own.suboptimality == pytest.approx(searched.estimator_.gap_, rel=1e-6)
     with pytest.raises(InputError, match="reference: this NeighborhoodComponentsAnalysis has no solution_"):
         cm.audit(problem, solution, reference=nca)
+
+
+def test_a_metric_is_asked_for_where_there_are_no_components():
+    class Full:
+        def get_mahalanobis_matrix(self):
+            return np.diag([1.0, 2.0, 3.0])
+
+    problem = instance("ranking from labels")
+    assert cm.audit(problem, Full(), reference=0.1) == cm.audit(problem, np.diag([1.0, 2.0, 3.0]), reference=0.1)
+
+
+LMNN = "large-margin-wine"
+
+
+def test_an_instance_is_problem_and_reference():
+    known = cm.bench.load_instance(LMNN)
+    problem, M = known.problem(), np.eye(13)
+    lower, upper = known.proven
+    # A proven bound is a rational, which a float next to it does not exceed.
+    assert lower <= known.exact_lower <= known.exact_upper <= upper
+    assert np.nextafter(lower, np.inf) > known.exact_lower
+    expected = cm.audit(problem, M, reference=Reference(lower, upper, grade="rigorous"))
+    with patch("convexmetric.audits.verdict.solve", side_effect=AssertionError("nothing is solved")):
+        for found in (
+            cm.audit(LMNN, M),
+            cm.audit(known, M),
+            cm.audit(problem, M, reference=LMNN),
+            cm.audit(known, M, reference=LMNN),
+            cm.audit(M=M, reference=known),
+        ):
+            assert found == expected
+    assert (expected.lower_bound, expected.grade) == (lower, "rigorous")
+    assert cm.audit(known, M, reference=1.0).grade == "given"
+    assert cm.audit("ranking-auc-wine-c1", M, reference=cm.solve("ranking-auc-wine-c1")).grade == "float"
+
+
+def test_bounds_of_another_problem_are_refused():
+    wine = cm.bench.load_instance("ranking-auc-wine-c1")
+    same = wine.problem().with_C(1.0)
+    assert cm.audit(same, np.eye(13), reference=wine).lower_bound == wine.proven[0]
+    # One bit of the data, one weight, and another measure of the same shape and number of parts.
+    moved = cm.datasets.preprocess(cm.datasets.load("wine").X, ["zscore"])
+    y = cm.datasets.load("wine").y
+    assert cm.audit(cm.RankingProblem.from_labels(moved, y, measure="auc", C=1.0), np.eye(13), reference=wine)
+    moved[5, 3] = np.nextafter(moved[5, 3], 9.0)
+    others = [
+        cm.RankingProblem.from_labels(moved, y, measure="auc", C=1.0),
+        wine.problem().with_C(1.0 + 1e-15),
+        wine.problem().subject_to(lambda W: [cp.trace(W) <= 1e9]),
+        "ranking-map-wine-c1",
+        LMNN,
+    ]
+    for other in others:
+        with pytest.raises(InputError, match=r"reference 'ranking-auc-wine-c1' is about another problem than "):
+            cm.audit(other, np.eye(13), reference=wine)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(InputError, match="M is missing"):
+        cm.audit(LMNN)
+    with pytest.raises(InputError, match="problem is missing: pass one, or an instance"):
+        cm.audit(M=np.eye(13), reference=1.0)
 
 
 def test_a_solution_of_another_problem_is_audited_on_the_features():

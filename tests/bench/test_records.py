@@ -1,3 +1,4 @@
+import json
 import math
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from convexmetric.bench import (
     plot_performance_profile,
     solve_times,
 )
-from convexmetric.bench.reports import benchmark_markdown, benchmark_table, run_record
+from convexmetric.bench.reports import benchmark_markdown, benchmark_table
 from convexmetric.errors import InputError
 
 INF = math.inf
@@ -174,8 +175,8 @@ def test_a_line_that_was_cut_off_is_taken_away(tmp_path):
     ("change", "said"),
     [
         (lambda text: "x" + text, "is not a file of runs"),
-        (lambda text: text.replace(",optimal,", ",splendid,"), "line 2: status must be one of"),
-        (lambda text: text.replace("1e-06,9.0", "none,9.0"), "line 2: could not convert"),
+        (lambda text: text.replace(",optimal,", ",splendid,"), "line 2, column status: must be one of"),
+        (lambda text: text.replace("1e-06,9.0", "none,9.0"), "line 2, column tol: could not convert"),
         (lambda text: text + "a,b\n", "line 3"),
     ],
 )
@@ -198,5 +199,119 @@ def test_reports_say_how_runs_ended():
     lines = benchmark_markdown(runs).splitlines()
     assert lines[2:] == ["| `p0` | 1 | limit (5e-01) |", "| `p1` | 0.12 | - |"]
     assert benchmark_table(runs).row_count == 2
-    assert run_record(unsupported)["gap"] is None
-    assert run_record(runs[0])["reached"]["1e-06"] == 1.0
+    assert unsupported.to_dict()["gap"] is None
+    assert runs[0].to_dict()["reached"]["1e-06"] == 1.0
+
+
+WINE = "ranking-auc-wine-c1"
+BOUND = cm.bench.load_instance(WINE).lower_bound
+
+
+def others(tmp_path, text, name="theirs.csv"):
+    path = tmp_path / name
+    path.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+    return path
+
+
+@given(st.permutations(["instance", "solver", "seconds", "objective"]), st.floats(0.0, 2e-6), st.floats(1e-3, 1e3))
+def test_an_objective_of_another_tool_is_judged_here(tmp_path_factory, order, above, seconds):
+    objective = BOUND * (1.0 + above)
+    row = {"instance": WINE, "solver": "theirs", "seconds": seconds, "objective": objective}
+    folder = tmp_path_factory.mktemp("runs")
+    table = f"{','.join(order)}\n{','.join(str(row[name]) for name in order)}\n"
+    (found,) = cm.bench.read_runs(others(folder, table))
+    assert [found] == cm.bench.read_runs(others(folder, [row], "theirs.json"))
+    gap = (objective - BOUND) / max(objective, BOUND)
+    assert found.gap == found.suboptimality == pytest.approx(gap, abs=1e-15)
+    assert (found.status == "optimal") == (found.gap <= 1e-6)
+    assert (found.lower_bound, found.upper_bound, found.seconds) == (BOUND, objective, seconds)
+    assert found.reached == tuple(seconds if found.gap <= wanted else INF for wanted in GAPS)
+
+
+def test_what_a_tool_claims_is_noted_and_not_believed(tmp_path):
+    table = (
+        "solver,instance,seconds,gap,suboptimality,status,objective\n"
+        f"a,{WINE},1,1e-9,0,optimal,\n"
+        "a,mine,1,,,optimal,3\n"
+        f"a,{WINE}0,1,1e-9,,optimal,3\n"
+        f"b,{WINE},1,1e-9,1e-9,optimal,{3.0 * BOUND!r}\n"
+        f"c,{WINE},1,1e-9,1e-9,optimal,{0.9 * BOUND!r}\n"
+        f"d,{WINE},,,,unsupported,\n"
+    )
+    found = cm.bench.read_runs(others(tmp_path, table))
+    assert [one.status for one in found] == ["stalled", "stalled", "stalled", "stalled", "error", "unsupported"]
+    assert all(one.reached == (INF,) * len(GAPS) for one in found)
+    assert [one.gap for one in found] == [INF, INF, INF, pytest.approx(2.0 / 3.0), INF, INF]
+    assert found[0].message == "reports gap 1e-09 and suboptimality 0, which nothing certifies"
+    assert found[2].message == "reports gap 1e-09, which nothing certifies"
+    assert "below the certified bound" in found[4].message
+    assert math.isnan(found[5].seconds)
+
+
+def test_a_run_over_its_limit_reached_nothing(tmp_path):
+    table = f"instance,solver,seconds,upper_bound,max_seconds,tol\n{WINE},a,3,{BOUND!r},2,1e-3\n"
+    (found,) = cm.bench.read_runs(others(tmp_path, table))
+    assert (found.status, found.gap, found.tol, found.reached) == ("limit", 0.0, 1e-3, (INF,) * len(GAPS))
+
+
+def test_runs_as_json_are_read_as_they_were_written(tmp_path):
+    runs = [run(WINE, "a", 2.0), replace(run(WINE, "b", INF), lower_bound=0.0, upper_bound=1.0)]
+    runs = [replace(one, peak_mb=1.0) for one in runs]
+    assert cm.bench.read_runs(others(tmp_path, [one.to_dict() for one in runs], "runs.json")) == runs
+
+
+def test_columns_that_runs_do_not_have_are_named(tmp_path):
+    table = f"\ufeffinstance,colour,solver,seconds,objective,size\n{WINE},red,a,1,{BOUND!r},9\n\n"
+    with pytest.warns(UserWarning, match=r"theirs.csv: left out the columns colour, size"):
+        (found,) = cm.bench.read_runs(others(tmp_path, table))
+    assert found.status == "optimal"
+
+
+def test_other_tools_have_a_place_beside_ours(tmp_path):
+    theirs = cm.bench.read_runs(others(tmp_path, f"instance,solver,seconds,objective\n{WINE},a,2,{BOUND!r}\n"))
+    times = solve_times([*theirs, run(WINE, "b", 1.0)], 1e-6)
+    assert times.solvers == ("a", "b (1, m)")
+    assert np.array_equal(times.seconds, [[2.0, 1.0]])
+    assert shares(plot_data_profile([*theirs, run(WINE, "b", 1.0)]))["a"](2.5) == 1.0
+
+
+HEAD = "instance,solver,seconds,objective"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", r"theirs.csv, line 1: this is not a file of runs"),
+        ("instance,solver,seconds\np,a,1\n", "line 1: .* one of objective, upper_bound, gap, suboptimality"),
+        ("instance,solver,objective\np,a,1\n", "line 1: .* columns instance, solver, seconds"),
+        (f"{HEAD},seconds\np,a,1,1,1\n", "line 1: .* each once"),
+        (f"{HEAD}\np,a,1\n", r"line 2: 3 cells under 4 columns"),
+        (f"{HEAD}\np,a,soon,1\n", "line 2, column seconds: could not convert"),
+        (f"{HEAD}\np,a,1,1\np,a,-1,1\n", "line 3, column seconds: must not be negative"),
+        (f"{HEAD}\n,a,1,1\n", "line 2, column instance: is empty"),
+        (f"{HEAD},status\np,a,1,1,done\n", "line 2, column status: must be one of"),
+        (f'{HEAD}\n"p\n",a,1,much\n', "line 3, column upper_bound: could not convert"),
+        (f"{HEAD},threads\np,a,1,1,1.5\n", "line 2, column threads: invalid literal"),
+        ("[{]", r"theirs.json is not a file of runs: .*line 1 column 3"),
+        ("[" * 100_000, "theirs.json is not a file of runs"),
+        ([3], "theirs.json, entry 1: this is not a file of runs"),
+        ([{"instance": "p", "solver": "a", "seconds": 1.0}], "entry 1: .* one of objective"),
+        ([{"instance": 3, "solver": "a", "seconds": 1.0, "gap": 0.0}], "entry 1, column instance: must be text, got 3"),
+        ([{"instance": "p", "solver": "a", "seconds": True, "gap": 0.0}], "column seconds: must be a number, got True"),
+        ([{"instance": "p", "solver": "a", "seconds": [], "gap": 0.0}], "column seconds: must be a number"),
+        ([{"instance": "p", "solver": "a", "seconds": 10**400, "gap": 0.0}], "column seconds: int too large"),
+        (
+            [{"instance": "p", "solver": "a", "seconds": 1, "gap": 0, "cores": 1.5}],
+            "column cores: must be a whole number",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named_with_its_place(tmp_path, text, said):
+    name = "theirs.json" if not isinstance(text, str) or text.startswith("[") else "theirs.csv"
+    with pytest.raises(InputError, match=said):
+        cm.bench.read_runs(others(tmp_path, text, name))
+
+
+def test_runs_are_not_appended_to_the_file_of_another_tool(tmp_path):
+    with pytest.raises(InputError, match="its first line must be instance,solver,tol"):
+        RunFile(others(tmp_path, f"{HEAD}\n{WINE},a,1,1\n"))

@@ -1,6 +1,7 @@
 """Solvers watched from outside."""
 
 import time
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -214,12 +215,28 @@ def test_malformed_iterates(solved, arguments, message):
         )
 
 
+def test_an_instance_brings_its_bounds():
+    known = cm.bench.load_instance("ranking-auc-wine-c1")
+    problem = known.problem()
+    with patch("convexmetric.audits.verdict.solve", side_effect=AssertionError("nothing is solved")):
+        trails = [
+            cm.bench.audit_iterates("ranking-auc-wine-c1", [np.eye(13)]),
+            cm.bench.audit_iterates(problem, [np.eye(13)], reference=known),
+            cm.bench.trace(known, lambda given, record: record(0.5 * np.eye(13))),
+        ]
+    for trail, M in zip(trails, (np.eye(13), np.eye(13), 0.5 * np.eye(13)), strict=True):
+        assert trail.lower_bound == known.proven[0]
+        assert trail.objectives == pytest.approx([problem.objective(M)], rel=1e-12)
+    with pytest.raises(InputError, match="reference 'ranking-auc-wine-c1' is about another problem"):
+        cm.bench.audit_iterates("ranking-auc-wine-c100", [np.eye(13)], reference=known)
+
+
 def test_malformed_solvers(solved):
     problem, solution = solved
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.bench.trace("wine", print, reference=solution)
+        cm.bench.trace(np.eye(3), print, reference=solution)
     with pytest.raises(InputError, match="problem must be a MetricProblem"):
-        cm.bench.audit_iterates("wine", [np.eye(3)])
+        cm.bench.audit_iterates(np.eye(3), [np.eye(3)])
     with pytest.raises(InputError, match="solver must be a callable of the problem and record, got ndarray"):
         cm.bench.trace(problem, np.eye(3), reference=solution)
     with pytest.raises(InputError, match="max_seconds must be positive"):

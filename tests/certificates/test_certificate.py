@@ -77,7 +77,9 @@ def test_what_is_printed():
 
 
 def test_only_problems_are_certified():
-    with pytest.raises(InputError, match="problem must be a MetricProblem, got ndarray"):
+    with pytest.raises(
+        InputError, match="problem must be a MetricProblem, an Instance or the name of one, got ndarray"
+    ):
         cm.certify(np.eye(2), np.eye(2), None)
 
 

@@ -57,7 +57,9 @@ def test_wrong_blocks_are_named_with_the_rule_they_break(name, random_state):
 
 
 def test_only_problems_are_checked():
-    with pytest.raises(InputError, match="problem must be a MetricProblem, got ndarray"):
+    with pytest.raises(
+        InputError, match="problem must be a MetricProblem, an Instance or the name of one, got ndarray"
+    ):
         cm.check_problem(np.eye(3))
 
 

@@ -16,6 +16,7 @@ import convexmetric as cm
 from convexmetric.__main__ import run
 from convexmetric.audits import read_certificate, read_metric
 from convexmetric.bench import list_problems, load_instance
+from convexmetric.certificates import relative_gap
 from convexmetric.risks import RankingRisk
 from convexmetric.solvers.runtime.display import ProgressBar
 
@@ -72,7 +73,8 @@ def test_solve_as_json_prints_one_object(command):
     result = json.loads(out)
     assert code == 0
     assert list(result) == [
-        "name", "status", "solver", "tol", "lower_bound", "upper_bound", "gap", "iterations", "seconds", "rank",
+        "name", "schema", "status", "solver", "tol", "lower_bound", "upper_bound", "gap",
+        "iterations", "seconds", "rank",
     ]  # fmt: skip
     assert result["name"] == WINE
     assert result["status"] == "optimal"
@@ -211,7 +213,8 @@ def test_audit_takes_a_metric_from_every_format(command, tmp_path, wine, suffix)
     verdict = json.loads(out)
     assert code == 0
     assert verdict["objective"] == pytest.approx(solution.upper_bound, rel=1e-12)
-    assert verdict["lower_bound"] == instance.lower_bound
+    assert verdict["lower_bound"] == instance.proven[0]
+    assert verdict["grade"] == "rigorous"
     assert verdict["suboptimality"] <= 2e-6
     assert verdict["feasible"] is True
 
@@ -287,9 +290,10 @@ def test_audit_of_iterates(command, tmp_path, wine):
     assert picture.exists()
     result = json.loads(command("audit", WINE, one, "--iterates", "--json", "--tol", "1e-5")[1])
     assert result["objectives"] == pytest.approx([problem.objective(M) for M in metrics], rel=1e-12)
-    assert result["iterates"] == [1.0, 2.0, 3.0]
-    assert result["lower_bound"] == instance.lower_bound
-    assert result["reference_gap"] == instance.gap
+    assert (result["unit"], result["passes"]) == ("iterates", [1.0, 2.0, 3.0])
+    lower, upper = instance.proven
+    assert result["lower_bound"] == lower
+    assert result["reference_gap"] == relative_gap(upper, lower)
     np.savez(one, iterates=metrics[:2])
     code, out, err = command("audit", WINE, one, "--iterates", "--tol", "1e-5", "--solve", "--quiet", "--plot", picture)
     assert code == 1

@@ -112,8 +112,8 @@ def test_a_problem_that_nothing_solves_is_refused_with_the_reasons(hopeless):
 
 
 def test_only_problems_can_be_explained():
-    with pytest.raises(InputError, match="problem must be a MetricProblem, got str"):
-        cm.explain("ranking-auc-wine-c1")
+    with pytest.raises(InputError, match="problem must be a MetricProblem, an Instance or the name of one, got int"):
+        cm.explain(3)
     with pytest.raises(InputError, match="max_seconds must be positive or None, got 0"):
         cm.explain(cm.load_problem("ranking-auc-wine-c1"), max_seconds=0)
 

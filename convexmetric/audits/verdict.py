@@ -20,7 +20,6 @@ from convexmetric.arguments import Learner, fitted
 from convexmetric.arrays import Array, Result
 from convexmetric.audits.scale_and_range import Scale, Subspace, best_scale, compare_ranges
 from convexmetric.certificates import Certificate, describe, kernel, relative_gap
-from convexmetric.certificates.statement import plain
 from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
@@ -368,10 +367,9 @@ def stated(problem: AnyProblem | None, reference: AnyReference | KnownProblem | 
 def _digest(problem: MetricProblem) -> str:
     """Digest of the statement of a problem, or of its data where a block has no place in statements."""
     try:
-        table, arrays = describe(problem)
+        return kernel.statement_digest(*describe(problem))
     except InputError:
         return problem.fingerprint()
-    return kernel.statement_digest(table, {name: plain(array) for name, array in arrays.items()})
 
 
 def reference_of(problem: MetricProblem, reference: AnyReference) -> Reference:

@@ -29,7 +29,7 @@ from convexmetric.arguments import check_count, is_real, not_one_of
 from convexmetric.audits import audit
 from convexmetric.bench.library import Instance, list_problems, load_instance
 from convexmetric.bench.processes import Channel, Outcome, run_isolated
-from convexmetric.bench.records import GAPS, Run, RunFile
+from convexmetric.bench.records import GAPS, Run, RunFile, judged
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import ConvexMetricError, InputError, SolverError
 from convexmetric.papers import RelativeComparisonProblem
@@ -290,12 +290,9 @@ def _judged(problem: MetricProblem, function: Callable[[MetricProblem], Any], as
     M = function(problem)
     seconds = perf_counter() - start
     verdict = audit(problem, M, reference=instance.lower_bound)
-    gap = verdict.suboptimality
-    reached = tuple(seconds if gap <= wanted else np.inf for wanted in GAPS)
     message = "" if verdict.feasible else f"projected: smallest eigenvalue {verdict.min_eigenvalue:.2g}"
-    status = "optimal" if gap <= asked.tol else "stalled"
-    bounds: dict[str, Any] = {"lower_bound": instance.lower_bound, "upper_bound": verdict.projected_objective}
-    return replace(asked, status=status, message=message, seconds=seconds, reached=reached, **bounds)
+    run = replace(asked, status="stalled", message=message, seconds=seconds)
+    return judged(run, verdict.projected_objective, instance.lower_bound)
 
 
 def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:

@@ -19,7 +19,7 @@ from convexmetric.bench.conic_files import cbf, sdpa
 from convexmetric.bench.cvxpy_files import script
 from convexmetric.bench.library import Instance, list_problems, load_instance
 from convexmetric.certificates import checker, instances, kernel
-from convexmetric.certificates.statement import Arrays, Table, describe, plain
+from convexmetric.certificates.statement import Arrays, Table, describe
 from convexmetric.datasets.bundled import SCIKIT_LEARN
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
@@ -146,8 +146,7 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
     if "npz" not in FORMATS[to]:
         text = (cbf if to == "cbf" else sdpa)(*_program(name, problem), _about(instance))
         return {f"{name}.{FORMATS[to][0]}": text.encode()}
-    table, made = describe(problem)
-    arrays = {key: plain(array) for key, array in made.items()}
+    table, arrays = describe(problem)
     proof = None if certificate is None else _proven(certificate, problem, strict)
     description = {
         "format": "convexmetric-instance",

@@ -8,7 +8,6 @@ the bounds are never compared with a problem on other data.
 from __future__ import annotations
 
 import difflib
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from convexmetric.bench.blocks import check_keys, compose
 from convexmetric.bench.named_data import check_found, chosen_rows, named_data
 from convexmetric.certificates import relative_gap
+from convexmetric.certificates.programs import outward
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
@@ -86,11 +86,7 @@ class Instance:
         """The bounds that hold by :attr:`grade`: the rational ones rounded outward, or else those of float64."""
         if self.exact_lower is None or self.exact_upper is None:
             return self.lower_bound, self.upper_bound
-        low, high = float(self.exact_lower), float(self.exact_upper)
-        return (
-            math.nextafter(low, -math.inf) if low > self.exact_lower else low,
-            math.nextafter(high, math.inf) if high < self.exact_upper else high,
-        )
+        return outward(self.exact_lower, -1), outward(self.exact_upper, 1)
 
     @property
     def statement(self) -> str:

@@ -286,13 +286,15 @@ def _parsed(text: str, path: Path) -> list[Run]:
     others = {name: None for _, row in rows for name in row if name not in (*_COLUMNS, "schema", "objective")}
     if others:
         warnings.warn(f"{path}: left out the columns {', '.join(map(str, others))}", stacklevel=3)
-    known = {name for _, row in rows if isinstance(name := row["instance"], str)}.intersection(list_problems())
-    bounds, runs = {name: load_instance(name).lower_bound for name in known}, []
+    runs, known, bounds = [], set(list_problems()), dict[str, float]()
     for where, row in rows:
         values = _values(row, where)
         reached = tuple(values.pop(column, np.inf) for column in _REACHED)
+        name = values["instance"]
+        if name in known and name not in bounds:
+            bounds[name] = load_instance(name).lower_bound
         ours = _COLUMNS.keys() <= row.keys()
-        runs.append(Run(**values, reached=reached) if ours else _judged(values, bounds.get(values["instance"])))
+        runs.append(Run(**values, reached=reached) if ours else _theirs(values, bounds.get(name)))
     return runs
 
 
@@ -301,41 +303,41 @@ def _rows(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if path.suffix.lower() == ".json":
         entries = json.loads(text)
         for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
-            row = dict(entry) if isinstance(entry, dict) else {}
-            _check_columns([*row], f"{path}, entry {number}")
+            row = _checked(entry, f"{path}, entry {number}")
             if isinstance(reached := row.pop("reached", None), dict):
                 row |= {f"seconds_to_{gap}": reached[gap] for gap in reached}
             yield f"{path}, entry {number}", row
         return
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff")), skipinitialspace=True)
-    header = next(lines, [])
-    _check_columns(header, f"{path}, line 1")
+    columns = _checked(dict.fromkeys(header := next(lines, [])), f"{path}, line 1")
     for cells in filter(None, lines):
-        if len(cells) != len(header):
-            raise InputError(f"{path}, line {lines.line_num}: {len(cells)} cells under {len(header)} columns")
-        yield f"{path}, line {lines.line_num}", dict(zip(header, cells, strict=True))
+        if not len(cells) == len(header) == len(columns):
+            raise InputError(
+                f"{path}, line {lines.line_num}: {len(cells)} cells under {len(columns)} different columns"
+            )
+        yield f"{path}, line {lines.line_num}", dict(zip(columns, cells, strict=True))
 
 
-def _check_columns(columns: list[str], where: str) -> None:
-    found = set(columns)
-    if len(found) < len(columns) or not {*_NEEDED} <= found or not {*_CLAIMS, "objective"} & found:
-        raise InputError(
-            f"{where}: this is not a file of runs, which have the columns {', '.join(_NEEDED)} and one of "
-            f"objective, {', '.join(_CLAIMS)}, each once"
-        )
+def _checked(row: Any, where: str) -> dict[str, Any]:
+    """A copy of a row that has the columns that every run has."""
+    found = set(row) if isinstance(row, dict) else set()
+    if not {*_NEEDED} <= found or not {*_CLAIMS, "objective"} & found:
+        needed = f"the columns {', '.join(_NEEDED)} and one of objective, {', '.join(_CLAIMS)}"
+        raise InputError(f"{where}: this is not a file of runs, which have {needed}")
+    return dict(row)
 
 
 def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Convert the cells of a row; those that are missing or empty get what is assumed."""
     values = dict(_ASSUMED)
     for name, kind in _COLUMNS.items():
-        cell = row.get("objective" if name == "upper_bound" and name not in row else name)
-        if cell is None or cell == "":
-            if name in ("instance", "solver"):
-                raise InputError(f"{where}, column {name}: is empty")
+        cell = row.get(name)
+        if name == "upper_bound" and cell in (None, ""):
+            cell = row.get("objective")
+        if cell is None or (cell == "" and name not in ("instance", "solver")):
             continue
         try:
-            if isinstance(cell, bool) or not isinstance(cell, str if kind is str else str | int | kind):
+            if isinstance(cell, bool) or cell == "" or not isinstance(cell, str if kind is str else str | int | kind):
                 raise ValueError(f"must be {_WORDS[kind]}, got {cell!r}")
             values[name] = kind(cell)
         except (OverflowError, ValueError) as error:
@@ -347,21 +349,28 @@ def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     return values
 
 
-def _judged(values: dict[str, Any], bound: float | None) -> Run:
+def _theirs(values: dict[str, Any], bound: float | None) -> Run:
     """Run of another tool: its objective is judged by the bound of the library, what else it claims is a remark."""
     claims = {name: values.pop(name) for name in (*_CLAIMS, "lower_bound") if name in values}
     run = Run(**values | {"status": "stalled" if values["status"] == "optimal" else values["status"]})
-    upper = claims.pop("upper_bound", np.nan)
-    if bound is None or np.isnan(upper):
-        told = " and ".join(f"{name} {value:.3g}" for name, value in claims.items())
-        words = f"reports {told}, which nothing certifies" if told else "its instance is not in the library"
-        return replace(run, message="; ".join(filter(None, (run.message, words))))
-    gap = relative_gap(upper, bound)
+    upper = claims.get("upper_bound", np.nan)
+    if bound is not None and not np.isnan(upper):
+        return judged(run, upper, bound)
+    told = " and ".join(f"{name} {value:.3g}" for name, value in claims.items())
+    words = [run.message, f"reports {told}, which nothing certifies" if told else ""]
+    return replace(run, message="; ".join(filter(None, words)))
+
+
+def judged(run: Run, objective: float, bound: float) -> Run:
+    """Judge a run by its objective and a lower bound from elsewhere: gap, times to gaps, and status."""
+    gap = relative_gap(objective, bound)
     if gap < -run.tol:
-        words = f"its objective {upper:.10g} is below the certified bound {bound:.10g}: no feasible metric has it"
+        words = f"the objective {objective:.10g} is below the certified bound {bound:.10g}: no feasible metric has it"
         return replace(run, status="error", message=words)
-    in_time = run.seconds <= run.max_seconds
-    status = "optimal" if gap <= run.tol and in_time else "limit" if run.seconds > run.max_seconds else run.status
-    reached = tuple(run.seconds if gap <= wanted and in_time else np.inf for wanted in GAPS)
-    bounds = {"lower_bound": bound, "upper_bound": upper, "gap": gap, "suboptimality": gap}
-    return replace(run, status=status, reached=reached, **bounds)
+    status, message = run.status, run.message
+    if gap <= run.tol:
+        late = run.seconds > run.max_seconds
+        status, message = ("limit", f"optimal after {run.seconds:.1f} s") if late else ("optimal", message)
+    reached = tuple(run.seconds if gap <= wanted and run.seconds <= run.max_seconds else np.inf for wanted in GAPS)
+    bounds: dict[str, Any] = {"lower_bound": bound, "upper_bound": objective, "gap": gap, "suboptimality": gap}
+    return replace(run, status=status, message=message, reached=reached, **bounds)

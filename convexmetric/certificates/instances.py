@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.certificates import checker, kernel
-from convexmetric.certificates.statement import Table, describe, plain
+from convexmetric.certificates.statement import Table, describe
 from convexmetric.certificates.subgradients import above, feasible
 from convexmetric.errors import InputError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
@@ -40,8 +40,7 @@ def difference(
     """
     with checker.refusals("the problem"), np.errstate(all="ignore"):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-    table, made = describe(problem)
-    wanted = {name: plain(array) for name, array in made.items()}
+    table, wanted = describe(problem)
     if stated.sha256 == kernel.statement_digest(table, wanted):
         return "", 0.0
     if document["problem"] != table:
@@ -107,7 +106,7 @@ def verify_instance(
     if not 0.0 <= tolerance < 1.0:
         raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
     problem = as_problem(problem)
-    made = {name: plain(array) for name, array in describe(problem)[1].items()} if tolerance > 0.0 else {}
+    made = describe(problem)[1] if tolerance > 0.0 else {}
     deviations = [0.0]
 
     def compared() -> Iterator[kernel.Contents]:

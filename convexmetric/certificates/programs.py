@@ -459,12 +459,12 @@ def _certificate(
         lower, upper = found.lower, found.upper
         document |= {"claimed": {"lower": str(lower), "upper": str(upper)}}
         document |= {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}
-    low = -math.inf if lower is None else _outward(lower, -1)
-    high = math.inf if upper is None else _outward(upper, 1)
+    low = -math.inf if lower is None else outward(lower, -1)
+    high = math.inf if upper is None else outward(upper, 1)
     return ProgramCertificate(low, high, value, form.values(x), form.left_out, missing, document, arrays)
 
 
-def _outward(value: Fraction, away: int) -> float:
-    """The next float that is above (``away = 1``) or below."""
+def outward(value: Fraction, away: int) -> float:
+    """The float next to a rational that is not below it (``away = 1``), or not above it (-1)."""
     near = float(value)
     return near if (Fraction(near) - value) * away >= 0 else float(np.nextafter(near, away * np.inf))

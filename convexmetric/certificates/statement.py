@@ -75,7 +75,7 @@ def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
     table = {**cone.table, "risk": risk_table, "regularizer": regularizer.table, "linear": "linear" in arrays}
     if constant:
         table["constant"] = constant
-    return _written(table), arrays
+    return _written(table), {name: plain(array) for name, array in arrays.items()}
 
 
 def _of_risk(risk: Described, d: int) -> Arrays:

@@ -210,7 +210,7 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
         "claimed": {"lower": "0", "upper": "0"},
         "sha256": {},
     }
-    return document, {name: plain(array) for name, array in arrays.items()}
+    return document, arrays
 
 
 @np.errstate(all="ignore")

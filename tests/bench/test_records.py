@@ -243,7 +243,7 @@ def test_what_a_tool_claims_is_noted_and_not_believed(tmp_path):
     assert all(one.reached == (INF,) * len(GAPS) for one in found)
     assert [one.gap for one in found] == [INF, INF, INF, pytest.approx(2.0 / 3.0), INF, INF]
     assert found[0].message == "reports gap 1e-09 and suboptimality 0, which nothing certifies"
-    assert found[2].message == "reports gap 1e-09, which nothing certifies"
+    assert found[2].message == "reports upper_bound 3 and gap 1e-09, which nothing certifies"
     assert "below the certified bound" in found[4].message
     assert math.isnan(found[5].seconds)
 
@@ -284,11 +284,11 @@ HEAD = "instance,solver,seconds,objective"
         ("", r"theirs.csv, line 1: this is not a file of runs"),
         ("instance,solver,seconds\np,a,1\n", "line 1: .* one of objective, upper_bound, gap, suboptimality"),
         ("instance,solver,objective\np,a,1\n", "line 1: .* columns instance, solver, seconds"),
-        (f"{HEAD},seconds\np,a,1,1,1\n", "line 1: .* each once"),
-        (f"{HEAD}\np,a,1\n", r"line 2: 3 cells under 4 columns"),
+        (f"{HEAD},seconds\np,a,1,1,1\n", "line 2: 5 cells under 4 different columns"),
+        (f"{HEAD}\np,a,1\n", r"line 2: 3 cells under 4 different columns"),
         (f"{HEAD}\np,a,soon,1\n", "line 2, column seconds: could not convert"),
         (f"{HEAD}\np,a,1,1\np,a,-1,1\n", "line 3, column seconds: must not be negative"),
-        (f"{HEAD}\n,a,1,1\n", "line 2, column instance: is empty"),
+        (f"{HEAD}\n,a,1,1\n", "line 2, column instance: must be text"),
         (f"{HEAD},status\np,a,1,1,done\n", "line 2, column status: must be one of"),
         (f'{HEAD}\n"p\n",a,1,much\n', "line 3, column upper_bound: could not convert"),
         (f"{HEAD},threads\np,a,1,1,1.5\n", "line 2, column threads: invalid literal"),

@@ -318,7 +318,7 @@ def test_what_cannot_be_proven_is_said(tmp_path):
     with pytest.raises(InputError, match="title"):
         cm.write_certificate(path, problem, solution=solution, title="two\nlines")
     with pytest.raises(InputError, match="MetricProblem"):
-        cm.write_certificate(path, "problem", solution=solution)
+        cm.write_certificate(path, 3.0, solution=solution)
     with pytest.raises(InputError, match="Solution or a Certificate"):
         cm.write_certificate(path, problem, solution=3.0)
     nothing = cm.certify(problem, solution.M, np.full(int(problem.risk.pairs.sum()), np.nan))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexmetric import __version__
-from convexmetric.arguments import check_count, is_real, not_one_of
+from convexmetric.arguments import check_count, check_positive_number, check_share, not_one_of
 from convexmetric.audits import audit
 from convexmetric.bench.library import Instance, list_problems, load_instance
 from convexmetric.bench.processes import Channel, Outcome, run_isolated
@@ -124,16 +124,13 @@ def benchmark(
     -----
     A script that calls this needs ``if __name__ == "__main__":`` around the call, as with all of multiprocessing.
     """
-    for name, number in (("tol", tol), ("max_seconds", max_seconds)):
-        if not is_real(number) or not 0.0 < number < np.inf:
-            raise InputError(f"{name} must be a positive number, got {number!r}")
-    if not tol < 1.0:
-        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    check_share(tol, "tol")
+    check_positive_number(max_seconds, "max_seconds")
     for name, count in (("n_jobs", n_jobs), ("threads", threads)):
         check_count(count, name)
     targets = _targets(solvers)
     chosen = [load_instance(name) for name in chosen_instances(instances)]
-    file = _file(output)
+    file = None if output is None else RunFile(made_folder(output) / RUNS_FILE)
     found: dict[str, Any] = {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
     asked = [
         Run(instance.name, label, float(tol), float(max_seconds), int(threads), "error", **found)
@@ -330,15 +327,20 @@ def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]
     return targets
 
 
-def _file(output: str | os.PathLike[str] | None) -> RunFile | None:
-    if output is None:
-        return None
-    folder = Path(output)
+def made_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder where there is none.
+
+    Raises
+    ------
+    InputError
+        If that is not possible.
+    """
+    folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
-    return RunFile(folder / RUNS_FILE)
+    return folder
 
 
 def _processor() -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from convexmetric.bench import reports
-from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
+from convexmetric.bench.benchmarking import RUNS_FILE, benchmark, made_folder
 from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
@@ -25,7 +25,6 @@ from convexmetric.cli.shared import (
     print_json,
     say,
 )
-from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
 
 
@@ -111,10 +110,7 @@ def bench(
             )
     table, picture = output / "table.md", output / "profile.png"
     figure, text = plot_benchmark(runs, tol), reports.benchmark_markdown(runs, tol)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {table}: {error.strerror or error}") from error
+    made_folder(output)
     with all_or_nothing(table) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
     save_picture(figure, picture)

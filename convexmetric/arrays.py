@@ -42,7 +42,7 @@ class Result:
         return {"schema": RESULTS_VERSION, **{name: plain(getattr(self, name)) for name in self.written}}
 
     def to_json(self) -> str:
-        """Return the text of :meth:`to_dict`."""
+        """Return the text of ``to_dict()``."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 

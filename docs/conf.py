@@ -48,6 +48,7 @@ myst_update_mathjax = False
 nitpicky = True
 nitpick_ignore = [
     ("py:class", "abc.ABC"),
+    ("py:class", "convexmetric.arrays.Result"),
     ("py:class", "convexmetric.retrieval.judgements.PairTable"),
     ("py:class", "convexmetric.estimators.large_margin.NeighborEstimator"),
     ("py:class", "convexmetric.losses.negative_log._Reward"),

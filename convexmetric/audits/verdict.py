@@ -120,7 +120,7 @@ class Audit(Result):
         Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
         no more than a bound.
     grade : str
-        How the lower bound is established, see :class:`Reference`.
+        How the lower bound is established: ``"rigorous"``, ``"float"``, ``"conic"`` or ``"given"``.
     risk, penalty : float
         The two terms of ``projected_objective``.
     min_eigenvalue : float

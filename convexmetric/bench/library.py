@@ -83,7 +83,7 @@ class Instance:
 
     @property
     def proven(self) -> tuple[float, float]:
-        """The bounds that hold by :attr:`grade`: the rational ones rounded outward, or else those of float64."""
+        """The bounds that hold by ``grade``: the rational ones rounded outward, or else those of float64."""
         if self.exact_lower is None or self.exact_upper is None:
             return self.lower_bound, self.upper_bound
         return outward(self.exact_lower, -1), outward(self.exact_upper, 1)

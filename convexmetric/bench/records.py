@@ -79,7 +79,7 @@ class Run(Result):
     cores: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as JSON has it, :attr:`reached` by gap; what is not finite is None."""
+        """Return the run as JSON has it, ``reached`` by gap; what is not finite is None."""
         reached = dict(zip((f"{gap:.0e}" for gap in GAPS), self.reached, strict=True))
         return {"schema": RESULTS_VERSION, **plain(self), "reached": plain(reached)}
 

@@ -127,7 +127,7 @@ def better(bounds: Bounds, than: Bounds) -> list[str]:
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path = TABLE) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
     """``records.json``, with every line of ``moved`` checked letter by letter; entries of instances are not.
 
     Raises
@@ -203,7 +203,7 @@ def proof(path: Path, name: str) -> Bounds:
 
 def check(since: Path | None) -> list[str]:
     """Find everything in ``records.json`` anew; what is wrong with it."""
-    table = read()
+    table = read(TABLE)
     moved, held = table["moved"], table["instances"]
     wrong: list[str] = []
     if since is not None and read(since)["moved"] != moved[: len(read(since)["moved"])]:
@@ -329,7 +329,7 @@ def with_records(page: str, table: dict[str, Any]) -> str:
         ends = [shown(held[name][side], side) for side in SIDES]
         who = [table["instances"][name].get(side, {"by": ""})["by"].replace("library", "") for side in SIDES]
         rows.append(f"| `{name}` | {' | '.join(ends)} | {gap(held[name]):.1e} | {' | '.join(who)} |")
-    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN:g}), which stand first, the widest on top."
+    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN:g}), which stand first."
     for what, text in (("moved", "\n".join(lines) or "Nothing yet."), ("table", "\n".join([summary, "", *rows]))):
         before, begin, rest = page.partition(BEGIN.format(what))
         _, end, after = rest.partition(END.format(what))
@@ -342,7 +342,7 @@ def with_records(page: str, table: dict[str, Any]) -> str:
 def renew(moved: list[Line]) -> None:
     """Write ``records.json`` and the page."""
     for path, text in ((TABLE, written(moved)), (PAGE, None)):
-        content = with_records(PAGE.read_text(encoding="utf-8"), read()) if text is None else text
+        content = with_records(PAGE.read_text(encoding="utf-8"), read(TABLE)) if text is None else text
         with all_or_nothing(path) as unfinished:
             unfinished.write_text(content, encoding="utf-8")
 
@@ -362,7 +362,7 @@ def main(arguments: list[str] | None = None) -> int:
         if said.check:
             wrong = check(said.since)
         else:
-            moved = read()["moved"]
+            moved = read(TABLE)["moved"]
             for path in said.files:
                 try:
                     wrong += add(path, said.by, moved)

@@ -106,15 +106,16 @@ def bounds_of(entry: dict[str, Any]) -> Bounds:
     return {side: Fraction(entry[side]["bound"]) if side in entry else None for side in SIDES}
 
 
-def crossed(name: str, one: Bounds, other: Bounds, what: str) -> list[str]:
-    """The alarm, if a lower bound is above an upper one; ``what`` names the two proofs."""
-    lower = max((bounds["lower"] for bounds in (one, other) if bounds["lower"] is not None), default=None)
-    upper = min((bounds["upper"] for bounds in (one, other) if bounds["upper"] is not None), default=None)
-    if lower is None or upper is None or lower <= upper:
+def crossed(name: str, known: list[tuple[Bounds, str]]) -> list[str]:
+    """The alarm, if the largest of all proven lower bounds is above the smallest upper one; it names both proofs."""
+    lowers = [(bounds["lower"], where) for bounds, where in known if bounds["lower"] is not None]
+    uppers = [(bounds["upper"], where) for bounds, where in known if bounds["upper"] is not None]
+    if not (lowers and uppers and max(lowers)[0] > min(uppers)[0]):
         return []
+    (lower, below), (upper, above) = max(lowers), min(uppers)
     return [
-        f"ALARM: {name}: the lower bound {checker.decimal(lower, -1)} is above the upper bound "
-        f"{checker.decimal(upper, 1)}, by {what}: one of the two proofs, or the kernel, is wrong"
+        f"ALARM: {name}: the lower bound {checker.decimal(lower, -1)} ({below}) is above the upper bound "
+        f"{checker.decimal(upper, 1)} ({above}): one of the two proofs, or the kernel, is wrong"
     ]
 
 
@@ -216,30 +217,33 @@ def check(since: Path | None) -> list[str]:
     for name in sorted(set(best) & set(held)):
         if held[name] != best[name]:
             wrong.append(f"{name}: its entry does not follow from its file and from moved")
-        wrong += crossed(name, bounds_of(best[name]), bounds_of(best[name]), "records.json")
     lines: dict[str, list[Line]] = {}
     for line in moved:
         lines.setdefault(line["file"], []).append(line)
     files = sorted(KEPT.iterdir()) if KEPT.is_dir() else []
     gone = set(lines) - {f"records/{path.name}" for path in files}
     wrong += [f"{file} is not there" for file in sorted(gone)]
+    # What a line says is not proven before its file is: only proofs can contradict each other.
+    proofs = {name: [(bounds_of(of_library(load_instance(name))), "of the library")] for name in best}
     for path in files:
         try:
-            wrong += checked_file(path, lines.get(f"records/{path.name}", []), best)
+            wrong += checked_file(path, lines.get(f"records/{path.name}", []), best, proofs)
         except WrongError as error:
             wrong.append(str(error))
         except DataNotFoundError as error:
             print(f"NOT CHECKED: {path.name}: {error}")
-    return wrong
+    return wrong + [alarm for name, known in proofs.items() for alarm in crossed(name, known)]
 
 
-def checked_file(path: Path, lines: list[Line], best: dict[str, Any]) -> list[str]:
+def checked_file(
+    path: Path, lines: list[Line], best: dict[str, Any], proofs: dict[str, list[tuple[Bounds, str]]]
+) -> list[str]:
     """Prove a submission again; which of its lines do not follow from it. Without lines it says what it would move."""
     name = lines[0]["instance"] if lines else titled(path)[0]
     titled(path)
     content = sha256(path.read_bytes()).hexdigest()
-    bounds = proof(path, name)
-    wrong = crossed(name, bounds, bounds_of(best[name]), f"{path.name} and the records")
+    bounds, wrong = proof(path, name), []
+    proofs[name].append((bounds, path.name))
     for line in lines:
         bound, sign = bounds[line["side"]], SIDES[line["side"]]
         if (line["instance"], line["sha256"]) != (name, content):
@@ -258,7 +262,7 @@ def add(path: Path, by: str, moved: list[Line]) -> list[str]:
     if not NAME.fullmatch(by):
         raise WrongError(f"{path.name}: pass --by, a name of at most 80 letters, digits, spaces and .,()+-")
     bounds, best = proof(path, name), bounds_of(replayed(moved)[name])
-    alarm = crossed(name, bounds, best, f"{path.name} and the records")
+    alarm = crossed(name, [(bounds, path.name), (best, "of the records")])
     if alarm:
         return alarm
     sides = better(bounds, best)

@@ -104,10 +104,10 @@ class Submission:
         return "\n".join(said)
 
     def _compared(self, side: str) -> str:
-        gain, scale = self.gain(side), max(abs(self.bounds[side] or 0), abs(self.record[side] or 0)) or Fraction(1)
+        gain, bound = self.gain(side), self.bounds[side] or Fraction(1)
         if gain is None:
             return "A RECORD, the first one"
-        size = f"{float(abs(gain)):.3g} (relative {float(abs(gain) / scale):.1e})"
+        size = f"{float(abs(gain)):.3g} (relative {float(abs(gain / bound)):.1e})"
         return f"A RECORD, better by {size}" if gain > 0 else f"no record, behind by {size}" if gain else "the record"
 
 
@@ -202,10 +202,9 @@ def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, s
         If it is refused, or is about another problem.
     """
     verdict, _ = verify_instance(path, problem, **limits)
-    found = {"lower": verdict.lower, "upper": verdict.upper}
-    bounds = {
-        side: None if found[side] is None else kernel.rounded(found[side], away, DIGITS) for side, away in SIDES.items()
-    }
+    found, bounds = {"lower": verdict.lower, "upper": verdict.upper}, Bounds()
+    for side, bound in found.items():
+        bounds[side] = None if bound is None else kernel.rounded(bound, SIDES[side], DIGITS)
     return bounds, verdict.reason
 
 
@@ -219,8 +218,13 @@ def best_bounds(instance: Instance) -> Bounds:
 def _names(path: Path) -> list[str]:
     """Names of the members of a ``.npz`` file; none of another file."""
     names: list[str] = []
+
+    def noted(found: list[str]) -> list[str]:
+        names.extend(found)
+        return []
+
     if path.suffix.lower() == ".npz":
-        read_arrays(path, lambda found: names.extend(found) or [])
+        read_arrays(path, noted)
     return names
 
 

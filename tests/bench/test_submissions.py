@@ -144,6 +144,33 @@ def test_at_the_optimum_a_metric_alone_proves_nearly_all(solved, made, tmp_path)
     assert 0.9 * float(made.bounds["lower"]) < found.bounds["lower"] <= made.bounds["upper"]
 
 
+def test_a_certificate_becomes_the_same_submission(solved, made, tmp_path):
+    problem, solution = solved
+    verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
+    found = submit(tmp_path / "c.npz", NAME, by="A. Person", output=tmp_path / "s.npz")
+    assert found.path.read_bytes() == made.path.read_bytes()
+    assert found.bounds["lower"] <= verdict.lower
+    assert found.bounds["upper"] >= verdict.upper
+    # On its own it is still one, with or without the instance.
+    assert cm.verify(tmp_path / "c.npz").accepted
+
+
+def test_a_foreign_dual_point_beside_the_metric_counts(tmp_path):
+    problem, name = cm.load_problem("relative-wine-1000"), "relative-wine-1000"
+    M = cm.solve(problem, tol=1e-3).M
+    slopes = (problem.risk.comparisons.forward(problem.from_features(M)) < 1.0) * 1.0
+    np.savez(tmp_path / "mine.npz", M=M, u=slopes)
+    found = submit(tmp_path / "mine.npz", name, output=tmp_path / "s.npz")
+    assert found.dual_given
+    own = cm.certify(problem, M, slopes)
+    assert [float(bound) for bound in found.bounds.values()] == pytest.approx(
+        [own.lower_bound, own.upper_bound], rel=1e-6
+    )
+    np.savez(tmp_path / "mine.npz", M=M, u=slopes[1:])
+    with pytest.raises(cm.errors.ConvexMetricError, match="999"):
+        submit(tmp_path / "mine.npz", name, output=tmp_path / "s.npz")
+
+
 def test_a_metric_outside_of_the_cone_is_projected_and_it_says_so(solved, tmp_path):
     problem, _ = solved
     M = np.diag(np.linspace(-0.01, 0.05, 13))

@@ -128,8 +128,8 @@ def submit(
     Parameters
     ----------
     metric : path
-        A metric on the features, as :func:`~convexmetric.audits.read_metric` reads it; a solution (``solve --save``);
-        or a certificate or a submission of the instance.
+        A metric on the features, ``(d, d)`` or ``(d,)`` weights, in a ``.npy``, ``.npz``, ``.csv`` or ``.mat`` file; a
+        solution (``solve --save``); or a certificate or a submission of the instance.
     instance : str
         One of :func:`~convexmetric.bench.list_problems`.
     by : str

@@ -17,6 +17,7 @@ from convexmetric.bench.records import (
     read_runs,
     solve_times,
 )
+from convexmetric.bench.submissions import Submission, submit
 from convexmetric.bench.traces import AuditTrail, Recorder, audit_iterates, trace
 from convexmetric.imports import late
 
@@ -38,6 +39,7 @@ __all__ = [
     "Run",
     "RunFile",
     "SolveTimes",
+    "Submission",
     "audit_iterates",
     "benchmark",
     "chosen_instances",
@@ -57,6 +59,7 @@ __all__ = [
     "read_runs",
     "run_isolated",
     "solve_times",
+    "submit",
     "trace",
 ]
 

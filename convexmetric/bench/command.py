@@ -1,4 +1,4 @@
-"""The commands ``convexmetric list``, ``convexmetric export-instance`` and ``convexmetric bench``."""
+"""The commands ``convexmetric list``, ``export-instance``, ``submit`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from convexmetric.bench.benchmarking import RUNS_FILE, benchmark, made_folder
 from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
+from convexmetric.bench.submissions import submit
 from convexmetric.cli.shared import (
     AsJson,
     Quiet,
@@ -47,6 +48,33 @@ def export_instance_(
     """Write an instance as files that need nothing of this package."""
     for path in export_instance(name, output, to=to):
         print(path)
+
+
+@app.command("submit")
+def submit_(
+    metric: Annotated[
+        Path,
+        typer.Argument(
+            help="A metric (.npy, .npz, .csv, .mat), a solution with its dual point, or a certificate.",
+            show_default=False,
+        ),
+    ],
+    instance: Annotated[str, typer.Option(metavar="NAME", help="What it is for.", autocompletion=complete_name)],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Whose it is, for the table of records.")] = "",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Default: INSTANCE.submission.npz.", show_default=False)
+    ] = None,
+    variable: Annotated[
+        str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
+    ] = None,
+) -> None:
+    """Prove bounds for an instance from your metric, and write them as a small file for its records.
+
+    Nothing that the file says of itself counts: bounds are proven in exact arithmetic, here and again by whoever
+    reads it.
+    """
+    with noted():
+        print(submit(metric, instance, by=by, output=output, variable=variable))
 
 
 @app.command()

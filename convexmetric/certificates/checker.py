@@ -559,6 +559,10 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             titles.append(title := document["title"])
             fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
             require_valid(fits, "title must be a line of at most 500 letters")
+            whole = "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            require_valid(
+                whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
+            )
             yield document, arrays
 
     with refusals("the problem"):

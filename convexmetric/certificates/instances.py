@@ -76,6 +76,9 @@ def verify_instance(
 ) -> tuple[checker.Verdict, float]:
     """Prove the bounds of a certificate, and that they are about a problem built here.
 
+    A file may leave the arrays of its statement out, all of them, so that it is small and passes no data on: those of
+    the problem built here take their place (:func:`without_statement` makes such files of whole ones).
+
     With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
     the place of that in the file, of which only the metric and the dual point are kept; how much of that is feasible is
     found anew. So the deviation ends up in the bounds, and what the file claims must hold for the problem built here.
@@ -94,7 +97,7 @@ def verify_instance(
     -------
     Verdict
     float
-        Largest deviation of the file's floats from the problem's.
+        Largest deviation of the file's floats from the problem's; NaN if it has none of the statement's arrays.
 
     Raises
     ------
@@ -106,12 +109,18 @@ def verify_instance(
     if not 0.0 <= tolerance < 1.0:
         raise InputError(f"the tolerance must be at least 0 and less than 1, got {tolerance!r}")
     problem = as_problem(problem)
-    made = describe(problem)[1] if tolerance > 0.0 else {}
+    table, made = describe(problem)
     deviations = [0.0]
 
     def compared() -> Iterator[kernel.Contents]:
         for one in [path] if isinstance(path, str | os.PathLike) else path:
             document, arrays = checker.read(Path(one), max_bytes)
+            if not made.keys() & arrays.keys():
+                if document["problem"] != table:
+                    raise checker.CertificateError("it is about another problem: what differs is the statement")
+                # Ahead of numbers NaN is their maximum.
+                deviations.insert(0, np.nan)
+                arrays = {**arrays, **made}
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
             what, deviation = difference(document, arrays, problem, tolerance=tolerance)
@@ -119,11 +128,18 @@ def verify_instance(
                 near = f", by {deviation:.1e} of its largest number" if deviation > 0.0 else ""
                 raise checker.CertificateError(f"it is about another problem: what differs is {what}{near}")
             deviations.append(deviation)
-            yield document, {**arrays, **made}
+            yield document, {**arrays, **made} if tolerance > 0.0 else arrays
 
     with checker.admitted(rules):
         files = compared() if tolerance == 0.0 else iter(_anew(problem, list(compared()), max_work))
         return checker.judge(files, max_work), max(deviations)
+
+
+def without_statement(contents: kernel.Contents, problem: MetricProblem) -> kernel.Contents:
+    """Contents of a file without the arrays that state the problem, which :func:`verify_instance` fills in."""
+    document, stated = contents[0], describe(problem)[1]
+    arrays = {name: array for name, array in contents[1].items() if name not in stated}
+    return document | {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}, arrays
 
 
 def _anew(problem: MetricProblem, files: list[kernel.Contents], max_work: float) -> list[kernel.Contents]:

@@ -15,7 +15,7 @@ import operator
 import os
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -111,7 +111,7 @@ def write_certificate(
             raise InputError("the certificate of a program has no solution beside it, and one part")
         document, arrays, proof = problem.file()
         document["title"] = title or document["title"]
-        _written(path, document, arrays, parts)
+        write_contents(path, document, arrays, parts)
         return checker.as_verdict(proof, document["title"], perf_counter() - start)
     problem, certificate = _stated_and_certified(problem, solution)
     with _admitted(rules):
@@ -139,7 +139,7 @@ def _proven_and_written(
     claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
     for number, (table, own) in enumerate(files, 1):
         table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
-        _written(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
+        write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
     verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
     if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
         warnings.warn(
@@ -152,7 +152,7 @@ def _proven_and_written(
     return verdict
 
 
-def _written(place: Path, table: Table, arrays: Arrays, parts: int) -> None:
+def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], parts: int = 1) -> None:
     """Write a file, and read it again."""
     _write(place, table, arrays)
     try:
@@ -371,7 +371,7 @@ def _agree(what: str, stated: float, own: float, allowed: float) -> None:
         )
 
 
-def _write(path: Path, document: Table, arrays: Arrays) -> None:
+def _write(path: Path, document: Table, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a file completely or not at all, with the same bytes for the same contents."""
     with (
         all_or_nothing(path) as unfinished,

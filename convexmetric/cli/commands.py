@@ -235,6 +235,8 @@ def verify(
 def _differing(deviation: float | None) -> str:
     if not deviation:
         return ""
+    if deviation != deviation:
+        return "; the file has none of its data, and the bounds are proven with those of the instance built here"
     return f"; the file's numbers differ by up to {deviation:.1e}, the bounds are proven for those built here"
 
 

@@ -94,8 +94,8 @@ class Submission:
         said += [f"{side} bound: {self._compared(side)}" for side in SIDES]
         if not self.dual_given:
             said.append(
-                "The lower bound of a metric alone is weak as a rule; the upper bound counts by itself. A solution of ours "
-                "(solve --save FILE) has a dual point, which proves more."
+                "The lower bound of a metric alone is weak as a rule; the upper bound counts by itself. A solution of "
+                "ours (solve --save FILE) has a dual point, which proves more."
             )
         size = self.path.stat().st_size
         said.append(f"file: {self.path} ({size:,} bytes), without the data of the instance")

@@ -302,7 +302,7 @@ def test_dual_points_of_the_wrong_shape_or_type_are_refused(name):
 
 
 @given(st.sampled_from(REPRESENTATIVES), st.integers(0, 10**6))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_weak_duality_on_random_pairs(name, seed):
     rng = np.random.default_rng(seed)
     problem, optimum, _, dual = conic(name, seed % 3)

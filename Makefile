@@ -8,6 +8,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 
 # Tests run side by side: threads of their own would only get in each other's way.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
+# Compiled files are kept, even where the environment forbids it: every process would compile all modules and tests anew.
+KEPT := PYTHONDONTWRITEBYTECODE=
 
 .PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release instances
 
@@ -26,13 +28,13 @@ demo: $(BIN)/.ready ## solve metric learning to rank on wine exactly; bounds, au
 	$(BIN)/convexmetric demo
 
 test: $(BIN)/.ready lint types layers ## lint, types, layers and the test suite
-	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal
+	$(ONE_THREAD) $(KEPT) $(BIN)/pytest -n 2 --dist worksteal
 
 integration: $(BIN)/.ready ## clusters, processes, studies and tools: nightly, and before a release (minutes)
-	$(ONE_THREAD) $(BIN)/pytest -n 2 --dist worksteal -m integration
+	$(ONE_THREAD) $(KEPT) $(BIN)/pytest -n 2 --dist worksteal -m integration
 
 slow: $(BIN)/.ready ## the reproductions that take minutes
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m slow
+	$(ONE_THREAD) $(KEPT) $(BIN)/pytest -n 2 -m slow
 
 lint: $(BIN)/.ready ## ruff: lint and format
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -21,6 +22,15 @@ if not os.environ.get(_VARIABLE) and _BESIDE_REPOSITORY.is_dir():
 # The first call compiles or solves something: a time limit for one example says nothing here.
 settings.register_profile("convexmetric", deadline=None)
 settings.load_profile("convexmetric")
+
+
+# Thousands of tests and their parameters stay until the end: the collector need not look at them again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

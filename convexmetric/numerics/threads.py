@@ -43,7 +43,7 @@ def _at_most(threads: int) -> AbstractContextManager[Any]:
     """Limit the threads of BLAS without raising a limit that is set."""
     blas = _controller("blas")
     allowed = max((library.num_threads for library in blas.lib_controllers), default=1)
-    return blas.limit(limits=min(threads, allowed))
+    return blas.limit(limits=threads) if threads < allowed else nullcontext()
 
 
 def blas_threads_for(work: float) -> AbstractContextManager[Any]:

@@ -97,11 +97,12 @@ def short(value: Fraction, up: bool) -> Fraction:
     if value == 0:
         return value
     shift = 200 - (abs(value.numerator).bit_length() - value.denominator.bit_length())
-    scaled = value * Fraction(2) ** shift
-    whole = scaled.numerator // scaled.denominator + (up and scaled.denominator != 1)
-    return Fraction(whole) / Fraction(2) ** shift
+    whole, rest = divmod(value.numerator << max(0, shift), value.denominator << max(0, -shift))
+    return Fraction((whole + (up and rest != 0)) << max(0, -shift), 1 << max(0, shift))
 
 
+# Files that differ in a few numbers are checked by the hundred.
+@functools.lru_cache(10_000)
 def logarithm(value: Fraction) -> Interval:
     """``ln(2^k m) = k ln 2 + 2 artanh((m - 1) / (m + 1))``, m between 2/3 and 4/3."""
     k = value.numerator.bit_length() - value.denominator.bit_length()
@@ -114,6 +115,7 @@ def logarithm(value: Fraction) -> Interval:
     return Interval(2 * min(ends), 2 * max(ends))
 
 
+@functools.lru_cache(10_000)
 def _artanh(u: Fraction) -> Interval:
     """``sum u^(2 j + 1) / (2 j + 1)`` of \\|u\\| <= 1/3, u rounded to 200 bits; the rest is below the last term."""
     near, total, j = short(u, False), ZERO, 0
@@ -124,6 +126,7 @@ def _artanh(u: Fraction) -> Interval:
     return Interval(total - FINE, total + FINE)
 
 
+@functools.lru_cache(10_000)
 def exponential(value: Fraction) -> Interval:
     """``e^x`` of x <= 0, by squaring ``e^(x / 2^h)``; beyond -300 between zero and 2^-400."""
     if value < -300:

@@ -55,7 +55,7 @@ def expected_failed_checks(estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [cm.LargeMargin(), cm.MLR(measure="auc", diagonal=True, C=1.0), cm.OperatorMarginMetric(), cm.CrossModalMetric()],
+    [cm.LargeMargin(), cm.MLR(measure="auc", diagonal=True, C=1.0), cm.CrossModalMetric()],
     expected_failed_checks=expected_failed_checks,
 )
 def test_checks_of_scikit_learn(estimator, check):
@@ -69,6 +69,7 @@ def test_checks_of_scikit_learn(estimator, check):
         cm.NeighborMetric(),
         cm.LargeMargin(n_neighbors=1, diagonal=True),
         cm.MLR(),
+        cm.OperatorMarginMetric(),
         cm.RelativeComparisonMetric(),
         cm.RandomProjectionMetric(),
         cm.ChoiceMetric(),

@@ -136,7 +136,7 @@ def test_a_hard_margin_is_kept_by_its_proximal_map():
 @pytest.mark.parametrize("cone", CONES.values(), ids=CONES)
 @pytest.mark.parametrize("make", NORMS.values(), ids=NORMS)
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_bounds_of_norms_are_valid_and_tight_for_any_dual_point(cone, make, seed):
     rng, omega = np.random.default_rng(seed), make(cone)
     value, S = float(rng.exponential(2.0)), rng.uniform(0.1, 3.0) * random_element(rng, cone)

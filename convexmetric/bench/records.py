@@ -5,22 +5,28 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import checked_weight
 from convexmetric.errors import InputError
+from convexmetric.files import all_or_nothing
 
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STATUSES = ("optimal", "limit", "stalled", "unsupported", "error")
+STATUSES = ("optimal", "limit", "stalled", "unsupported", "no data", "error")
 
 #: Times below this many seconds count as this many in ratios, as clocks do not tell them apart.
 RESOLUTION = 1e-3
+
+CurvePoint = tuple[float, float, float, float]
+"""Seconds, best objective until then, its relative gap to the solver's own bound, and to that of the library."""
+CURVE = ("seconds", "objective", "gap", "suboptimality")
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Run:
         Tolerance, time limit and threads asked for.
     status : str
         ``"optimal"`` (gap at most ``tol`` within the time limit), ``"limit"`` (of time), ``"stalled"``,
-        ``"unsupported"`` or ``"error"``.
+        ``"unsupported"``, ``"no data"`` (the data set is not there) or ``"error"``.
     message : str
         Remark on the run, such as the error.
     seconds : float
@@ -52,6 +58,13 @@ class Run:
         Largest resident memory of the process, interpreter and data included, in 2^20 bytes.
     version, machine, cores : str, str, int
         Version of the package, name of the processor, number of cores.
+    seed : int
+        Seed for callables that take one.
+    source : str
+        Beginning of the SHA-256 of the file of the user's own that the solver comes from; empty without one.
+    curve : tuple of (seconds, objective, gap, suboptimality)
+        The best objective so far at each time of a geometric grid, its relative gap to the best bound of the solver's
+        own (infinite without one), and to the library's lower bound.
     """
 
     instance: str
@@ -72,13 +85,16 @@ class Run:
     version: str = ""
     machine: str = ""
     cores: int = 0
+    seed: int = 0
+    source: str = ""
+    curve: tuple[CurvePoint, ...] = ()
 
     @property
     def settings(self) -> tuple[Any, ...]:
         """Key of the run: a run with the same settings need not be made again."""
         return (
             *(self.instance, self.solver, self.tol, self.max_seconds, self.threads),
-            *(self.version, self.machine, self.cores),
+            *(self.version, self.machine, self.cores, self.seed, self.source),
         )
 
     def seconds_to(self, tol: float) -> float:
@@ -107,6 +123,10 @@ class RunFile:
             if whole != text:
                 os.truncate(path, len(whole.encode()))
             self.runs = _parsed(whole, path) if whole else []
+            if self.runs and whole.partition("\n")[0] != ",".join(_COLUMNS):
+                # A file of an earlier version: write it anew, with all columns.
+                with all_or_nothing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows([list(_COLUMNS), *map(_row, self.runs)])
 
     def add(self, run: Run) -> None:
         """Append a run, on disk at once."""
@@ -176,7 +196,7 @@ class SolveTimes:
 def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     """Wall times to a relative gap, on the instances that all solvers were run on.
 
-    A solver that does not support an instance was run on it and did not solve it.
+    A solver that does not support an instance was run on it and did not solve it. Without its data nothing was run.
 
     Parameters
     ----------
@@ -190,9 +210,9 @@ def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     InputError
         If there is no run that was asked for this gap, or no instance that all solvers were run on.
     """
-    everything = list(runs)
+    everything = [run for run in runs if run.status != "no data"]
     if not everything:
-        raise InputError("there are no runs")
+        raise InputError("there are no runs on data that are there")
     if tol is None:
         tol = max(run.tol for run in everything)
     asked = [run for run in everything if run.tol <= tol]
@@ -225,18 +245,63 @@ def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(times, best, out=np.full(times.shape, np.inf), where=np.isfinite(times))
 
 
-#: Columns and their types: the fields of a run, with a column for every gap in place of ``reached``.
+def shifted_geometric_mean(
+    seconds: ArrayLike, limit: ArrayLike = np.inf, *, shift: float = 1.0
+) -> NDArray[np.float64] | np.float64:
+    """Shifted geometric mean ``(prod_i (min(t_i, limit_i) + s))^(1/n) - s`` of times, over the first axis.
+
+    The shift s keeps differences between very short times from counting like those between long ones (Achterberg,
+    Constraint integer programming, 2007, appendix A.3). A run that did not end well has an infinite time, and counts as
+    its limit.
+
+    Parameters
+    ----------
+    seconds : (n,) or (n, solvers) array
+        Infinite where the gap was not reached.
+    limit : float or array
+        Time limits of the runs.
+    shift : float
+        s, in seconds.
+
+    Returns
+    -------
+    float or (solvers,) array
+        In seconds.
+
+    Raises
+    ------
+    InputError
+        If there is no time, one is negative or not a number, or the shift is not positive.
+    """
+    times = np.minimum(np.asarray(seconds, dtype=np.float64), limit)
+    if times.ndim == 0 or not len(times) or not (times >= 0.0).all():
+        raise InputError("seconds must be an array of nonnegative times, at least one")
+    shift = checked_weight(shift, "shift")
+    mean: NDArray[np.float64] | np.float64 = np.exp(np.mean(np.log(times + shift), axis=0)) - shift
+    return mean
+
+
+def _points(cell: str) -> tuple[CurvePoint, ...]:
+    """Read the points of a curve, ``a:b:c:d a:b:c:d ...``."""
+    points = (map(float, point.split(":")) for point in cell.split())
+    return tuple((seconds, objective, gap, suboptimality) for seconds, objective, gap, suboptimality in points)
+
+
+#: Columns and what reads them: the fields of a run, with a column for every gap in place of ``reached``.
 _REACHED = [f"seconds_to_{gap:.0e}" for gap in GAPS]
-_COLUMNS: dict[str, type] = {}
+_COLUMNS: dict[str, Callable[[str], Any]] = {}
 for _name, _kind in get_type_hints(Run).items():
     _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _kind}
+_COLUMNS["curve"] = _points
 
 
 def _row(run: Run) -> list[str]:
     values = vars(run) | dict(zip(_REACHED, run.reached, strict=True))
     # repr of a float reads back as the same float.
+    values["curve"] = " ".join(":".join(map(repr, map(float, point))) for point in run.curve)
     return [
-        " ".join(values[name].split()) if kind is str else repr(kind(values[name])) for name, kind in _COLUMNS.items()
+        " ".join(values[name].split()) if isinstance(values[name], str) else repr(kind(values[name]))
+        for name, kind in _COLUMNS.items()
     ]
 
 
@@ -249,12 +314,13 @@ def _text(path: Path) -> str:
 
 def _parsed(text: str, path: Path) -> list[Run]:
     lines = list(csv.reader(io.StringIO(text)))
-    if not lines or lines[0] != list(_COLUMNS):
+    # Files of earlier versions lack the last three columns.
+    if not lines or lines[0] not in (list(_COLUMNS), list(_COLUMNS)[:-3]):
         raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
     runs = []
     for number, cells in enumerate(lines[1:], start=2):
         try:
-            values = {name: kind(cell) for (name, kind), cell in zip(_COLUMNS.items(), cells, strict=True)}
+            values = {name: _COLUMNS[name](cell) for name, cell in zip(lines[0], cells, strict=True)}
         except ValueError as error:
             raise InputError(f"{path}, line {number}: {error}") from error
         if values["status"] not in STATUSES:

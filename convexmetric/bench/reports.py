@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.bench.library import Instance
-from convexmetric.bench.records import GAPS, STATUSES, Run, solve_times
+from convexmetric.bench.records import CURVE, GAPS, STATUSES, Run, solve_times
 from convexmetric.bench.traces import AuditTrail
 from convexmetric.cli.reports import attributes, columned, digits, plain
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
@@ -67,7 +67,8 @@ def instances_table(instances: list[Instance]) -> Table:
 def run_record(run: Run) -> dict[str, Any]:
     """Record of one run that ``bench --json`` prints; numbers that are not finite become null."""
     reached = {f"{gap:.0e}": seconds for gap, seconds in zip(GAPS, run.reached, strict=True)}
-    return {**plain(run), "reached": plain(reached)}
+    curve = {name: [point[k] for point in run.curve] for k, name in enumerate(CURVE)}
+    return {**plain(run), "reached": plain(reached), "curve": plain(curve)}
 
 
 def benchmark_table(runs: Sequence[Run]) -> Table:

@@ -122,7 +122,7 @@ def called(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed
 
 def _imported(target: str) -> Any:
     if target in SOLVERS:
-        return SOLVERS[target]
+        return SOLVERS[target]()
     path = file_of(target)
     if path is None:
         module, colon, attribute = target.partition(":")

@@ -1,13 +1,15 @@
 """Solvers from files, and how callables are called."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from catalogue import instance
 
 from convexmetric.bench import Recorder, loaded_solver
 from convexmetric.bench.loading import called, source_of
-from convexmetric.errors import InputError
-from convexmetric.solvers import CuttingPlanes
+from convexmetric.errors import InputError, SolverNotInstalledError
+from convexmetric.solvers import SOLVERS, CuttingPlanes, Solver
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +77,12 @@ def test_a_file_called_like_a_module_does_not_take_its_place(tmp_path):
 def test_files_without_a_solver_are_errors(tmp_path, text, said):
     with pytest.raises(InputError, match=f"(?s){said}"):
         loaded_solver(file(tmp_path, text))
+
+
+def test_all_names_of_the_package_are_solvers():
+    for name in SOLVERS:
+        with suppress(SolverNotInstalledError):
+            assert isinstance(loaded_solver(name), Solver)
 
 
 def test_a_file_that_is_not_there_is_named():

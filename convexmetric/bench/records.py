@@ -251,8 +251,7 @@ def shifted_geometric_mean(
     """Shifted geometric mean ``(prod_i (min(t_i, limit_i) + s))^(1/n) - s`` of times, over the first axis.
 
     The shift s keeps differences between very short times from counting like those between long ones (Achterberg,
-    Constraint integer programming, 2007, appendix A.3). A run that did not end well has an infinite time, and counts as
-    its limit.
+    Constraint integer programming, 2007). A run that did not end well has an infinite time, and counts as its limit.
 
     Parameters
     ----------

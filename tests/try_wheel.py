@@ -20,6 +20,7 @@ where = pathlib.Path(cm.__file__)
 assert "site-packages" in where.parts, where
 assert (where.parent / "py.typed").exists()
 assert importlib.metadata.version("convexmetric") == cm.__version__
+assert str(cm.bench.load_suite("small")) == "small-1"
 problem = cm.load_problem("ranking-auc-wine-c1")
 instance = cm.bench.load_instance("ranking-auc-wine-c1")
 solution = cm.solve(problem)

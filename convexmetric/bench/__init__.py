@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from convexmetric.bench.benchmarking import QUICK, RUNS_FILE, benchmark, chosen_instances, loaded_solver
+from convexmetric.bench.benchmarking import RUNS_FILE, benchmark, chosen_instances
 from convexmetric.bench.exporting import export_instance, export_library
 from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
+from convexmetric.bench.loading import loaded_solver
 from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
 from convexmetric.bench.records import (
     GAPS,
@@ -15,9 +16,11 @@ from convexmetric.bench.records import (
     SolveTimes,
     performance_profile,
     read_runs,
+    shifted_geometric_mean,
     solve_times,
 )
 from convexmetric.bench.submissions import Submission, submit
+from convexmetric.bench.suites import Suite, load_suite
 from convexmetric.bench.traces import AuditTrail, Recorder, audit_iterates, trace
 from convexmetric.imports import late
 
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GAPS",
-    "QUICK",
     "RESOLUTION",
     "RUNS_FILE",
     "STATUSES",
@@ -40,6 +42,7 @@ __all__ = [
     "RunFile",
     "SolveTimes",
     "Submission",
+    "Suite",
     "audit_iterates",
     "benchmark",
     "chosen_instances",
@@ -48,6 +51,7 @@ __all__ = [
     "list_problems",
     "load_instance",
     "load_problem",
+    "load_suite",
     "loaded_solver",
     "peak_bytes",
     "performance_profile",
@@ -58,6 +62,7 @@ __all__ = [
     "read_instance",
     "read_runs",
     "run_isolated",
+    "shifted_geometric_mean",
     "solve_times",
     "submit",
     "trace",

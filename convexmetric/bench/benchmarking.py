@@ -8,13 +8,9 @@ does not reach are loaded within the time measured. A function of the user's own
 
 from __future__ import annotations
 
-import importlib
 import os
-import platform
-import re
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -25,64 +21,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from convexmetric import __version__
-from convexmetric.arguments import check_count, check_positive_number, check_share, not_one_of
-from convexmetric.audits import audit
-from convexmetric.bench.library import Instance, list_problems, load_instance
+from convexmetric.arguments import check_count, check_positive_number, check_share
+from convexmetric.bench.anytime import Judge, Watch
+from convexmetric.bench.library import list_problems, load_instance
+from convexmetric.bench.loading import ForeignSolver, Target, file_of, loaded_solver, source_of
 from convexmetric.bench.processes import Channel, Outcome, run_isolated
-from convexmetric.bench.records import GAPS, Run, RunFile, judged
+from convexmetric.bench.records import GAPS, Run, RunFile
+from convexmetric.bench.results import processor, write_results
+from convexmetric.bench.suites import load_suite
+from convexmetric.bench.traces import TIME_IS_UP, watched
 from convexmetric.certificates import relative_gap
-from convexmetric.errors import ConvexMetricError, InputError, SolverError
+from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, SolverError
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress
-from convexmetric.solvers import SOLVERS, Solver, solve
+from convexmetric.solvers import Solver, solve
 from convexmetric.solvers.conic import Conic
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-#: Instances by default: of all papers whose data come with the package, and quick.
-QUICK = (
-    "ranking-auc-wine-c1",
-    "ranking-auc-wine-c100",
-    "ranking-auc-wine-c100-diagonal",
-    "ranking-map-wine-c100",
-    "ranking-mrr-breast-cancer-c1",
-    "ranking-ndcg-wine-c100",
-    "relative-wine-1000",
-    "relative-wine-1000-rbf",
-    "relative-wine-hard",
-    "triplets-wine-10x10-1e-2",
-    "triplets-wine-10x10-1e-4",
-    "triplets-wine-10x10-diagonal-1e-2",
-    "pairs-wine-1000",
-    "pairs-wine-1000-rbf",
-    "pairs-wine-1000-trace",
-    "pairs-wine-all",
-)
-
-#: Name of the file of results in its folder.
-RUNS_FILE = "runs.csv"
-
-Target = str | Solver | Callable[[MetricProblem], Any]
-"""A solver's name, ``module:attribute``, a solver, or a function from a problem to a metric."""
+#: Names of the files of results in their folder.
+RUNS_FILE, RESULTS_FILE = "runs.csv", "results.json"
+#: Statuses of runs that are tried again.
+AGAIN = ("error", "no data")
+#: Characters of a message that are kept.
+MESSAGE = 500
 
 #: Seconds beyond the time limit after which a process is killed: time for a solver that stops to certify.
 GRACE = 2.0
 #: Warm-up before the clock starts: seconds of a solver of the package, iterations of any other solver.
 WARM_UP_SECONDS, WARM_UP_ITERATIONS = 3.0, 3
-#: Seconds between two reports of a run; it reports at once when its gap reaches the next of ``GAPS``.
-REPORT_EVERY = 0.1
 
 
 def benchmark(
     solvers: Iterable[str] | Mapping[str, Target] = ("exact",),
     instances: Iterable[str] | None = None,
     *,
+    suite: str | None = None,
     tol: float = 1e-6,
     max_seconds: float = 60.0,
     n_jobs: int = 1,
     threads: int = 1,
+    seed: int = 0,
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> list[Run]:
@@ -91,12 +72,16 @@ def benchmark(
     Parameters
     ----------
     solvers : iterable of str, or mapping
-        Names as in :func:`~convexmetric.solve`, or ``"module:attribute"`` for a solver of your own, which is imported,
-        so that its code is run. The attribute is a :class:`~convexmetric.solvers.Solver`, or a function
-        ``f(problem) -> M``: its metric is projected on the cone, and judged by its objective and the lower bound of
-        the library. A mapping gives them names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
+        Names as in :func:`~convexmetric.solve`; ``"my_solver.py"``, ``"my_solver.py:name"`` or ``"module:attribute"``
+        for a solver of your own, **whose code is run**: a :class:`~convexmetric.solvers.Solver`, or a callable
+        ``f(problem)`` or ``f(problem, record)``, or a class of either, which is called without arguments. What a
+        callable shows, as in :func:`~convexmetric.bench.trace`, is projected on the cone, and judged by its objective
+        and the lower bound of the library. Files are run in the processes of the runs alone. A mapping gives solvers
+        names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional
-        Names or patterns such as ``"ranking-*-wine-*"``; by default a quick selection, ``QUICK``.
+        Names or patterns such as ``"ranking-*-wine-*"``; by default those of the suite.
+    suite : str, optional
+        Name of a suite (:func:`~convexmetric.bench.load_suite`); ``"small"`` if there are no instances either.
     tol : float
         Certified relative gap at which to stop.
     max_seconds : float
@@ -105,8 +90,11 @@ def benchmark(
     n_jobs, threads : int
         Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
         that are to be compared.
+    seed : int
+        Passed to callables that have a parameter ``seed`` or ``random_state``.
     output : path, optional
-        A folder for ``runs.csv``. Runs that this file has are not made again, unless they ended in an error.
+        A folder for ``runs.csv`` and, at the end, ``results.json``. Runs that ``runs.csv`` has are not made again,
+        unless they ended in an error or had no data.
     progress : bool
         Show a progress bar on standard error.
 
@@ -128,18 +116,24 @@ def benchmark(
     check_positive_number(max_seconds, "max_seconds")
     for name, count in (("n_jobs", n_jobs), ("threads", threads)):
         check_count(count, name)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed must be a nonnegative integer, got {seed!r}")
+    if instances is not None and suite is not None:
+        raise InputError("give instances or a suite, not both")
     targets = _targets(solvers)
-    chosen = [load_instance(name) for name in chosen_instances(instances)]
+    frozen = load_suite(suite or "small") if instances is None else None
+    chosen = [load_instance(name) for name in (frozen.instances if frozen else chosen_instances(instances))]
     file = None if output is None else RunFile(made_folder(output) / RUNS_FILE)
-    found: dict[str, Any] = {"version": __version__, "machine": _processor(), "cores": os.cpu_count() or 0}
+    found: dict[str, Any] = {"version": __version__, "machine": processor(), "cores": os.cpu_count() or 0, "seed": seed}
+    sources = {label: source_of(target) for label, target in targets.items()}
     asked = [
-        Run(instance.name, label, float(tol), float(max_seconds), int(threads), "error", **found)
+        Run(instance.name, label, float(tol), float(max_seconds), int(threads), "error", source=sources[label], **found)
         for instance in chosen
         for label in targets
     ]
-    known = {run.settings: run for run in file.runs if run.status != "error"} if file is not None else {}
+    known = {run.settings: run for run in file.runs if run.status not in AGAIN} if file is not None else {}
     missing = [run for run in asked if run.settings not in known]
-    bounds = {instance.name: instance.lower_bound for instance in chosen}
+    bounds = {instance.name: instance.proven[0] for instance in chosen}
     calls = [(run, targets[run.solver]) for run in missing]
     outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, n_jobs=n_jobs, threads=threads)
     with closing(outcomes), _bar(progress and bool(missing)) as bar:
@@ -150,11 +144,14 @@ def benchmark(
             if file is not None:
                 file.add(run)
             bar.update(task, advance=1, description=f"{run.instance} {run.solver}: {run.status}")
-    return [known[run.settings] for run in asked]
+    runs = [known[run.settings] for run in asked]
+    if file is not None:
+        write_results(runs, file.path.with_name(RESULTS_FILE), None if frozen is None else str(frozen))
+    return runs
 
 
 def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
-    """Names of the instances that match one of the patterns; :data:`QUICK` without any.
+    """Names of the instances that match one of the patterns; those of the suite ``small`` without any.
 
     Raises
     ------
@@ -162,7 +159,7 @@ def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
         If a pattern matches nothing.
     """
     if patterns is None:
-        return list(QUICK)
+        return list(load_suite("small").instances)
     if isinstance(patterns, str):
         raise InputError(f"instances must be a list of names or patterns, got the string {patterns!r}")
     known, found = list_problems(), dict[str, None]()
@@ -172,58 +169,8 @@ def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
             raise InputError(f"no instance matches {pattern!r}; 'convexmetric list' has their names")
         found |= dict.fromkeys(matching)
     if not found:
-        raise InputError("instances is empty: leave it out for the quick ones")
+        raise InputError("instances is empty: leave it out for those of the suite small")
     return list(found)
-
-
-def loaded_solver(target: Target) -> Solver | Callable[[MetricProblem], Any]:
-    """The solver, or the function, that a name stands for; ``module:attribute`` is imported, which runs its code.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    SolverNotInstalledError
-        If it is a conic solver that is not installed.
-    """
-    found: Any = target
-    if isinstance(target, str):
-        if target in SOLVERS:
-            return SOLVERS[target]()
-        module, colon, attribute = target.partition(":")
-        if not (module and colon and attribute):
-            raise InputError(not_one_of("solver", SOLVERS, target, ", or module:attribute"))
-        if os.getcwd() not in sys.path:
-            # Import from the current folder first, as python -m does.
-            sys.path.insert(0, os.getcwd())
-        try:
-            found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise InputError(f"cannot load the solver {target!r}: {error}") from error
-    if isinstance(found, type) and issubclass(found, Solver):
-        found = found()
-    if not isinstance(found, Solver) and not callable(found):
-        raise InputError(f"{target!r} must be a Solver or a function of a problem, got {type(found).__name__}")
-    return found
-
-
-class _Watch:
-    """Callback that records when a solve reaches each gap of ``GAPS``, and reports to the parent process."""
-
-    def __init__(self, channel: Channel, asked: Run) -> None:
-        self.reached = [np.inf] * len(GAPS)
-        self._channel, self._asked, self._last = channel, asked, -np.inf
-
-    def __call__(self, progress: Progress) -> bool:
-        new = [k for k, gap in enumerate(GAPS) if progress.gap <= gap and self.reached[k] == np.inf]
-        for k in new:
-            self.reached[k] = progress.seconds
-        if new or progress.seconds >= self._last + REPORT_EVERY:
-            self._last = progress.seconds
-            bounds = {"lower_bound": progress.lower_bound, "upper_bound": progress.upper_bound}
-            found: dict[str, Any] = bounds | {"seconds": progress.seconds, "iterations": progress.iteration}
-            self._channel.report(replace(self._asked, status="limit", reached=tuple(self.reached), **found))
-        return False
 
 
 def _measure(channel: Channel, asked: Run, target: Target) -> Run:
@@ -231,20 +178,22 @@ def _measure(channel: Channel, asked: Run, target: Target) -> Run:
     # Warnings of gaps are dropped: the table has the gaps.
     warnings.simplefilter("ignore")
     instance, solver = load_instance(asked.instance), loaded_solver(target)
-    problem = instance.problem()
+    try:
+        problem = instance.problem()
+    except DataNotFoundError as error:
+        return replace(asked, status="no data", message=str(error))
     if isinstance(solver, Solver):
         reason = solver.unsupported(problem)
         if reason is not None:
             return replace(asked, status="unsupported", message=reason)
     _warm_up(problem, solver)
     problem = instance.problem()
+    watch = Watch(channel, asked, instance.lower_bound)
     channel.start()
-    if isinstance(solver, Solver):
-        return _solved(problem, solver, asked, _Watch(channel, asked))
-    return _judged(problem, solver, asked, instance)
+    return _solved(problem, solver, watch) if isinstance(solver, Solver) else _judged(problem, solver, watch)
 
 
-def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], Any]) -> None:
+def _warm_up(problem: MetricProblem, solver: Solver | ForeignSolver) -> None:
     """Run the solver briefly, so that imports and compiled loops are loaded before the clock starts."""
     problem.value(problem.cone.identity())
     with suppress(ConvexMetricError):
@@ -258,12 +207,18 @@ def _warm_up(problem: MetricProblem, solver: Solver | Callable[[MetricProblem], 
                 solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
 
 
-def _solved(problem: MetricProblem, solver: Solver, asked: Run, watch: _Watch) -> Run:
-    start = perf_counter()
+def _solved(problem: MetricProblem, solver: Solver, watch: Watch) -> Run:
+    """Run a solver with bounds of its own."""
+    asked, start = watch.asked, perf_counter()
+
+    def callback(at: Progress) -> bool:
+        watch.note(at.seconds, at.iteration, at.upper_bound, at.lower_bound, own=True)
+        return False
+
     try:
-        solution = solve(problem, tol=asked.tol, solver=solver, max_seconds=asked.max_seconds, callback=watch)
+        solution = solve(problem, tol=asked.tol, solver=solver, max_seconds=asked.max_seconds, callback=callback)
     except (SolverError, InputError) as error:
-        seconds, message = perf_counter() - start, " ".join(str(error).split())
+        seconds, message = perf_counter() - start, str(error)
         if isinstance(solver, Conic) and isinstance(error, InputError):
             # The problem is too large to be written out for a conic solver.
             return replace(asked, status="unsupported", message=message)
@@ -271,25 +226,42 @@ def _solved(problem: MetricProblem, solver: Solver, asked: Run, watch: _Watch) -
             raise
         return replace(asked, status="limit", message=message, seconds=seconds)
     seconds = perf_counter() - start
+    watch.note(seconds, solution.iterations, solution.upper_bound, solution.lower_bound, own=True)
     status = "limit" if solution.status == "max_seconds" else solution.status
-    # The final bounds are certified anew; a gap that the certificate does not confirm does not count as reached.
+    # The final bounds are certified anew; what the certificate does not confirm does not count as reached.
+    least = relative_gap(solution.upper_bound, watch.bound)
     reached = tuple(
         np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)
+    )
+    curve = tuple(
+        (at, max(objective, solution.upper_bound), max(gap, solution.gap), max(suboptimality, least))
+        for at, objective, gap, suboptimality in watch.points
     )
     own = solution.solver in (solver.name, getattr(solver, "backend", ""))
     found: dict[str, Any] = {name: getattr(solution, name) for name in ("lower_bound", "upper_bound", "iterations")}
     found["message"] = "" if own else f"by {solution.solver}"
-    return replace(asked, status=status, seconds=seconds, reached=reached, **found)
+    return replace(asked, status=status, seconds=seconds, reached=reached, curve=curve, **found)
 
 
-def _judged(problem: MetricProblem, function: Callable[[MetricProblem], Any], asked: Run, instance: Instance) -> Run:
-    start = perf_counter()
-    M = function(problem)
-    seconds = perf_counter() - start
-    verdict = audit(problem, M, reference=instance.lower_bound)
-    message = "" if verdict.feasible else f"projected: smallest eigenvalue {verdict.min_eigenvalue:.2g}"
-    run = replace(asked, status="stalled", message=message, seconds=seconds)
-    return judged(run, verdict.projected_objective, instance.lower_bound)
+def _judged(problem: MetricProblem, solver: ForeignSolver, watch: Watch) -> Run:
+    """Run a callable, whose metrics are judged by the lower bound of the library."""
+    record = Judge(problem, watch)
+    message = watched(solver, problem, record, watch.asked.seed)
+    seconds = record.seconds
+    record.finish()
+    ended = "limit" if message == TIME_IS_UP else "stalled"
+    status = "optimal" if relative_gap(record.best, watch.bound) <= watch.asked.tol else ended
+    if message == TIME_IS_UP:
+        message = ""
+    elif message or record.M is None:
+        status, message = "error", message or "it showed no metric: return, yield or record one"
+    elif (outside := max(row[3] for row in record.rows)) > 0.0:
+        message = f"projected: smallest eigenvalue {-outside:.2g}"
+    if record.rows:
+        watch.note(seconds, record.shown, record.best, watch.bound, own=False)
+    found: dict[str, Any] = {"lower_bound": watch.bound, "upper_bound": record.best, "iterations": record.shown}
+    found |= {"reached": tuple(watch.reached), "curve": tuple(watch.points), "seconds": seconds, "message": message}
+    return replace(watch.asked, status=status, **found)
 
 
 def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
@@ -305,7 +277,7 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     return replace(
         found,
         status=status,
-        message=message,
+        message=" ".join(message.split())[:MESSAGE],
         seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
         reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
         gap=relative_gap(found.upper_bound, found.lower_bound),
@@ -317,38 +289,37 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
 def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]:
     if isinstance(solvers, str):
         raise InputError(f"solvers must be a list of names, got the string {solvers!r}")
-    targets: dict[str, Target] = dict(solvers) if isinstance(solvers, Mapping) else {name: name for name in solvers}
+    targets: dict[str, Target] = dict(solvers) if isinstance(solvers, Mapping) else {}
+    for name in () if isinstance(solvers, Mapping) else solvers:
+        # A file goes by its name without its folder.
+        label = name if file_of(name) is None else os.path.basename(name)
+        if targets.setdefault(label, name) != name:
+            raise InputError(f"two solvers are called {label}: rename a file, or give names in a mapping")
     if not targets:
         raise InputError("solvers is empty: name at least one")
     for target in targets.values():
         # A conic solver that is not installed becomes a result of the run; an unknown name is an error of the caller.
+        # Files of strangers run in the processes of the runs alone.
         with suppress(SolverError):
-            loaded_solver(target)
+            if file_of(target) is None:
+                loaded_solver(target)
     return targets
 
 
-def made_folder(path: str | os.PathLike[str]) -> Path:
-    """Make a folder where there is none.
+def made_folder(output: str | os.PathLike[str]) -> Path:
+    """Make a folder for results, where there is none.
 
     Raises
     ------
     InputError
-        If that is not possible.
+        If it cannot be made.
     """
-    folder = Path(path)
+    folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
     return folder
-
-
-def _processor() -> str:
-    with suppress(OSError):
-        said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
-        if said:
-            return said[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def _bar(shown: bool) -> Bar:

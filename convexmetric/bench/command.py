@@ -14,6 +14,7 @@ from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
 from convexmetric.bench.submissions import submit
+from convexmetric.bench.suites import load_suite
 from convexmetric.cli.shared import (
     AsJson,
     Quiet,
@@ -79,19 +80,23 @@ def submit_(
 
 @app.command()
 def bench(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Solvers of your own: my_solver.py, or my_solver.py:name. Their code is run."),
+    ] = None,
     solver: Annotated[
         list[str] | None,
         typer.Option(
-            help="A solver's name, or module:attribute for one of your own, whose code is imported and run. Repeat for "
-            "several. Default: exact.",
+            help="A solver's name, or module:attribute, which is imported. Repeat for several. Default: exact.",
             autocompletion=complete_solver,
         ),
     ] = None,
+    suite: Annotated[str | None, typer.Option(help="small, paper or large. Default: small.")] = None,
     instances: Annotated[
         list[str] | None,
         typer.Option(
             metavar="GLOB",
-            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several. Default: quick ones.",
+            help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several, in place of a suite.",
             autocompletion=complete_name,
         ),
     ] = None,
@@ -99,8 +104,10 @@ def bench(
     max_seconds: Annotated[float, typer.Option(help="Limit on the wall time of a run.")] = 60.0,
     jobs: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
     threads: Annotated[int, typer.Option(help="Threads of each run.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed, for solvers of your own that take one.")] = 0,
+    anytime: Annotated[bool, typer.Option("--anytime", help="Draw suboptimality over time on the page.")] = False,
     output: Annotated[
-        Path, typer.Option(help="Folder of runs.csv, table.md and profile.png; runs in it are not made again.")
+        Path, typer.Option(help="Folder of runs.csv, results.json, page.html, ...; runs in it are not made again.")
     ] = Path("convexmetric-bench"),
     plot_only: Annotated[
         list[Path] | None,
@@ -116,6 +123,7 @@ def bench(
 
     Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
     """
+    from convexmetric.bench.page import benchmark_page
     from convexmetric.bench.profiles import plot_benchmark
     from convexmetric.plotting import save_picture
 
@@ -127,23 +135,28 @@ def bench(
     else:
         with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
             runs = benchmark(
-                solver or ["exact"],
+                [*(files or ()), *(solver or ())] or ["exact"],
                 instances,
+                suite=suite,
                 tol=tol,
                 max_seconds=max_seconds,
                 n_jobs=jobs,
                 threads=threads,
+                seed=seed,
                 output=output,
                 progress=not quiet,
             )
-    table, picture = output / "table.md", output / "profile.png"
+    named = suite or (None if instances or plot_only else "small")
+    table, page, picture = output / "table.md", output / "page.html", output / "profile.png"
     figure, text = plot_benchmark(runs, tol), reports.benchmark_markdown(runs, tol)
+    html = benchmark_page(runs, tol, str(load_suite(named)) if named else None, curves=anytime)
     made_folder(output)
-    with all_or_nothing(table) as unfinished:
-        unfinished.write_text(text, encoding="utf-8")
+    for path, content in ((table, text), (page, html)):
+        with all_or_nothing(path) as unfinished:
+            unfinished.write_text(content, encoding="utf-8")
     save_picture(figure, picture)
     if as_json:
         print_json([run.to_dict() for run in runs])
     else:
         console().print(reports.benchmark_table(runs))
-    say(f"table: {table}\npicture: {picture}")
+    say(f"table: {table}\npage: {page}\npicture: {picture}")

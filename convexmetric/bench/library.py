@@ -148,7 +148,7 @@ def list_problems() -> list[str]:
     >>> [name for name in cm.bench.list_problems() if name.startswith("relative-wine")]
     ['relative-wine-1000', 'relative-wine-1000-rbf', 'relative-wine-hard', 'relative-wine-hard-rbf']
     """
-    return sorted(file.name.removesuffix(".toml") for file in folder().iterdir() if file.name.endswith(".toml"))
+    return sorted(file.name.removesuffix(".toml") for file in library_folder().iterdir() if file.name.endswith(".toml"))
 
 
 def load_instance(name: str) -> Instance:
@@ -173,7 +173,7 @@ def load_instance(name: str) -> Instance:
         close = difflib.get_close_matches(str(name).lower(), known, n=3)
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "cm.bench.list_problems() has their names"
         raise InputError(f"there is no problem named {name!r}; {hint}")
-    file = folder() / f"{name}.toml"
+    file = library_folder() / f"{name}.toml"
     return read_instance(file.read_text(encoding="utf-8"), file.name)
 
 
@@ -301,7 +301,7 @@ def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[s
             raise InputError(f"{where}: {key} must be a {known[key].__name__}, got {value!r}")
 
 
-def folder() -> Traversable:
+def library_folder() -> Traversable:
     """Find the folder of instances: inside an installed package, or beside the package in a checkout."""
     inside = files("convexmetric") / "problems"
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "problems"

@@ -57,6 +57,10 @@ class Channel:
         """Start the clock of the time limit; what was done before does not count."""
         self._sender.send(("start", None))
 
+    def extend(self, seconds: float) -> None:
+        """Add seconds to the time limit, for what is not the function's own time; negative ones take away."""
+        self._sender.send(("extend", seconds))
+
     def report(self, value: Any) -> None:
         """Send a report of progress; the last one is kept when the process is killed."""
         self._sender.send(("report", value))
@@ -132,11 +136,17 @@ class _Process:
                     return Outcome(value, self.report, *rest)
                 if kind == "report":
                     self.report = value
+                elif kind == "extend":
+                    self.deadline += value
                 else:
                     self.deadline, self.started = monotonic() + self.limit, True
         except EOFError:
             self.process.join()
-            return Outcome(report=self.report, failure=f"the process died with exit code {self.process.exitcode}")
+            code = self.process.exitcode
+            how = next(
+                (f"by {number.name}" for number in signal.Signals if number == -(code or 0)), f"with exit code {code}"
+            )
+            return Outcome(report=self.report, failure=f"the process died {how}")
         if monotonic() < self.deadline:
             return None
         failure = "" if self.started else f"no start within {START_UP:.0f} s"

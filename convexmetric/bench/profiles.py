@@ -17,14 +17,8 @@ from convexmetric.plotting.axes import COLOURS, MARKERS, axes_of, plain, text_of
 
 #: Dash patterns of solvers' lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
 DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (1, 1)),
-    "-.",
-    (0, (8, 2, 2, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-    (0, (2, 2)),
-)
+    "-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 2, 2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
+)  # fmt: skip
 
 
 def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:

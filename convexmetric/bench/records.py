@@ -13,19 +13,25 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import checked_weight
 from convexmetric.arrays import RESULTS_VERSION, Result, plain
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
+from convexmetric.files import all_or_nothing
 
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-STATUSES = ("optimal", "limit", "stalled", "unsupported", "error")
+STATUSES = ("optimal", "limit", "stalled", "unsupported", "no data", "error")
 
 #: Times below this many seconds count as this many in ratios, as clocks do not tell them apart.
 RESOLUTION = 1e-3
+
+CurvePoint = tuple[float, float, float, float]
+"""Seconds, best objective until then, its relative gap to the solver's own bound, and to that of the library."""
+CURVE = ("seconds", "objective", "gap", "suboptimality")
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Run(Result):
         Tolerance, time limit and threads asked for.
     status : str
         ``"optimal"`` (gap at most ``tol`` within the time limit), ``"limit"`` (of time), ``"stalled"``,
-        ``"unsupported"`` or ``"error"``.
+        ``"unsupported"``, ``"no data"`` (the data set is not there) or ``"error"``.
     message : str
         Remark on the run, such as the error.
     seconds : float
@@ -57,6 +63,13 @@ class Run(Result):
         Largest resident memory of the process, interpreter and data included, in 2^20 bytes.
     version, machine, cores : str, str, int
         Version of the package, name of the processor, number of cores.
+    seed : int
+        Seed for callables that take one.
+    source : str
+        Beginning of the SHA-256 of the file of the user's own that the solver comes from; empty without one.
+    curve : tuple of (seconds, objective, gap, suboptimality)
+        The best objective so far at each time of a geometric grid, its relative gap to the best bound of the solver's
+        own (infinite without one), and to the library's lower bound.
     """
 
     instance: str
@@ -77,18 +90,22 @@ class Run(Result):
     version: str = ""
     machine: str = ""
     cores: int = 0
+    seed: int = 0
+    source: str = ""
+    curve: tuple[CurvePoint, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the run as JSON has it, ``reached`` by gap; what is not finite is None."""
+        """Return the run as JSON has it, ``reached`` by gap and ``curve`` by column; what is not finite is None."""
         reached = dict(zip((f"{gap:.0e}" for gap in GAPS), self.reached, strict=True))
-        return {"schema": RESULTS_VERSION, **plain(self), "reached": plain(reached)}
+        curve = {name: [point[k] for point in self.curve] for k, name in enumerate(CURVE)}
+        return {"schema": RESULTS_VERSION, **plain(self), "reached": plain(reached), "curve": plain(curve)}
 
     @property
     def settings(self) -> tuple[Any, ...]:
         """Key of the run: a run with the same settings need not be made again."""
         return (
             *(self.instance, self.solver, self.tol, self.max_seconds, self.threads),
-            *(self.version, self.machine, self.cores),
+            *(self.version, self.machine, self.cores, self.seed, self.source),
         )
 
     def seconds_to(self, tol: float) -> float:
@@ -117,9 +134,13 @@ class RunFile:
             if whole != text:
                 os.truncate(path, len(whole.encode()))
             # Runs are appended only to a file with all columns, in this order.
-            if whole and not whole.startswith(",".join(_COLUMNS) + "\n"):
+            header = whole.partition("\n")[0].split(",")
+            if whole and header not in (list(_COLUMNS), _EARLIER):
                 raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
             self.runs = _parsed(whole, path) if whole else []
+            if self.runs and header == _EARLIER:
+                with all_or_nothing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows([list(_COLUMNS), *map(_row, self.runs)])
 
     def add(self, run: Run) -> None:
         """Append a run, on disk at once."""
@@ -201,7 +222,7 @@ class SolveTimes:
 def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     """Wall times to a relative gap, on the instances that all solvers were run on.
 
-    A solver that does not support an instance was run on it and did not solve it.
+    A solver that does not support an instance was run on it and did not solve it. Without its data nothing was run.
 
     Parameters
     ----------
@@ -215,9 +236,9 @@ def solve_times(runs: Iterable[Run], tol: float | None = None) -> SolveTimes:
     InputError
         If there is no run that was asked for this gap, or no instance that all solvers were run on.
     """
-    everything = list(runs)
+    everything = [run for run in runs if run.status != "no data"]
     if not everything:
-        raise InputError("there are no runs")
+        raise InputError("there are no runs on data that are there")
     if tol is None:
         tol = max(run.tol for run in everything)
     asked = [run for run in everything if run.tol <= tol]
@@ -251,12 +272,56 @@ def performance_profile(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(times, best, out=np.full(times.shape, np.inf), where=np.isfinite(times))
 
 
-#: Columns and their types: the fields of a run, with a column for every gap in place of ``reached``.
+def shifted_geometric_mean(
+    seconds: ArrayLike, limit: ArrayLike = np.inf, *, shift: float = 1.0
+) -> NDArray[np.float64] | np.float64:
+    """Shifted geometric mean ``(prod_i (min(t_i, limit_i) + s))^(1/n) - s`` of times, over the first axis.
+
+    The shift s keeps differences between very short times from counting like those between long ones (Achterberg,
+    Constraint integer programming, 2007). A run that did not end well has an infinite time, and counts as its limit.
+
+    Parameters
+    ----------
+    seconds : (n,) or (n, solvers) array
+        Infinite where the gap was not reached.
+    limit : float or array
+        Time limits of the runs.
+    shift : float
+        s, in seconds.
+
+    Returns
+    -------
+    float or (solvers,) array
+        In seconds.
+
+    Raises
+    ------
+    InputError
+        If there is no time, one is negative or not a number, or the shift is not positive.
+    """
+    times = np.minimum(np.asarray(seconds, dtype=np.float64), limit)
+    if times.ndim == 0 or not len(times) or not (times >= 0.0).all():
+        raise InputError("seconds must be an array of nonnegative times, at least one")
+    shift = checked_weight(shift, "shift")
+    mean: NDArray[np.float64] | np.float64 = np.exp(np.mean(np.log(times + shift), axis=0)) - shift
+    return mean
+
+
+def _points(cell: str) -> tuple[CurvePoint, ...]:
+    """Read the points of a curve, ``a:b:c:d a:b:c:d ...``."""
+    points = (map(float, point.split(":")) for point in cell.split())
+    return tuple((seconds, objective, gap, suboptimality) for seconds, objective, gap, suboptimality in points)
+
+
+#: Columns and what reads them: the fields of a run, with a column for every gap in place of ``reached``.
 _REACHED = [f"seconds_to_{gap:.0e}" for gap in GAPS]
 _KINDS: dict[str, type] = get_type_hints(Run)
 _COLUMNS: dict[str, type] = {}
 for _name in (field.name for field in fields(Run)):
     _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _KINDS[_name]}
+_COLUMNS["curve"] = str
+#: Columns of files of earlier versions, which had no seed, source and curve.
+_EARLIER = list(_COLUMNS)[:-3]
 #: Columns of other tools: those that every file has, those of which it has one, and what stands for missing ones.
 _NEEDED, _CLAIMS = ("instance", "solver", "seconds"), ("upper_bound", "gap", "suboptimality")
 _WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number"}
@@ -266,8 +331,10 @@ _ASSUMED: dict[str, Any] = {"tol": 1e-6, "max_seconds": np.inf, "threads": 1, "s
 def _row(run: Run) -> list[str]:
     values = vars(run) | dict(zip(_REACHED, run.reached, strict=True))
     # repr of a float reads back as the same float.
+    values["curve"] = " ".join(":".join(map(repr, map(float, point))) for point in run.curve)
     return [
-        " ".join(values[name].split()) if kind is str else repr(kind(values[name])) for name, kind in _COLUMNS.items()
+        " ".join(values[name].split()) if isinstance(values[name], str) else repr(kind(values[name]))
+        for name, kind in _COLUMNS.items()
     ]
 
 
@@ -292,8 +359,8 @@ def _parsed(text: str, path: Path) -> list[Run]:
         reached = tuple(values.pop(column, np.inf) for column in _REACHED)
         name = values["instance"]
         if name in known and name not in bounds:
-            bounds[name] = load_instance(name).lower_bound
-        ours = _COLUMNS.keys() <= row.keys()
+            bounds[name] = load_instance(name).proven[0]
+        ours = row.keys() >= {*_EARLIER}
         runs.append(Run(**values, reached=reached) if ours else _theirs(values, bounds.get(name)))
     return runs
 
@@ -306,6 +373,9 @@ def _rows(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             row = _checked(entry, f"{path}, entry {number}")
             if isinstance(reached := row.pop("reached", None), dict):
                 row |= {f"seconds_to_{gap}": reached[gap] for gap in reached}
+            if isinstance(curve := row.pop("curve", None), dict):
+                points = zip(*(curve.get(name, []) for name in CURVE), strict=True)
+                row["curve"] = " ".join(":".join("inf" if x is None else str(x) for x in point) for point in points)
             yield f"{path}, entry {number}", row
         return
     lines = csv.reader(io.StringIO(text.removeprefix("\ufeff")), skipinitialspace=True)
@@ -339,7 +409,7 @@ def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
         try:
             if isinstance(cell, bool) or cell == "" or not isinstance(cell, str if kind is str else str | int | kind):
                 raise ValueError(f"must be {_WORDS[kind]}, got {cell!r}")
-            values[name] = kind(cell)
+            values[name] = _points(cell) if name == "curve" else kind(cell)
         except (OverflowError, ValueError) as error:
             raise InputError(f"{where}, column {name}: {error}") from error
     if values["status"] not in STATUSES:

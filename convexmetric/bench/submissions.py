@@ -21,7 +21,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from convexmetric.audits.metric_files import MULTIPLIERS, read_certificate, read_metric
-from convexmetric.bench.library import Instance, folder, load_instance
+from convexmetric.bench.library import Instance, library_folder, load_instance
 from convexmetric.certificates import Certificate, checker, kernel
 from convexmetric.certificates.certificate import certify_metric, with_dual
 from convexmetric.certificates.instances import verify_instance, without_statement
@@ -210,7 +210,9 @@ def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, s
 
 def best_bounds(instance: Instance) -> Bounds:
     """The best bounds proven so far: those of ``problems/records.json``, or of the instance where it has none."""
-    held = json.loads((folder() / "records.json").read_text(encoding="utf-8"))["instances"].get(instance.name, {})
+    held = json.loads((library_folder() / "records.json").read_text(encoding="utf-8"))["instances"].get(
+        instance.name, {}
+    )
     own: Bounds = {"lower": instance.exact_lower, "upper": instance.exact_upper}
     return {side: Fraction(held[side]["bound"]) if side in held else own[side] for side in SIDES}
 

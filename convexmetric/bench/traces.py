@@ -18,7 +18,7 @@ exact, stochastic and foreign solvers go on one plot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, ClassVar
@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import checked_weight, is_real
 from convexmetric.arrays import Array, Result, real_array
 from convexmetric.audits.verdict import AnyReference, Reference, projected, reference_of, stated
+from convexmetric.bench.loading import ForeignSolver, called
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
 from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem
@@ -36,6 +37,8 @@ from convexmetric.solution import Solution
 
 #: Suboptimalities for which the first time within is reported.
 MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
+#: What ended a solver at its budget, in words.
+TIME_IS_UP = "time is up"
 
 
 @dataclass(frozen=True)
@@ -190,14 +193,15 @@ class Recorder:
         self.problem, self.max_seconds = problem, max_seconds
         self.rows: list[tuple[float, float, float, float]] = []
         self.M: Array | None = None
-        self._best = np.inf
-        self._start, self._judging = perf_counter(), 0.0
+        self.best, self.judging, self._late = np.inf, 0.0, False
+        self._start, self._latest = perf_counter(), 0.0
 
     @property
     def seconds(self) -> float:
         """Seconds of the solver so far, without the evaluation of its iterates."""
         # Rounding of clock differences must not make time run backwards.
-        return max(perf_counter() - self._start - self._judging, self.rows[-1][0] if self.rows else 0.0)
+        self._latest = max(perf_counter() - self._start - self.judging, self._latest)
+        return self._latest
 
     def __call__(self, M: ArrayLike, passes: float | None = None) -> None:
         """Judge an iterate; the clock stands still meanwhile.
@@ -207,19 +211,28 @@ class Recorder:
         InputError
             If ``M`` has the wrong shape or entries that are not finite, or passes is not a number.
         """
+        start = perf_counter()
         now = self.seconds
-        try:
-            count = np.nan if passes is None else _count(passes)
-            judged, smallest, inside = projected(self.problem, self.problem.from_features(M))
-            value = self.problem.value(judged)
-            if self.M is None or value < self._best:
-                # The solver may reuse the array of an iterate: copy it.
-                self.M, self._best = np.array(judged), value
-            self.rows.append((now, count, value, 0.0 if inside else -smallest))
-        finally:
-            self._judging += self.seconds - now
-        if self.max_seconds is not None and now >= self.max_seconds:
+        late = self.max_seconds is not None and now >= self.max_seconds
+        if late and self._late:
             raise TimeIsUpError
+        self._late = late
+        try:
+            self.judge(now, M, passes)
+        finally:
+            self.judging += perf_counter() - start
+        if late:
+            raise TimeIsUpError
+
+    def judge(self, now: float, M: ArrayLike, passes: float | None) -> None:
+        """Evaluate an iterate that was shown at a time."""
+        count = np.nan if passes is None else _count(passes)
+        judged, smallest, inside = projected(self.problem, self.problem.from_features(M))
+        value = self.problem.value(judged)
+        if self.M is None or value < self.best:
+            # The solver may reuse the array of an iterate: copy it.
+            self.M, self.best = np.array(judged), value
+        self.rows.append((now, count, value, 0.0 if inside else -smallest))
 
     def trail(self, name: str, against: Reference, error: str = "") -> AuditTrail:
         """Make the trail of the iterates recorded so far."""
@@ -239,10 +252,6 @@ class Recorder:
         )
 
 
-ForeignSolver = Callable[[MetricProblem, Recorder], Any]
-"""A solver to be watched: it records its iterates, or yields them, or returns a metric."""
-
-
 def trace(
     problem: AnyProblem,
     solver: ForeignSolver,
@@ -258,9 +267,10 @@ def trace(
     problem : MetricProblem, Instance or str
         What it is to solve.
     solver : callable
-        Called as ``solver(problem, record)``. It shows iterates by ``record(M)`` or ``record(M, passes=...)``, or by
-        yielding ``M`` or ``(M, passes)``; a metric that it returns is its last iterate. M is a matrix ``(d, d)``, or
-        weights ``(d,)`` of a diagonal metric. ``record.seconds`` is its time so far.
+        Called as ``solver(problem, record)``, or as ``solver(problem)`` where it takes no more. It shows iterates by
+        ``record(M)`` or ``record(M, passes=...)``, or by yielding ``M`` or ``(M, passes)``; a metric that it returns is
+        its last iterate. M is a matrix ``(d, d)``, or weights ``(d,)`` of a diagonal metric. ``record.seconds`` is its
+        time so far.
     reference : Solution, Certificate, Reference, estimator, float, Instance or str, optional
         Where the lower bound comes from, as for :func:`~convexmetric.audit`; by default from the instance, or the
         problem is solved to 1e-6 first, outside the clock.
@@ -288,15 +298,7 @@ def trace(
     # A first evaluation compiles the risk, outside of the solver's time.
     problem.value(problem.cone.identity())
     record = Recorder(problem, budget)
-    error = ""
-    try:
-        _run(solver, problem, record)
-    except TimeIsUpError:
-        error = "time is up"
-    except KeyboardInterrupt:
-        error = "interrupted"
-    except Exception as failure:
-        error = f"{type(failure).__name__}: {failure}"
+    error = watched(solver, problem, record)
     own = str(getattr(solver, "__name__", type(solver).__name__))
     return record.trail(own if name is None else name, against, error)
 
@@ -353,16 +355,18 @@ def audit_iterates(
     return record.trail(name, against)
 
 
-def _run(solver: ForeignSolver, problem: MetricProblem, record: Recorder) -> None:
-    result = solver(problem, record)
-    if isinstance(result, Iterator):
-        for shown in result:
-            if isinstance(shown, tuple) and len(shown) == 2:
-                record(shown[0], passes=shown[1])
-            else:
-                record(shown)
-    elif isinstance(result, np.ndarray):
-        record(result)
+def watched(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed: int | None = None) -> str:
+    """Run a solver with its recorder; returns what ended it early, in words, or an empty text."""
+    error = ""
+    try:
+        called(solver, problem, record, seed)
+    except TimeIsUpError:
+        error = TIME_IS_UP
+    except KeyboardInterrupt:
+        error = "interrupted"
+    except Exception as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    return error
 
 
 def _ascending(values: ArrayLike | None, name: str, count: int) -> Array:

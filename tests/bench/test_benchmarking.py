@@ -1,26 +1,32 @@
+import json
 import math
+import shutil
 import time
+from pathlib import Path
 
 import cvxpy as cp
+import numpy as np
 import pytest
 
 import convexmetric as cm
 from convexmetric.bench import (
     GAPS,
-    QUICK,
     benchmark,
     benchmarking,
     chosen_instances,
     load_instance,
+    load_suite,
     loaded_solver,
     peak_bytes,
     run_isolated,
 )
+from convexmetric.bench.anytime import time_grid
 from convexmetric.errors import InputError
 from convexmetric.solvers import CuttingPlanes
 from convexmetric.solvers.conic import CONIC_SOLVERS
 
 FUNCTIONS = ["own_solvers:optimum", "own_solvers:zero", "own_solvers:negative"]
+FILE = Path(__file__).parents[1] / "broken_solvers.py"
 HARD, WINE = "relative-wine-hard", "relative-wine-1000"
 
 
@@ -111,13 +117,116 @@ def test_functions_are_judged_by_the_bound_of_the_library():
     assert best.status == "optimal"
     assert best.lower_bound == instance.lower_bound
     assert best.gap <= 1e-5
-    assert best.reached[4] == best.seconds
+    assert best.reached[4] <= best.seconds <= best.reached[4] + 0.1
     for run in (zero, outside):
         assert run.status == "stalled"
         assert run.upper_bound == pytest.approx(at_zero)
         assert run.suboptimality == run.gap == pytest.approx((at_zero - instance.lower_bound) / at_zero)
     assert zero.message == ""
     assert "projected" in outside.message
+
+
+BROKEN = {
+    "fails": ("error", "RuntimeError: nothing works <b>"),
+    "wrong_shape": ("error", "InputError: w must have shape (13,), got (14, 14)"),
+    "not_a_number": ("error", "NaN"),
+    "nothing": ("error", "it showed no metric: return, yield or record one"),
+    "killed": ("error", "the process died by SIGKILL"),
+    "crashes": ("error", "the process died by SIGSEGV"),
+    "leaves": ("error", "the process died with exit code 4"),
+    "endless": ("limit", "killed 0.5 s after the limit"),
+    "absent": ("error", "has no absent"),
+}
+
+
+@pytest.mark.integration
+def test_every_way_to_fail_is_a_row(tmp_path):
+    file = shutil.copy(FILE, tmp_path / "mine.py")
+    (tmp_path / "syntax.py").write_text("def solve(:")
+    (tmp_path / "imports.py").write_text("import no_such_module")
+    files = [*(f"{file}:{name}" for name in BROKEN), str(tmp_path / "syntax.py"), str(tmp_path / "imports.py")]
+    found = benchmark(files, [WINE], max_seconds=1.0, n_jobs=2, output=tmp_path / "out")
+    runs = {run.solver.removeprefix("mine.py:"): run for run in found}
+    assert set(runs) == {*BROKEN, "syntax.py", "imports.py"}
+    for name, (status, message) in BROKEN.items():
+        assert runs[name].status == status
+        assert message in runs[name].message
+        assert len(runs[name].source) == 16
+    assert "SyntaxError" in runs["syntax.py"].message
+    assert "ModuleNotFoundError" in runs["imports.py"].message
+    # What was shown before the end is kept, however it came.
+    problem = load_instance(WINE).problem()
+    at_zero = problem.value(problem.cone.zeros())
+    for name in ("fails", "killed", "endless"):
+        assert runs[name].upper_bound == at_zero
+        assert runs[name].curve[0][1] == at_zero
+    assert runs["crashes"].curve == ()
+    # All are in both files.
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert [(row["solver"], row["status"], row["message"]) for row in results["runs"]] == [
+        (run.solver, run.status, run.message) for run in found
+    ]
+    assert {run.settings for run in cm.bench.read_runs(tmp_path / "out" / "runs.csv")} == {
+        run.settings for run in found
+    }
+
+
+@pytest.mark.integration
+def test_a_run_is_known_at_any_time(tmp_path):
+    slow, exact = benchmark([f"{FILE}:Slow", "exact"], [WINE], tol=1e-5, max_seconds=3.0, output=tmp_path)
+    bound = load_instance(WINE).lower_bound
+    assert (slow.status, exact.status) == ("limit", "optimal")
+    for run in (slow, exact):
+        seconds, objectives, gaps, suboptimalities = np.array(run.curve).T
+        assert set(seconds) <= set(time_grid(3.0))
+        assert (np.diff(seconds) > 0.0).all()
+        assert (np.diff(objectives) <= 0.0).all()
+        np.testing.assert_allclose(suboptimalities, (objectives - bound) / objectives, rtol=1e-9, atol=1e-15)
+        assert objectives[-1] == run.upper_bound
+        # What was reached on the curve was reached in time.
+        for gap, at in zip(GAPS, run.reached, strict=True):
+            within = seconds[(gaps if run is exact else suboptimalities) <= gap]
+            assert at <= (within[0] if within.size else np.inf)
+    # A callable has no bounds of its own; of a solver the gap bounds the suboptimality, but for the library's gap.
+    assert np.isinf(np.array(slow.curve)[:, 2]).all()
+    assert all(gap >= suboptimality - 1e-6 for _, _, gap, suboptimality in exact.curve)
+    assert slow.seconds >= 3.0
+    assert cm.bench.read_runs(tmp_path / "runs.csv") == [slow, exact]
+
+
+@pytest.mark.integration
+def test_seeds_and_changed_files_are_other_runs(tmp_path):
+    file = shutil.copy(FILE, tmp_path / "mine.py")
+    ask = {"solvers": [f"{file}:draws"], "instances": [WINE], "output": tmp_path}
+    problem = load_instance(WINE).problem()
+    for seed in (1, 2):
+        (run,) = benchmark(**ask, seed=seed)
+        assert (run.seed, run.upper_bound) == (seed, problem.value(seed * np.asarray(problem.cone.identity())))
+        assert benchmark(**ask, seed=seed) == [run]
+    with open(file, "a", encoding="utf-8") as text:
+        text.write("\n\ndef draws(problem):\n    return problem.cone.zeros()\n")
+    (run,) = benchmark(**ask, seed=2)
+    assert run.upper_bound == problem.value(problem.cone.zeros())
+    assert len(cm.bench.read_runs(tmp_path / "runs.csv")) == 3
+
+
+@pytest.mark.integration
+def test_missing_data_are_rows_and_are_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONVEXMETRIC_DATA", str(tmp_path / "nowhere"))
+    for _ in range(2):
+        (run,) = benchmark(["exact"], ["pairs-coil20-all-rbf"], output=tmp_path)
+        assert run.status == "no data"
+        assert "coil" in run.message.lower()
+    assert len((tmp_path / "runs.csv").read_text().splitlines()) == 3
+
+
+def test_two_files_of_one_name_are_told(tmp_path):
+    names = [tmp_path / folder / "mine.py" for folder in ("a", "b")]
+    for name in names:
+        name.parent.mkdir()
+        name.write_text("def solve(problem): return 1")
+    with pytest.raises(InputError, match=r"two solvers are called mine\.py"):
+        benchmark([str(name) for name in names])
 
 
 @pytest.mark.integration
@@ -153,7 +262,11 @@ def test_a_conic_solver_that_is_not_installed_is_a_row():
         ({"solvers": ["magic"]}, "or module:attribute, got 'magic'"),
         ({"solvers": ["own_solvers:absent"]}, "cannot load the solver"),
         ({"solvers": ["no_such_module:solver"]}, "cannot load the solver"),
-        ({"solvers": ["own_solvers:number"]}, "must be a Solver or a function"),
+        ({"solvers": ["own_solvers:number"]}, "must be a Solver or a callable"),
+        ({"solvers": ["absent.py"]}, "there is no file absent.py"),
+        ({"suite": "open"}, "suite must be one of 'small', 'paper', 'large', got 'open'"),
+        ({"suite": "small", "instances": [WINE]}, "instances or a suite, not both"),
+        ({"seed": -1}, "seed must be a nonnegative integer"),
         ({"instances": ["nothing-*"]}, "no instance matches 'nothing-"),
         ({"instances": []}, "instances is empty"),
         ({"instances": WINE}, "instances must be a list"),
@@ -164,11 +277,8 @@ def test_bad_arguments_are_named(arguments, said):
         benchmark(**arguments)
 
 
-def test_default_instances_need_no_data_folder():
-    instances = [load_instance(name) for name in chosen_instances()]
-    assert not any(instance.needs_data_folder for instance in instances)
-    assert len({instance.statement.partition(".")[0] for instance in instances}) == 4
-    assert len(set(QUICK)) == len(QUICK)
+def test_default_instances_are_the_small_suite():
+    assert chosen_instances() == list(load_suite("small").instances)
 
 
 def test_patterns_choose_instances_once():

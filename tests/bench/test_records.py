@@ -1,6 +1,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from convexmetric.bench import (
     plot_benchmark,
     plot_data_profile,
     plot_performance_profile,
+    shifted_geometric_mean,
     solve_times,
 )
 from convexmetric.bench.reports import benchmark_markdown, benchmark_table
@@ -204,7 +206,7 @@ def test_reports_say_how_runs_ended():
 
 
 WINE = "ranking-auc-wine-c1"
-BOUND = cm.bench.load_instance(WINE).lower_bound
+BOUND = cm.bench.load_instance(WINE).proven[0]
 
 
 def others(tmp_path, text, name="theirs.csv"):
@@ -256,7 +258,8 @@ def test_a_run_over_its_limit_reached_nothing(tmp_path):
 
 def test_runs_as_json_are_read_as_they_were_written(tmp_path):
     runs = [run(WINE, "a", 2.0), replace(run(WINE, "b", INF), lower_bound=0.0, upper_bound=1.0)]
-    runs = [replace(one, peak_mb=1.0) for one in runs]
+    curve = ((1e-3, 2.5, INF, 0.5), (2e-3, 2.0, 0.25, 0.125))
+    runs = [replace(one, peak_mb=1.0, seed=7, curve=curve) for one in runs]
     assert cm.bench.read_runs(others(tmp_path, [one.to_dict() for one in runs], "runs.json")) == runs
 
 
@@ -315,3 +318,75 @@ def test_what_is_wrong_with_a_file_is_named_with_its_place(tmp_path, text, said)
 def test_runs_are_not_appended_to_the_file_of_another_tool(tmp_path):
     with pytest.raises(InputError, match="its first line must be instance,solver,tol"):
         RunFile(others(tmp_path, f"{HEAD}\n{WINE},a,1,1\n"))
+
+
+def test_shifted_geometric_means_are_those_of_the_formula():
+    times = np.array([[0.0, 0.5, INF], [3.0, 2.0, 8.0], [8.0, INF, INF]])
+    limit = 10.0
+    for s, column in enumerate(times.T):
+        product = math.prod(min(t, limit) + 1.0 for t in column)
+        assert shifted_geometric_mean(times, limit)[s] == pytest.approx(product ** (1 / 3) - 1.0, rel=1e-12)
+    assert shifted_geometric_mean([2.0, 2.0], shift=0.1) == pytest.approx(2.0, rel=1e-12)
+    # A limit of each run: unequal ones count as they are.
+    assert shifted_geometric_mean([INF, INF], [1.0, 7.0]) == pytest.approx(3.0, rel=1e-12)
+    # A large shift makes it the mean.
+    assert shifted_geometric_mean([1.0, 3.0], shift=1e8) == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [([], "at least one"), ([-1.0], "nonnegative"), ([math.nan], "nonnegative")]
+)
+def test_means_of_what_is_no_time_are_refused(given, said):
+    with pytest.raises(InputError, match=said):
+        shifted_geometric_mean(given, 10.0)
+
+
+def test_a_mean_needs_a_positive_shift():
+    with pytest.raises(InputError, match="shift"):
+        shifted_geometric_mean([1.0], shift=0.0)
+
+
+def test_curves_seeds_and_sources_are_read_as_they_were_written(tmp_path):
+    curve = ((1e-3, 2.5, INF, 1.0 / 3.0), (1.33e-3, 2.0, 0.1, 1e-17))
+    written = replace(run("p", "a.py", 1.0, seed=7, source="0123456789abcdef", curve=curve), peak_mb=1.0)
+    RunFile(tmp_path / "runs.csv").add(written)
+    assert cm.bench.read_runs(tmp_path / "runs.csv") == [written]
+    assert written.to_dict()["curve"]["gap"] == [None, 0.1]
+    assert replace(written, seed=8).settings != written.settings != replace(written, source="").settings
+
+
+def test_files_of_earlier_versions_are_read_and_continued(tmp_path):
+    path = tmp_path / "runs.csv"
+    first = replace(run("p", "a", 1.0), peak_mb=1.0)
+    RunFile(path).add(first)
+    lines = path.read_text().splitlines()
+    assert lines[0].endswith(",seed,source,curve")
+    path.write_text("".join(line.rsplit(",", 3)[0] + "\n" for line in lines))
+    assert cm.bench.read_runs(path) == [first]
+    second = replace(run("q", "a", 2.0, seed=3), peak_mb=1.0)
+    RunFile(path).add(second)
+    assert cm.bench.read_runs(path) == [first, second]
+
+
+def test_published_files_are_still_read():
+    known = cm.bench.read_runs(Path(__file__).parents[2] / "docs" / "performance-profile.csv")
+    assert len(known) > 100
+    assert {one.curve for one in known} == {()}
+
+
+@pytest.mark.parametrize("points", ["1:2:3", "1:2:3:4:5", "1:2:3:x"])
+def test_a_malformed_curve_is_refused(tmp_path, points):
+    path = tmp_path / "runs.csv"
+    RunFile(path).add(replace(run("p", "a", 1.0), peak_mb=1.0, curve=((1.0, 2.0, 3.0, 4.0),)))
+    text = path.read_text()
+    path.write_text(text.replace("1.0:2.0:3.0:4.0", points))
+    assert path.read_text() != text
+    with pytest.raises(InputError, match="line 2"):
+        cm.bench.read_runs(path)
+
+
+def test_instances_without_their_data_are_not_compared():
+    lost = replace(run("q", "a", INF), status="no data")
+    assert solve_times([run("p", "a", 1.0), lost]).instances == ("p",)
+    with pytest.raises(InputError, match="data that are there"):
+        solve_times([lost])

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import re
 import subprocess
@@ -15,7 +16,7 @@ from scipy.io import savemat
 import convexmetric as cm
 from convexmetric.__main__ import run
 from convexmetric.audits import read_certificate, read_metric
-from convexmetric.bench import list_problems, load_instance
+from convexmetric.bench import Run, list_problems, load_instance
 from convexmetric.certificates import relative_gap
 from convexmetric.risks import RankingRisk
 from convexmetric.solvers.runtime.display import ProgressBar
@@ -613,6 +614,9 @@ def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_pa
     assert "profile.png" in err
     assert (tmp_path / "a" / "profile.png").stat().st_size > 10_000
     assert "`relative-wine-hard`" in (tmp_path / "a" / "table.md").read_text()
+    assert "dual-newton" in (tmp_path / "a" / "page.html").read_text(encoding="utf-8")
+    results = json.loads((tmp_path / "a" / "results.json").read_text())
+    assert [row["solver"] for row in results["runs"]] == ["interior-point", "dual-newton"]
     runs = tmp_path / "a" / "runs.csv"
     before = runs.read_text()
     (tmp_path / "other.csv").write_text(before.replace(cm.__version__, "0.0.9"))
@@ -626,6 +630,40 @@ def test_bench_writes_results_table_and_picture_and_merges_files(command, tmp_pa
     assert "(0.0.9)" in (tmp_path / "b" / "table.md").read_text()
     assert runs.read_text() == before
     assert command("bench", "--plot-only", tmp_path / "absent.csv")[0] == 2
+
+
+def test_bench_passes_on_files_suite_and_seed_and_draws_curves(command, tmp_path, monkeypatch):
+    asked = {}
+    curve = ((1e-3, 2.0, math.inf, 0.5),)
+
+    def made(solvers, instances, **settings):
+        asked.update(settings, solvers=solvers, instances=instances)
+        return [Run("p", name, 1e-6, 9.0, 1, "stalled", curve=curve, peak_mb=1.0) for name in solvers]
+
+    monkeypatch.setattr("convexmetric.bench.command.benchmark", made)
+    pages = {}
+    for flags in ([], ["--anytime"]):
+        given = ["bench", "mine.py", "b.py:name", "--solver", "exact", "--suite", "small", "--seed", "3", *flags]
+        code, _, err = command(*given, "--output", tmp_path)
+        assert code == 0
+        assert "page.html" in err
+        assert asked["solvers"] == ["mine.py", "b.py:name", "exact"]
+        assert (asked["instances"], asked["suite"], asked["seed"]) == (None, "small", 3)
+        pages[bool(flags)] = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "small-1" in pages[False]
+    assert "Suboptimality over time" not in pages[False]
+    assert "Suboptimality over time" in pages[True]
+    # Files alone: the default solver is not run beside them.
+    command("bench", "mine.py", "--output", tmp_path)
+    assert asked["solvers"] == ["mine.py"]
+    command("bench", "--output", tmp_path)
+    assert asked["solvers"] == ["exact"]
+
+
+def test_a_suite_that_there_is_not_is_named(command, tmp_path):
+    code, _, err = command("bench", "--suite", "open", "--output", tmp_path)
+    assert code == 2
+    assert "suite must be one of 'small', 'paper', 'large', got 'open'" in err
 
 
 def test_an_interrupted_bench_says_how_to_go_on(command, tmp_path, monkeypatch):

@@ -10,15 +10,7 @@ class Dataset(BaseDataset):
 
     name = "Instances"
     requirements = ("pip::convexmetric",)
-    parameters = {  # noqa: RUF012
-        "instance": [
-            "ranking-auc-wine-c1",
-            "ranking-map-wine-c100",
-            "relative-wine-1000",
-            "triplets-wine-10x10-1e-2",
-            "pairs-wine-1000",
-        ]
-    }
+    parameters = {"instance": list(cm.bench.load_suite("small").instances)}  # noqa: RUF012
     test_parameters = {"instance": ["relative-wine-1000"]}  # noqa: RUF012
 
     def get_data(self):

@@ -1,0 +1,138 @@
+"""The page of a benchmark: one HTML file with its pictures, which needs neither network nor scripts."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from convexmetric.bench.anytime import FIRST, time_grid
+from convexmetric.bench.profiles import plot_data_profile, plot_performance_profile
+from convexmetric.bench.records import GAPS, CurvePoint, Run, SolveTimes, shifted_geometric_mean, solve_times
+from convexmetric.plotting.axes import COLOURS, plain
+
+#: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
+FLOOR = 1e-7
+HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Benchmark</title>
+<meta name="viewport" content="width=device-width"><style>
+body{font:16px/1.45 system-ui,sans-serif;margin:auto;max-width:1200px;padding:0 1em;color:#222}
+svg{width:100%;height:auto;display:block}.wide{overflow-x:auto}table{border-collapse:collapse}
+.all{display:grid;gap:1em;grid-template-columns:repeat(auto-fill,minmax(min(var(--w,340px),100%),1fr))}
+td,th{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
+td:last-child{min-width:12em}.n{text-align:right;white-space:nowrap;min-width:0!important}
+.big{--w:480px}b{display:inline-block;width:1.6em;border-top:4px solid;margin:.3em .4em 0 1em}</style></head><body>"""
+MEANS = """Seconds to a relative gap: shifted geometric means over {count} instances, shift 1 s, and on how many the gap
+was reached. A run that did not reach it, for whatever reason, counts as the time limit. The gap is the solver's own,
+certified; of a callable, which has no bounds of its own, the distance of its best metric from the library's certified
+lower bound."""
+CURVES = """The best objective so far, as its relative distance from the certified lower bound of the library, which is
+up to 1e-6 below the optimum. Metrics of callables are projected on the cone and evaluated by this package, with the
+solver's clock stopped. A line ends where its solver ended; in the median it stays where it was, and a solver counts as
+infinitely far before its first metric and where it has none."""
+
+
+def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *, curves: bool = False) -> str:
+    """Make the HTML text: what was run where, means, profiles, how runs ended and, if asked for, curves over time.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to compare.
+    """
+    times = solve_times(runs, tol)
+    profiles = [Figure(figsize=(5.6, 4.0), layout="constrained") for _ in range(2)]
+    for figure, draw in zip(profiles, (plot_performance_profile, plot_data_profile), strict=True):
+        draw(runs, tol, ax=figure.subplots()).legend_ = None
+    key = (f'<b style="color:{COLOURS[k % len(COLOURS)]}"></b>{escape(name)}' for k, name in enumerate(times.solvers))
+    parts = [
+        f"<h1>Solvers on {escape(suite) if suite else f'{len(times.instances)} instances'}</h1>{_about(runs, suite)}",
+        f"<h2>Means</h2><p>{MEANS.format(count=len(times.instances))}</p>{_means(runs, times)}",
+        f'<h2>Profiles</h2><p>{"".join(key)}</p><div class="all big">{"".join(map(_svg, profiles))}</div>',
+        _curves(times) if curves else "",
+        f"<h2>Runs that did not reach {tol:.0e}</h2>{_others(runs)}",
+    ]
+    return f"{HEAD}{''.join(parts)}</body></html>\n"
+
+
+def _about(runs: Sequence[Run], suite: str | None) -> str:
+    """Say what was run where; settings in which runs differ have several values."""
+    names = ("solver", "machine", "cores", "version", "threads", "seed", "tol", "max_seconds")
+    values = ([str(getattr(run, name)) for run in runs] for name in names)
+    facts = {name: ", ".join(dict.fromkeys(said)) for name, said in zip(names, values, strict=True)}
+    return _table(("suite", suite or "none"), facts.items())
+
+
+def _means(runs: Sequence[Run], times: SolveTimes) -> str:
+    gaps = [gap for gap in GAPS if gap >= max(run.tol for run in runs)]
+    rows = []
+    for solver in times.solvers:
+        own = [times.runs[name, solver] for name in times.instances]
+        cells = [solver]
+        for gap in gaps:
+            seconds = np.array([run.seconds_to(gap) for run in own])
+            mean = shifted_geometric_mean(seconds, [run.max_seconds for run in own])
+            cells.append(f"{mean:.3g} ({np.isfinite(seconds).sum()})")
+        rows.append(cells)
+    return _table(("solver", *(f"{gap:.0e}" for gap in gaps)), rows, numbers=True)
+
+
+def _curves(times: SolveTimes) -> str:
+    """Draw the median over instances, and every instance."""
+    limit = max(run.max_seconds for run in times.runs.values())
+    grid, median = time_grid(limit), f"median of {len(times.instances)} instances"
+    figures = {name: Figure(figsize=(4.2, 3.0), layout="constrained") for name in (median, *dict(times.runs.keys()))}
+    for name, figure in figures.items():
+        ax = plain(figure.subplots(), "both")
+        ax.set(xscale="log", yscale="log", xlim=(FIRST, limit), ylim=(FLOOR / 1.5, 3.0))
+        ax.set(title=name, xlabel="seconds", ylabel="suboptimality, at most")
+        for k, solver in enumerate(times.solvers):
+            if name == median:
+                states = [_states(times.runs[instance, solver].curve, grid) for instance in times.instances]
+                curve = [*zip(grid, np.median(states, axis=0), strict=True)]
+            else:
+                run = times.runs.get((name, solver))
+                curve = [(point[0], point[3]) for point in run.curve] if run else []
+            at, values = np.array(curve).reshape(-1, 2).T
+            look: dict[str, Any] = {"where": "post", "marker": "o", "ms": 4, "markevery": [-1] if len(at) else None}
+            ax.step(at, np.maximum(values, FLOOR), color=COLOURS[k % len(COLOURS)], lw=1.6, **look)
+    pictures = "".join(map(_svg, figures.values()))
+    return f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{pictures}</div>'
+
+
+def _states(curve: Iterable[CurvePoint], grid: Sequence[float]) -> list[float]:
+    """The suboptimality at each time; infinite before the first metric."""
+    points = [(0.0, np.inf), *((point[0], point[3]) for point in curve)]
+    return [next(value for at, value in reversed(points) if at <= time) for time in grid]
+
+
+def _others(runs: Sequence[Run]) -> str:
+    """Table of runs that did not end well: those of one solver that ended alike are one row."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for run in runs:
+        if run.status != "optimal":
+            found.setdefault((run.solver, run.status, run.message), []).append(run.instance)
+    rows = ((*key, f"{len(names)}: {', '.join(names)}") for key, names in found.items())
+    return _table(("solver", "status", "message", "instances"), rows)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: bool = False) -> str:
+    """An HTML table of texts, which are escaped; ``numbers`` aligns all columns but the first on the right."""
+
+    def line(cells: Iterable[str], tag: str) -> str:
+        kinds = (' class="n"' if numbers and k else "" for k in range(99))
+        return "<tr>" + "".join(f"<{tag}{c}>{escape(x)}</{tag}>" for x, c in zip(cells, kinds, strict=False)) + "</tr>"
+
+    return f'<div class="wide"><table>{line(head, "th")}{"".join(line(row, "td") for row in rows)}</table></div>'
+
+
+def _svg(figure: Figure) -> str:
+    """The figure as an SVG element, whose text is text."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif"}):
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue().partition("<svg")[2].join(("<svg", ""))

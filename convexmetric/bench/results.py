@@ -1,0 +1,57 @@
+"""The file ``results.json`` of a benchmark: what was run where, and every run with its curve."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from convexmetric import __version__
+from convexmetric.bench.records import Run
+from convexmetric.files import all_or_nothing
+
+#: Name and version of the schema; the version changes with the meaning of a key.
+SCHEMA = {"name": "convexmetric-bench", "version": 1}
+
+
+def write_results(runs: Sequence[Run], path: Path, suite: str | None) -> None:
+    """Write runs with schema, machine, versions, settings and suite as JSON; numbers that are not finite are null.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    document = {
+        "schema": SCHEMA,
+        "suite": suite,
+        "machine": {"processor": processor(), "cores": os.cpu_count(), "memory_bytes": _memory()},
+        "system": platform.platform(),
+        "versions": {"python": platform.python_version(), "convexmetric": __version__}
+        | {name: version(name) for name in ("numpy", "scipy", "numba")},
+        **{name: getattr(runs[0], name) for name in ("threads", "seed", "tol", "max_seconds")},
+        "runs": [run.to_dict() for run in runs],
+    }
+    with all_or_nothing(path) as unfinished:
+        unfinished.write_text(json.dumps(document, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def processor() -> str:
+    """Name of the processor."""
+    with suppress(OSError):
+        said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+        if said:
+            return said[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> int | None:
+    """Memory of the machine in bytes; None where the system does not tell."""
+    with suppress(AttributeError, ValueError, OSError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return None

@@ -82,7 +82,7 @@ class Judge(Recorder):
     """
 
     def __init__(self, problem: MetricProblem, watch: Watch) -> None:
-        self.watch, self.shown = watch, 0
+        self.watch, self.shown, self._told = watch, 0, 0.0
         self._pending: tuple[float, ArrayLike, float | None] | None = None
         super().__init__(problem, watch.asked.max_seconds)
 
@@ -107,7 +107,10 @@ class Judge(Recorder):
         try:
             super().judge(now, M, passes)
         finally:
-            self.watch.channel.extend(perf_counter() - start - START_UP)
+            # With what was spent beside evaluations, such as on reports: the solver's clock stood still then as well.
+            spent = self.judging + perf_counter() - start - self._told
+            self.watch.channel.extend(spent - START_UP)
+            self._told += spent
         gap = self.watch.note(now, self.shown, self.best, self.watch.bound, own=False)
         if gap <= self.watch.asked.tol:
             raise TimeIsUpError

@@ -110,6 +110,25 @@ def test_iterates_are_judged_by_the_bound_of_the_library(solved):
     assert 0.0 < record.watch.channel.added < 10.0 < START_UP
 
 
+def test_the_time_limit_stands_still_whenever_the_clock_does(solved):
+    problem, solution = solved
+    record = judge(problem, solution.lower_bound, limit=60.0)
+    channel = record.watch.channel
+    channel.report = lambda run: time.sleep(0.02)
+
+    def quick(problem):
+        for k in range(300):
+            time.sleep(0.001)
+            yield np.eye(3) / (k + 1)
+
+    start = time.monotonic()
+    assert watched(quick, problem, record) == ""
+    wall = time.monotonic() - start
+    # All but the last call's reports and what lies between two readings of a clock.
+    assert channel.added == pytest.approx(record.judging, abs=0.1)
+    assert wall - channel.added == pytest.approx(record.seconds, abs=0.2)
+
+
 def test_of_many_quick_iterates_those_due_and_the_last_are_judged(solved, monkeypatch):
     problem, solution = solved
     monkeypatch.setattr(anytime, "FREE_SECONDS", 0.0)

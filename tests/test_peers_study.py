@@ -339,8 +339,9 @@ def test_a_set_with_metric_learn_itself(tmp_path):
     assert first["error"].startswith("RuntimeError")
     for record in records[:4] + records[5:]:
         assert not record["error"]
-        assert record["ratio"] >= 1.0
+        assert record["excess"] >= 0.0
         assert record["optimum_gap"] <= 1.2e-6
+        assert record["optimum_verdict"] == "accepted"
 
 
 OF_PYDML = """

@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-#: Seconds of a fit at most, of the processor as all seconds here: others on the machine do not add to them.
-LIMIT = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
 #: Drawing of pairs, quadruplets, chunks and batches.
 SEED = 0
 #: PyTorch's: listed triplets or choices, negatives of a choice, rows of a batch, and epochs whose metrics are kept.
@@ -34,7 +32,7 @@ RATES = (1e-2, 1e-1, 1.0)
 
 
 def late(*_: Any) -> None:
-    raise TimeoutError(f"not done after {LIMIT:.0f} s")
+    raise TimeoutError("not done in the seconds that a fit may take")
 
 
 def drawn(y: np.ndarray, *, same_length: bool = False) -> np.ndarray:
@@ -181,7 +179,7 @@ def fitted_by_metric_learn(
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    folder, limit = Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
     X, y = np.load(folder / "X.npy", allow_pickle=False), np.load(folder / "y.npy", allow_pickle=False)
     signal.signal(signal.SIGPROF, late)
     kept = folder / "results.json"
@@ -200,7 +198,8 @@ def main() -> None:
         options, start, warned = dict(job["options"]), time.process_time(), []
         result = {**job, "error": ""}
         try:
-            signal.setitimer(signal.ITIMER_PROF, LIMIT)
+            # Of the processor, as all seconds here: others on the machine do not add to them.
+            signal.setitimer(signal.ITIMER_PROF, limit)
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 metric, parts = fitted(job["method"], options, X.copy(), y)

@@ -406,6 +406,9 @@ def tables(records: list[dict[str, Any]]) -> str:
     parts += [table(records, package, cell_of_seconds, lambda r: f"{r['optimum_seconds']:.2g}") for package in packages]
     if any("optimum_file" in record for record in records):
         parts.append(proofs(records))
+    cells = {(record["set"], package_of(record["method"])) for record in records}
+    if len(cells) < len(SETS) * len(PACKAGES):
+        parts.append(f"So far {len(cells)} of {len(SETS) * len(PACKAGES)} runs of a package on a set are here.")
     return "\n\n".join(parts)
 
 

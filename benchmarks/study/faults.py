@@ -42,12 +42,8 @@ def lsml_with_weights(folder: Path) -> None:
             pulled = (V.T * (w * (1 - np.sqrt(b / a)))) @ V + (W.T * (w * (1 - np.sqrt(a / b)))) @ W
             return inverse - np.linalg.inv(M) + pulled
 
-    for record in sorted(folder.glob("*-metric-learn.json")):
-        fits = json.loads(record.read_text("utf-8"))
-        bounds = [fit["optimum_lower"] for fit in fits if fit["method"] == "LSML" and "optimum_lower" in fit]
-        if not bounds:
-            continue
-        work = folder / fits[0]["set"]
+    for record in sorted(folder.glob("*/metric-learn/LSML-0-record.json")):
+        work, fit = record.parent, json.loads(record.read_text("utf-8"))
         rows = np.load(work / "LSML-0-quadruplets.npy", allow_pickle=False)
         four = np.load(work / "X.npy", allow_pickle=False)[rows]
         losses = []
@@ -57,7 +53,8 @@ def lsml_with_weights(folder: Path) -> None:
             a, b = ((V @ M * V).sum(axis=1) for V in (near, far))
             loss = (np.maximum(np.sqrt(a) - np.sqrt(b), 0) ** 2).mean()
             losses.append(loss + np.trace(M) - np.linalg.slogdet(M)[1] - len(M))
-        print(f"{work.name}: {losses[0]:.8g}, with weights {losses[1]:.8g}, proven to be at least {bounds[0]:.8g}")
+        lower = fit["optimum_lower"]
+        print(f"{fit['set']}: {losses[0]:.8g}, with weights {losses[1]:.8g}, proven to be at least {lower:.8g}")
 
 
 def itml_bounds() -> None:
@@ -126,6 +123,62 @@ def pydml_lmnn_gradient() -> None:
     print(f"a fit ends at {end:.1f}, where M = 0.2 I has {error(0.2 * M):.1f}")
 
 
+def pydml_mcml_gradient() -> None:
+    """MCML of pyDML: the gradient counts every point among the others of its class, the objective does not."""
+    import numpy as np
+    from dml import MCML
+
+    X, y, h = np.array([[0.0], [1.0], [3.0]]), np.array([0, 0, 1]), 1e-6
+    start = np.eye(1)
+    step = MCML(learning_rate="constant", eta0=1e-6, max_iter=1, prec=0.0, tol=0.0)
+    step.initial_ = None
+    slope = ((start - step.fit(X, y).metric()) / 1e-6).item()
+    ends = [np.asarray(MCML._compute_error(start + t, X, y)).item() for t in (h, -h)]
+    print(f"MCML of pyDML: slope by its step {slope:.6f}, by differences {(ends[0] - ends[1]) / (2 * h):.6f}")
+
+
+def pydml_itml_stop() -> None:
+    """ITML of pyDML: the multipliers of the pass before are never kept, so that no fit ends before max_iter."""
+    import time
+
+    import numpy as np
+    from dml import ITML
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    seconds = []
+    for most in (2000, 20000):
+        np.random.seed(0)  # noqa: NPY002
+        start = time.perf_counter()
+        ITML(tol=0.5, max_iter=most).fit(X, y)
+        seconds.append(time.perf_counter() - start)
+    print(f"ITML of pyDML: with tol=0.5, 2000 projections take {seconds[0]:.2f} s, and 20000 take {seconds[1]:.2f} s")
+
+
+def pydml_eig_coordinates() -> None:
+    """DML-eig of pyDML: the matrix of whitened points is returned as a metric on the features."""
+    import numpy as np
+    from dml import DML_eig
+    from sklearn.datasets import load_iris
+
+    X, y = load_iris(return_X_y=True)
+    one, ten = (DML_eig().fit(t * X, y).metric() for t in (1.0, 10.0))
+    print(f"DML-eig of pyDML: features times 10 change its metric, of the trace {np.trace(one):.6f}, by", end=" ")
+    print(f"{np.abs(one - ten).max():.0e}")
+
+
+def pydml_pairs() -> None:
+    """DML-eig of pyDML: the first pair of every point is lost."""
+    import numpy as np
+    from dml import DML_eig
+
+    y = np.array([0, 0, 1])
+    _, far = DML_eig._similarity_set_to_iterable(*DML_eig._label_to_similarity_set(y))
+    print(
+        f"DML-eig of pyDML: points 0, 0, 1 have four dissimilar ordered pairs, it keeps {sum(map(len, far.values()))}"
+    )
+
+
 if __name__ == "__main__":
     if find_spec("metric_learn"):
         lsml_gradient()
@@ -136,3 +189,7 @@ if __name__ == "__main__":
             lsml_with_weights(Path(sys.argv[1]))
     if find_spec("dml"):
         pydml_lmnn_gradient()
+        pydml_mcml_gradient()
+        pydml_itml_stop()
+        pydml_eig_coordinates()
+        pydml_pairs()

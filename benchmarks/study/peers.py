@@ -1,11 +1,13 @@
-"""Fit metrics of metric-learn or pyDML, in an environment that has it: a program of its own, without this package.
+"""Fit metrics of metric-learn, pyDML or PyTorch, in an environment that has it: a program of its own.
 
-    python peers.py FOLDER
+    python peers.py FOLDER [SECONDS]
 
-The folder holds ``X.npy`` and ``y.npy``, rows to learn from and their classes, and ``jobs.json``, a list of
-``{"name", "method", "options"}``. For every job ``NAME.npy`` is written, the metric L^T L, with what the objective is
-made of: ``NAME-pairs.npy`` and ``NAME-r.npy`` (1 for similar pairs, -1 for others), ``NAME-quadruplets.npy``,
-``NAME-targets.npy`` or ``NAME-chunks.npy``. ``results.json`` has seconds, iterations, bounds and errors.
+A fit may take so many seconds. The folder holds ``X.npy`` and ``y.npy``, rows to learn from and their classes, and
+``jobs.json``, a list of ``{"name", "method", "options"}``. For every job ``NAME.npy`` is written, its metric, with
+what the objective is made of: ``NAME-pairs.npy`` and ``NAME-r.npy`` (1 for similar pairs, -1 for others),
+``NAME-quadruplets.npy``, ``NAME-targets.npy``, ``NAME-chunks.npy``, ``NAME-near.npy`` and ``NAME-far.npy`` (pairs of
+DML-eig), or ``NAME-listed.npy`` (an anchor, a point of its class, and others); of PyTorch also ``NAME-trail.npy``,
+metrics after some epochs. ``results.json`` has seconds, iterations, bounds and errors.
 """
 
 from __future__ import annotations
@@ -21,14 +23,16 @@ from typing import Any
 
 import numpy as np
 
-#: The fit of a metric may take so many seconds.
-LIMIT = 60.0
-#: Drawing of pairs, quadruplets and chunks.
+#: Drawing of pairs, quadruplets, chunks and batches.
 SEED = 0
+#: PyTorch's: listed triplets or choices, negatives of a choice, rows of a batch, and epochs whose metrics are kept.
+LISTED, NEGATIVES, BATCH, TRAIL = 1000, 15, 64, (1, 3, 10, 30, 100, 300)
+#: Step sizes of a search, each of which falls to zero along a cosine.
+RATES = (1e-2, 1e-1, 1.0)
 
 
 def late(*_: Any) -> None:
-    raise TimeoutError(f"not done after {LIMIT:.0f} s")
+    raise TimeoutError("not done in the seconds that a fit may take")
 
 
 def drawn(y: np.ndarray, *, same_length: bool = False) -> np.ndarray:
@@ -50,14 +54,111 @@ def lowered(X: np.ndarray, rows: np.ndarray) -> float:
     return balance
 
 
-def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, np.ndarray]]:
-    """An estimator, fitted, and the parts of its objective."""
-    if method == "pyDML-LMNN":
-        import dml
+def fitted_by_pydml(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """A fitted estimator of pyDML, with its metric, and the parts of its objective that the labels do not tell."""
+    import dml
 
-        estimator = dml.LMNN(**options)
-        estimator.fit(X, y)
-        return estimator, {"targets": estimator.target_neighbors_}
+    kind, parts = getattr(dml, method), {}
+    if method == "DML_eig":
+        # The first of a point's pairs is lost in its lists.
+        lists = kind._similarity_set_to_iterable(*kind._label_to_similarity_set(y))
+        for part, of in zip(("near", "far"), lists):
+            rows = np.array([(i, j) for i in of for j in of[i]])
+            parts[part] = rows[(X[rows[:, 0]] != X[rows[:, 1]]).any(axis=1)] if part == "near" else rows
+    if method == "ITML":
+        # It draws by NumPy's global state, bounds first, and does not keep what it drew.
+        np.random.seed(SEED)  # noqa: NPY002
+        classes = len(np.unique(y))
+        near, far = kind._compute_distance_extremes(X, 5, 95, np.eye(X.shape[1]))
+        rows = kind._get_constraints_y(y, 40 * classes * (classes - 1), near, far)
+        i, j = rows[:, :2].astype(int).T
+        kept = np.abs(X[i] - X[j]).max(axis=1) > 1e-10
+        parts = {"pairs": np.column_stack([i, j])[kept], "r": rows[kept, 2].astype(int), "bounds": [near, far]}
+    np.random.seed(SEED)  # noqa: NPY002
+    estimator = kind(**options)
+    estimator.fit(X, y)
+    if method == "LMNN":
+        parts["targets"] = estimator.target_neighbors_
+    return estimator.metric(), parts
+
+
+def listed(y: np.ndarray, negatives: int) -> np.ndarray:
+    """Rows of an anchor, another point of its class, and points of other classes."""
+    rng, rows = np.random.default_rng(SEED), []
+    while len(rows) < LISTED:
+        i = rng.integers(len(y))
+        near, far = np.flatnonzero((y == y[i]) & (np.arange(len(y)) != i)), np.flatnonzero(y != y[i])
+        rows.append([i, rng.choice(near), *rng.choice(far, negatives, replace=False)])
+    return np.array(rows)
+
+
+def fitted_by_torch(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """L^T L of a linear layer after some epochs over listed triplets or choices.
+
+    With ``lr="searched"`` the step size of ``RATES`` that ends at the least cost.
+    """
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    kind, optimizer = method.split("-")
+    rows = listed(y, 1 if kind == "triplet" else NEGATIVES)
+    points, places = torch.tensor(X, dtype=torch.float32), torch.as_tensor(rows)
+    margin = nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).square().sum(-1), margin=1.0)
+
+    def loss(layer: nn.Linear, batch: torch.Tensor) -> torch.Tensor:
+        images = layer(points[places[batch]])
+        anchor, others = images[:, 0], images[:, 1:]
+        if kind == "triplet":
+            return margin(anchor, others[:, 0], others[:, 1])
+        d = (anchor[:, None] - others).square().sum(-1)
+        return functional.cross_entropy(-d, torch.zeros(len(d), dtype=torch.long))
+
+    def trained(rate: float, falling: bool) -> tuple[float, list[tuple[int, float, np.ndarray]]]:
+        order = torch.Generator().manual_seed(SEED)
+        layer = nn.Linear(X.shape[1], X.shape[1], bias=False)
+        nn.init.eye_(layer.weight)
+        descent = getattr(torch.optim, optimizer)(layer.parameters(), lr=rate, weight_decay=options["weight_decay"])
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(descent, options["epochs"]) if falling else None
+        trail, start = [], time.process_time()
+        for epoch in range(1, options["epochs"] + 1):
+            for batch in torch.randperm(len(rows), generator=order).split(BATCH):
+                descent.zero_grad()
+                loss(layer, batch).backward()
+                descent.step()
+            if schedule is not None:
+                schedule.step()
+            if epoch in TRAIL:
+                L = layer.weight.detach().numpy().astype(float)
+                trail.append((epoch, time.process_time() - start, L.T @ L))
+        with torch.no_grad():
+            cost = loss(layer, torch.arange(len(rows))) + 0.5 * options["weight_decay"] * layer.weight.square().sum()
+        return float(np.nan_to_num(cost.item(), nan=np.inf)), trail
+
+    searched = options["lr"] == "searched"
+    runs = [(*trained(rate, searched), rate) for rate in (RATES if searched else (options["lr"],))]
+    _, trail, options["lr"] = min(runs, key=lambda run: run[0])
+    epochs, seconds, metrics = zip(*trail)
+    return metrics[-1], {"listed": rows, "trail": np.array(metrics), "epochs": epochs, "epoch_seconds": seconds}
+
+
+def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """A metric, and the parts of its objective: arrays for files, and lists for the results."""
+    package, _, name = method.partition("-")
+    if package == "pyDML":
+        return fitted_by_pydml(name, options, X, y)
+    if package == "torch":
+        return fitted_by_torch(name, options, X, y)
+    estimator, parts = fitted_by_metric_learn(method, options, X, y)
+    parts["bounds"] = [float(end) for end in getattr(estimator, "bounds_", ())]
+    parts["iterations"] = int(getattr(estimator, "n_iter_", 0))
+    return estimator.components_.T @ estimator.components_, parts
+
+
+def fitted_by_metric_learn(
+    method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray
+) -> tuple[Any, dict[str, Any]]:
+    """An estimator, fitted, and the parts of its objective."""
     import metric_learn as ml
 
     if method == "LMNN":
@@ -78,32 +179,36 @@ def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    folder, limit = Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
     X, y = np.load(folder / "X.npy", allow_pickle=False), np.load(folder / "y.npy", allow_pickle=False)
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     kept = folder / "results.json"
     results = json.loads(kept.read_text("utf-8")) if kept.exists() else []
     done = {result["name"] for result in results}
     jobs = json.loads((folder / "jobs.json").read_text("utf-8"))
     # So that no fit is charged with the import.
-    importlib.import_module("dml" if jobs[0]["method"].startswith("pyDML") else "metric_learn")
+    package = jobs[0]["method"].partition("-")[0]
+    importlib.import_module({"pyDML": "dml", "torch": "torch"}.get(package, "metric_learn"))
+    if package == "torch":
+        # The first step of a process imports more.
+        fitted("torch-InfoNCE-Adam", {"epochs": 1, "lr": 1e-3, "weight_decay": 0.0}, X, y)
     for job in jobs:
         if job["name"] in done:
             continue
-        options, start, warned = dict(job["options"]), time.perf_counter(), []
+        options, start, warned = dict(job["options"]), time.process_time(), []
         result = {**job, "error": ""}
         try:
-            signal.setitimer(signal.ITIMER_REAL, LIMIT)
+            # Of the processor, as all seconds here: others on the machine do not add to them.
+            signal.setitimer(signal.ITIMER_PROF, limit)
             with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
-                estimator, parts = fitted(job["method"], options, X.copy(), y)
-            pydml = job["method"].startswith("pyDML")
-            metric = estimator.metric() if pydml else estimator.components_.T @ estimator.components_
+                metric, parts = fitted(job["method"], options, X.copy(), y)
             np.save(folder / f"{job['name']}.npy", np.asarray(metric, dtype=float))
-            for part, array in parts.items():
-                np.save(folder / f"{job['name']}-{part}.npy", array)
-            result["iterations"] = int(getattr(estimator, "n_iter_", 0))
-            result["bounds"] = [float(end) for end in getattr(estimator, "bounds_", ())]
+            for part, held in parts.items():
+                if isinstance(held, np.ndarray):
+                    np.save(folder / f"{job['name']}-{part}.npy", held)
+                else:
+                    result[part] = held
         except Exception as error:
             # Whatever a package raises is a row of the table.
             result["error"] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
@@ -112,8 +217,8 @@ def main() -> None:
                 np.save(folder / f"{job['name']}-pairs.npy", rows[:, :2])
                 np.save(folder / f"{job['name']}-r.npy", rows[:, 2])
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-        result["seconds"] = time.perf_counter() - start
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+        result["seconds"] = time.process_time() - start
         result["options"] = options
         result["warnings"] = sorted({str(each.message).splitlines()[0][:120] for each in warned})
         results.append(result)

@@ -1,15 +1,14 @@
-"""How far metrics of metric-learn and pyDML are from the certified optimum of their own objectives.
+"""How far from optimal are the metrics that other packages return?
 
-    CONVEXMETRIC_DATA=... python benchmarks/study/run.py --folder study [--sets wine iris]
-    CONVEXMETRIC_DATA=... python benchmarks/study/run.py --folder study --sets wine iris --packages metric-learn pyDML
-    python benchmarks/study/run.py --folder study --tables
+    CONVEXMETRIC_DATA=... python benchmarks/study/run.py --folder study --jobs 2
+    python benchmarks/study/run.py --folder study --tables --page docs/peers-study.md
 
-Features are scaled to variance one (wine-unscaled: as published), or are 15 principal components; at most 240 rows of
-the first 10 classes are learned from and 400 held out, both stratified. Each package runs in a process and an
-environment of its own, made by ``requirements*.txt`` in a cache folder (``--python`` names others), and hands back
-arrays. Every objective is stated by ``statements.py``, solved to 1e-6 or for ``--limit`` seconds, and written as a
-certificate, whose proven lower bound is what a metric is compared with. Fits and records are kept in the folder, and
-not made again. pyDML, which is slow and takes minutes to build, runs where ``--packages`` names it. Prints tables.
+Methods of metric-learn, pyDML and PyTorch are fitted to public sets, with their defaults and tuned. Each package runs
+in a process and an environment of its own, made by ``requirements*.txt`` in a cache folder (``--python`` names others),
+and hands back arrays. Every objective is stated by ``statements.py``, solved to 1e-6 or for ``--limit`` seconds, and
+written as a certificate, whose proven lower bound is what a metric is compared with. Fits and records are kept in the
+folder and not made again: a run that was cut off goes on. ``--tables`` prints the records that are there; ``--page``
+puts them between the marks of a page, with a picture beside it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ import argparse
 import hashlib
 import json
 import math
+import statistics
 import subprocess
 import sys
 import time
 import venv
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,16 @@ if __name__ == "__main__":
     # Run as a script, this file sees its own folder only.
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from environment import surroundings
-from tables import markdown, seconds
+from environment import limit_threads, surroundings
+from tables import markdown
 
 import convexmetric as cm
 from study import statements
 
 HERE = Path(__file__).resolve().parent
 TRAIN, HELD_OUT, CLASSES = 240, 400, 10
+#: pyDML compares all pairs in loops.
+TRAIN_OF = {"pyDML": 100}
 #: Absolute gap that is asked beside the relative one: the optimum of RCA is 0.
 ZERO = 1e-9
 
@@ -60,9 +63,11 @@ def scaled_components() -> Any:
     return make_pipeline(StandardScaler(), leading())
 
 
+#: Features of every set; ``leading`` ones are divided by one number, their standard deviation.
 SETS: dict[str, Callable[[], Any]] = {
     "iris": StandardScaler,
     "wine": StandardScaler,
+    "wine-unscaled": FunctionTransformer,
     "breast-cancer": StandardScaler,
     "balance-scale": StandardScaler,
     "ionosphere": scaled_components,
@@ -70,31 +75,52 @@ SETS: dict[str, Callable[[], Any]] = {
     "isolet": leading,
     "mnist-test": leading,
     "coil20": leading,
-    "wine-unscaled": FunctionTransformer,
+    "binary-alphadigits": leading,
 }
 #: Settings of every method: as it comes, and by its own options where it has any that do not change its objective.
 #: SDML and RCA have none; their second settings are other problems: a balance at which SDML does not warn, and as few
-#: chunks as small sets have.
+#: chunks as small sets have. The weight decay of PyTorch's, 0 by default, is part of the problem.
+DECAY = {"weight_decay": 1e-2}
+STEPS: tuple[dict[str, Any], dict[str, Any]] = (
+    {"lr": 1e-3, "epochs": 100, **DECAY},
+    {"lr": "searched", "epochs": 300, **DECAY},
+)
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "LMNN": ({}, {"learn_rate": 1e-3, "convergence_tol": 1e-6, "max_iter": 1500}),
-    "ITML": ({}, {"tol": 1e-6, "max_iter": 3000}),
     "MMC": ({}, {"tol": 1e-9, "max_iter": 1000}),
     "LSML": ({}, {"tol": 1e-9, "max_iter": 10000}),
     "SDML": ({}, {"balance_param": "lowered"}),
     "RCA": ({"n_chunks": 100}, {"n_chunks": 40}),
+    "ITML": ({}, {"tol": 1e-6, "max_iter": 3000}),
+    "torch-triplet-SGD": STEPS,
+    "torch-triplet-Adam": STEPS,
+    "torch-InfoNCE-SGD": STEPS,
+    "torch-InfoNCE-Adam": STEPS,
     "pyDML-LMNN": ({}, {"learning_rate": "constant", "eta0": 1e-4, "max_iter": 200}),
+    "pyDML-DML_eig": ({}, {"max_it": 100}),
+    "pyDML-ITML": ({}, {"max_iter": 300000}),
+    "pyDML-MCML": ({}, {"eta0": 1e-3, "max_iter": 150, "prec": 1e-9, "tol": 1e-9}),
+    "pyDML-LDML": ({}, {"eta0": 1e-4, "max_iter": 60, "prec": 1e-9, "tol": 1e-9}),
+    "pyDML-LSI": ({"supervised": True}, {"supervised": True, "err": 1e-9, "max_iter": 150}),
 }
-#: Pinned requirements of every package, its methods, and whether it is built by what is pinned.
+#: Pinned requirements of every package, and what is built by these; the order is that of a run.
 PACKAGES = {
-    "metric-learn": ("requirements.txt", [method for method in SETTINGS if not method.startswith("pyDML")], ""),
-    "pyDML": ("requirements-pydml.txt", ["pyDML-LMNN"], "pydml==0.1.0"),
+    "metric-learn": ("requirements.txt", ""),
+    "PyTorch": ("requirements-torch.txt", ""),
+    "pyDML": ("requirements-pydml.txt", "pydml==0.1.0"),
 }
+PREFIX = {"metric-learn": "", "PyTorch": "torch-", "pyDML": "pyDML-"}
 NAMES = ("as it comes", "tuned")
+
+
+def package_of(method: str) -> str:
+    """Package that has a method."""
+    return next((package for package, prefix in PREFIX.items() if prefix and method.startswith(prefix)), "metric-learn")
 
 
 def environment(folder: Path, package: str) -> Path:
     """Make an environment with a package, once for every text of its requirements, and return its Python."""
-    file, _, built = PACKAGES[package]
+    file, built = PACKAGES[package]
     home = folder / f"{package}-{hashlib.sha256((HERE / file).read_bytes()).hexdigest()[:12]}"
     python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     if not (home / "complete").exists():
@@ -107,23 +133,26 @@ def environment(folder: Path, package: str) -> Path:
     return python
 
 
-def split(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def split(name: str, rows: int = TRAIN) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Points and classes to learn from, and held out."""
     data = cm.datasets.load(name.removesuffix("-unscaled"))
     X, y = np.asarray(data.X, dtype=float), np.asarray(data.y)
     first = np.isin(y, np.unique(y)[:CLASSES])
     X, y = X[first], y[first]
-    train = min(TRAIN, int(0.6 * len(y)))
+    train = min(rows, int(0.6 * len(y)))
     held_out = min(HELD_OUT, len(y) - train)
     X, Z, y, z = train_test_split(X, y, train_size=train, test_size=held_out, random_state=0, stratify=y)
     model = SETS[name]()
-    return model.fit_transform(X), y, model.transform(Z), z
+    X, Z = model.fit_transform(X), model.transform(Z)
+    size = X.std() if SETS[name] is leading else 1.0
+    return X / size, y, Z / size, z
 
 
 def error(M: np.ndarray, X: np.ndarray, y: np.ndarray, Z: np.ndarray, z: np.ndarray) -> float:
     """Share of held-out points that three nearest neighbours under M put in a wrong class."""
     w, V = np.linalg.eigh(0.5 * (M + M.T))
-    L = V * np.sqrt(np.maximum(w, 0.0))
+    # Neighbours do not change with the scale of a metric.
+    L = V * np.sqrt(np.maximum(w, 0.0) / max(abs(w[-1]), np.finfo(float).tiny))
     return float(1.0 - KNeighborsClassifier(3).fit(X @ L, y).score(Z @ L, z))
 
 
@@ -137,7 +166,9 @@ def ratio(cost: float, lower: float, *, maximum: bool = False) -> float:
     return cost / lower if lower > ZERO else math.nan
 
 
-def fits_of_peers(python: Path, folder: Path, X: np.ndarray, y: np.ndarray, methods: list[str]) -> list[dict[str, Any]]:
+def fits_of_peers(
+    python: Path, folder: Path, X: np.ndarray, y: np.ndarray, methods: list[str], limit: float
+) -> list[dict[str, Any]]:
     """Run methods of a package on points in its own process; fits that are in the folder are not made again."""
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [
@@ -148,7 +179,7 @@ def fits_of_peers(python: Path, folder: Path, X: np.ndarray, y: np.ndarray, meth
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)
     (folder / "jobs.json").write_text(json.dumps(jobs), "utf-8")
-    subprocess.run([python, HERE / "peers.py", folder], check=True)
+    subprocess.run([python, HERE / "peers.py", folder, str(limit)], check=True)
     fits = {fit["name"]: fit for fit in json.loads((folder / "results.json").read_text("utf-8"))}
     return [fits[job["name"]] for job in jobs]
 
@@ -156,28 +187,36 @@ def fits_of_peers(python: Path, folder: Path, X: np.ndarray, y: np.ndarray, meth
 def parts_of(folder: Path, fit: dict[str, Any]) -> dict[str, Any]:
     """What a fit left of its objective."""
     parts = {"bounds": fit.get("bounds")}
-    for part in ("targets", "pairs", "r", "quadruplets", "chunks"):
+    for part in ("targets", "pairs", "r", "quadruplets", "chunks", "near", "far", "listed"):
         path = folder / f"{fit['name']}-{part}.npy"
         if path.exists():
             parts[part] = np.load(path, allow_pickle=False)
     return parts
 
 
-def solved(statement: statements.Statement, path: Path, limit: float) -> dict[str, Any]:
-    """Solve an objective and prove it: bounds, gap, seconds, and the metric on the features."""
-    start = time.perf_counter()
+def solved(state: Callable[[], statements.Statement], path: Path, limit: float) -> dict[str, Any]:
+    """State an objective, solve it and prove it: bounds, gap, seconds, verdict, the metric on the features."""
+    start = time.process_time()
+    statement = state()
+    if statement.certificate is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cm.errors.GapWarning)
+            found = cm.solve(statement.problem, max_seconds=limit, atol=ZERO).certificate
+    else:
+        found = statement.certificate
+    used = time.process_time() - start
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        solution = cm.solve(statement.problem, max_seconds=limit, atol=ZERO)
-    used = time.perf_counter() - start
-    verdict = cm.write_certificate(path, solution)
-    if not cm.verify(path).accepted:
+        cm.write_certificate(path, statement.problem, solution=found, rules=statement.rules)
+    verdict = cm.verify(path, rules=statement.rules)
+    if not verdict.accepted:
         raise RuntimeError(f"{path.name} is not accepted")
-    M = statement.on_features(solution.certificate.M) if statement.metric is None else statement.metric
+    M = statement.on_features(found.M) if statement.metric is None else statement.metric
     # The upper bound is the plain cost of the metric, so that one for a problem below does not pass for it.
     upper, lower = statement.cost(statement.feasible(M)), float(verdict.lower)
     gap = (upper - lower) / max(abs(upper), abs(lower), np.finfo(float).tiny)
-    return {"lower": lower, "upper": upper, "gap": gap, "seconds": used, "M": M}
+    said = {"verdict": "accepted", "proof_seconds": verdict.seconds, "own_rules": len(verdict.rules), "file": path.name}
+    return {"statement": statement, "lower": lower, "upper": upper, "gap": gap, "seconds": used, "M": M, **said}
 
 
 def compile_loops() -> None:
@@ -189,20 +228,31 @@ def compile_loops() -> None:
 def judged(M: np.ndarray, statement: statements.Statement, optimum: dict[str, Any]) -> dict[str, Any]:
     """Compare a metric with the proven bound of its objective."""
     cost = statement.cost(statement.feasible(M))
-    return {
+    found = {
         "cost": cost,
         "ratio": ratio(cost, optimum["lower"], maximum=statement.maximum),
         "excess": cost - optimum["lower"],
     }
+    if statement.inside is not None:
+        mapped = statement.cost(statement.feasible(statement.inside(M)))
+        found["mapped"] = ratio(mapped, optimum["lower"], maximum=statement.maximum)
+    return found
 
 
-def study(name: str, folder: Path, python: Path, methods: list[str], limit: float) -> list[dict[str, Any]]:
-    """Records of all methods on a set."""
-    X, y, Z, z = split(name)
-    work, records = folder / name, []
+def study(
+    name: str, folder: Path, python: Path, methods: list[str], limit: float, fit_limit: float = 60.0
+) -> list[dict[str, Any]]:
+    """Records of methods of a package on a set; those that are in the folder are not made again."""
+    package = package_of(methods[0])
+    X, y, Z, z = split(name, TRAIN_OF.get(package, TRAIN))
+    work, records = folder / name / package, []
     euclidean = error(np.eye(X.shape[1]), X, y, Z, z)
-    optima: dict[tuple[str, str], tuple[statements.Statement, dict[str, Any]]] = {}
-    for fit in fits_of_peers(python, work, X, y, methods):
+    optima: dict[tuple[str, str], dict[str, Any]] = {}
+    for fit in fits_of_peers(python, work, X, y, methods, fit_limit):
+        done = work / f"{fit['name']}-record.json"
+        if done.exists():
+            records.append(json.loads(done.read_text("utf-8")))
+            continue
         method, options = fit["method"], fit["options"]
         record = {
             "set": name, "n": len(X), "d": X.shape[1], "method": method, "settings": NAMES[int(fit["name"][-1])],
@@ -216,18 +266,29 @@ def study(name: str, folder: Path, python: Path, methods: list[str], limit: floa
             record["unbounded"] = True
         path = work / f"{fit['name']}.npy"
         metric = np.load(path, allow_pickle=False) if path.exists() else None
-        if metric is not None:
+        record["diverged"] = metric is not None and not np.isfinite(metric).all()
+        if metric is not None and not record["diverged"]:
             record["held_out"] = error(metric, X, y, Z, z)
-        if metric is None or record.get("unbounded"):
-            continue
-        key = (method, str(balance if method == "SDML" else options.get("n_chunks")))
-        if key not in optima:
-            statement = statements.stated(method, X, y, parts, options)
-            optima[key] = statement, solved(statement, work / f"{fit['name']}-certificate.npz", limit)
-        statement, optimum = optima[key]
-        record |= judged(metric, statement, optimum)
-        record |= {"optimum_" + key: optimum[key] for key in ("lower", "upper", "gap", "seconds")}
-        record["optimum_held_out"] = error(optimum["M"], X, y, Z, z)
+        if metric is not None and not record.get("unbounded"):
+            key = (method, str(balance if method == "SDML" else options.get("n_chunks")))
+            if key not in optima:
+
+                def state() -> statements.Statement:
+                    return statements.stated(method, X, y, parts, options)  # noqa: B023 - called before the next one
+
+                optima[key] = solved(state, work / f"{fit['name']}-certificate.npz", limit)
+            statement, optimum = optima[key]["statement"], optima[key]
+            if not record["diverged"]:
+                record |= judged(metric, statement, optimum)
+            trail = work / f"{fit['name']}-trail.npy"
+            if trail.exists():
+                costs = [statement.cost(M) for M in np.load(trail, allow_pickle=False)]
+                ratios = [ratio(cost, optimum["lower"]) for cost in costs]
+                record["trail"] = list(zip(fit["epochs"], fit["epoch_seconds"], ratios))
+            kept = ("lower", "upper", "gap", "seconds", "verdict", "proof_seconds", "own_rules", "file")
+            record |= {"optimum_" + key: optimum[key] for key in kept}
+            record["optimum_held_out"] = error(optimum["M"], X, y, Z, z)
+        done.write_text(json.dumps(record, indent=1), "utf-8")
     return records
 
 
@@ -245,8 +306,12 @@ def cell_of_ratio(record: dict[str, Any]) -> str:
         return "no optimum; " + ("refused" if record["error"] else "returned a metric")
     if record["error"]:
         kind = record["error"].partition(":")[0]
-        return f"> {record['peer_seconds']:.0f} s" if kind == "TimeoutError" else kind
+        return "not ended" if kind == "TimeoutError" else kind
+    if record.get("diverged"):
+        return "diverged"
     value = record["ratio"]
+    if "mapped" in record:
+        return f"{digits(value)} ({digits(record['mapped'])})"
     return digits(value) if math.isfinite(value) else f"+{record['excess']:.1e}"
 
 
@@ -257,70 +322,204 @@ def cell_of_error(record: dict[str, Any]) -> str:
 
 def cell_of_seconds(record: dict[str, Any]) -> str:
     """Seconds of the fit."""
-    return seconds(record["peer_seconds"])
+    ended = not record["error"].startswith("TimeoutError")
+    return f"{record['peer_seconds']:.2g}" if ended else f"> {record['peer_seconds']:.0f}"
+
+
+def table(
+    records: list[dict[str, Any]],
+    package: str,
+    cell: Callable[[dict[str, Any]], str],
+    last: Callable[[dict[str, Any]], str] | None = None,
+    euclidean: bool = False,
+) -> str:
+    """A table of a package, sets down and methods across: both settings, and what is said of the optimum."""
+    records = [record for record in records if package_of(record["method"]) == package]
+    sets = [name for name in SETS if any(record["set"] == name for record in records)]
+    methods = [method for method in SETTINGS if any(record["method"] == method for record in records)]
+    at = {(record["set"], record["method"], record["settings"]): record for record in records}
+    lines = []
+    for name in sets:
+        line = [name]
+        for method in methods:
+            both = [at[name, method, of] for of in NAMES if (name, method, of) in at]
+            cells = [cell(record) for record in both]
+            if last is not None and both:
+                cells.append(next((last(record) for record in both if "optimum_gap" in record), "-"))
+            line.append(" / ".join(cells))
+        if euclidean:
+            line.append(next(f"{100 * record['euclidean']:.1f}" for record in records if record["set"] == name))
+        lines.append(line)
+    header = [method.removeprefix(PREFIX[package]) for method in methods]
+    return markdown([package, *header, *(["Euclidean"] if euclidean else [])], lines)
+
+
+def trails(records: list[dict[str, Any]]) -> str:
+    """Median ratios of PyTorch's methods over the sets, by epochs."""
+    lines = []
+    for method in SETTINGS:
+        for of in NAMES:
+            found = [r["trail"] for r in records if r["method"] == method and r["settings"] == of and "trail" in r]
+            if found:
+                ratios = [
+                    statistics.median(trail[k][2] if math.isfinite(trail[k][2]) else math.inf for trail in found)
+                    for k in range(len(found[0]))
+                ]
+                last = statistics.median(trail[-1][1] for trail in found)
+                name = f"{method.removeprefix('torch-')}, {of}"
+                blank = [""] * (6 - len(ratios))
+                lines.append([name, *map(digits, ratios), *blank, f"{last:.2g}"])
+    return markdown(["median over sets after epochs", "1", "3", "10", "30", "100", "300", "s"], lines)
+
+
+def proofs(records: list[dict[str, Any]]) -> str:
+    """How many certificates there are, what became of them, and their gaps."""
+    files = {(r["set"], r["method"], r["optimum_file"]): r for r in records if "optimum_file" in r}
+    accepted = [r for r in files.values() if r["optimum_verdict"] == "accepted"]
+    own = sum(r["optimum_own_rules"] > 0 for r in accepted)
+    wide = [r for r in accepted if r["optimum_gap"] > 2e-6 and r["method"] != "RCA"]
+    seconds = [r["optimum_proof_seconds"] for r in accepted]
+    text = (
+        f"{len(files)} certificate files, {len(accepted)} of them accepted, {len(accepted) - own} by the kernel alone "
+        f"and {own} with `benchmarks/study/rules.py`; a proof takes {statistics.median(seconds):.2g} s in the middle "
+        f"and {max(seconds):.2g} s at most. "
+    )
+    if wide:
+        said = ", ".join(f"{r['method']} on {r['set']} {r['optimum_gap']:.0e}" for r in wide)
+        return text + f"Relative gaps are at most 2e-6, but for {said}."
+    return text + "Relative gaps are at most 2e-6 (RCA, whose optimum is 0: absolute ones)."
 
 
 def tables(records: list[dict[str, Any]]) -> str:
-    """Three tables, sets down and methods across: ratios, held-out errors, seconds."""
-    sets = list(dict.fromkeys(record["set"] for record in records))
-    methods = list(dict.fromkeys(record["method"] for record in records))
-    at = {(record["set"], record["method"], record["settings"]): record for record in records}
-    euclidean = {record["set"]: f"{100 * record['euclidean']:.1f}" for record in records}
+    """All tables: ratios by package, PyTorch's epochs, held-out errors, seconds, certificates."""
+    packages = [package for package in PACKAGES if any(package_of(record["method"]) == package for record in records)]
+    parts = ["Cost over the certified lower bound, as it comes / tuned:"]
+    parts += [table(records, package, cell_of_ratio) for package in packages]
+    if any("trail" in record for record in records):
+        parts.append(trails(records))
+    parts.append("Held-out error in %, as it comes / tuned / at the optimum:")
+    parts += [
+        table(records, package, cell_of_error, lambda r: f"{100 * r['optimum_held_out']:.1f}", euclidean=True)
+        for package in packages
+    ]
+    parts.append("Seconds of one processor, as it comes / tuned / ours to the optimum (`>`: not ended):")
+    parts += [table(records, package, cell_of_seconds, lambda r: f"{r['optimum_seconds']:.2g}") for package in packages]
+    if any("optimum_file" in record for record in records):
+        parts.append(proofs(records))
+    cells = {(record["set"], package_of(record["method"])) for record in records}
+    if len(cells) < len(SETS) * len(PACKAGES):
+        parts.append(f"So far {len(cells)} of {len(SETS) * len(PACKAGES)} runs of a package on a set are here.")
+    return "\n\n".join(parts)
 
-    def rows(cell: Callable[[dict[str, Any]], str], last: Callable[[dict[str, Any]], str] | None) -> list[list[str]]:
-        lines = []
-        for name in sets:
-            line = [name]
-            for method in methods:
-                both = [at[name, method, of] for of in NAMES if (name, method, of) in at]
-                cells = [cell(record) for record in both]
-                if last is not None and both:
-                    cells.append(next((last(record) for record in both if "optimum_gap" in record), "-"))
-                line.append(" / ".join(cells))
-            lines.append(line)
-        return lines
 
-    errors = rows(cell_of_error, lambda record: f"{100 * record['optimum_held_out']:.1f}")
-    parts = (
-        ("Cost over the certified lower bound, as it comes / tuned:", [], rows(cell_of_ratio, None)),
-        (
-            "Held-out error in %, as it comes / tuned / at the optimum:",
-            ["Euclidean"],
-            [[*line, euclidean[line[0]]] for line in errors],
-        ),
-        (
-            "Seconds, as it comes / tuned / ours to the optimum:",
-            [],
-            rows(cell_of_seconds, lambda record: seconds(record["optimum_seconds"])),
-        ),
-    )
-    return "\n\n".join(f"{title}\n\n{markdown(['set', *methods, *more], lines)}" for title, more, lines in parts)
+def picture(records: list[dict[str, Any]], path: Path) -> None:
+    """Draw how far every fit is from its optimum: a row a method, a mark a set."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    least, most = 1e-6, 1e3
+    finite = {r["method"] for r in records if math.isfinite(r.get("ratio", math.nan))} - {"SDML", "RCA"}
+    methods = [method for method in SETTINGS if method in finite]
+    figure, axes = plt.subplots(figsize=(7.5, 0.46 * len(methods) + 1.8), layout="constrained")
+    for row, method in enumerate(methods):
+        for of, lift, colour in ((0, -0.17, "#a6bddb"), (1, 0.17, "#045a8d")):
+            found = [r for r in records if r["method"] == method and r["settings"] == NAMES[of]]
+            lost = sum(r.get("diverged", False) or r["error"].startswith("TimeoutError") for r in found)
+            away = [r["ratio"] - 1.0 for r in found if not math.isnan(r.get("ratio", math.nan))]
+            away = [min(max(x, least), most) for x in away]
+            axes.scatter(
+                away, [row + lift] * len(away), s=42, color=colour, label=NAMES[of] if row == 0 else None, zorder=3
+            )
+            if away:
+                middle = statistics.median(away)
+                axes.plot([middle, middle], [row + lift - 0.17, row + lift + 0.17], color="black", lw=2, zorder=4)
+            if lost:
+                axes.text(most * 1.6, row + lift, f"{lost}", va="center", fontsize=14, color=colour)
+    axes.set_yticks(range(len(methods)), [m.replace("pyDML-DML_", "pyDML-") for m in methods], fontsize=18)
+    axes.set_xscale("log")
+    axes.set_xlim(least / 1.6, most * 1.5)
+    axes.set_xticks([1e-6, 1e-4, 1e-2, 1.0, 100.0], ["1e-6", "1e-4", "1 %", "100 %", "100 x"], fontsize=18)
+    axes.set_xlabel("excess over the certified optimum", fontsize=18)
+    axes.invert_yaxis()
+    axes.grid(axis="x", color="0.85")
+    axes.set_axisbelow(True)
+    figure.legend(loc="outside upper center", ncols=2, fontsize=18, frameon=False)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def renewed(page: str, text: str) -> str:
+    """A page with a text between its marks."""
+    before, mark, rest = page.partition("<!-- results -->")
+    _, end, after = rest.partition("<!-- end of results -->")
+    if not end:
+        raise ValueError("the page has no marks <!-- results --> and <!-- end of results -->")
+    return f"{before}{mark}\n\n{text}\n\n{end}{after}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="where records, arrays and certificates go")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
-    parser.add_argument("--packages", nargs="+", default=["metric-learn"], choices=list(PACKAGES))
+    parser.add_argument("--packages", nargs="+", default=list(PACKAGES), choices=list(PACKAGES))
     parser.add_argument("--python", nargs="+", type=Path, help="of environments with these packages, in their order")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "convexmetric")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of a solve (default %(default)s)")
+    parser.add_argument(
+        "--fit-limit", type=float, default=45.0, help="seconds of a package's fit (default %(default)s)"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side, a set and package each")
     parser.add_argument("--tables", action="store_true", help="print tables of the records that are there")
+    parser.add_argument("--page", type=Path, help="page to put the tables in, with a picture beside it")
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    # Seconds are those of the processor: one thread makes them those of a clock on an idle machine.
+    limit_threads(1)
+    folder, cells = arguments.folder, [(name, package) for package in arguments.packages for name in arguments.sets]
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [cell for cell in cells if not (folder / "{}-{}.json".format(*cell)).exists() and not arguments.tables]
+    given = dict(zip(arguments.packages, arguments.python or []))
+    pythons = {package: given.get(package) or environment(arguments.cache, package) for _, package in missing}
+
+    def alone(cell: tuple[str, str]) -> None:
+        """A set and a package in a process of their own."""
+        name, package = cell
+        command = [sys.executable, __file__, "--folder", folder, "--sets", name, "--packages", package]
+        command += [
+            "--python",
+            pythons[package],
+            "--limit",
+            str(arguments.limit),
+            "--fit-limit",
+            str(arguments.fit_limit),
+        ]
+        start = time.perf_counter()
+        code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+        said = "done" if code == 0 else f"FAILED ({code})"
+        print(f"{package} on {name} {said} after {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+
+    if arguments.jobs > 1:
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(alone, missing))
+    elif missing:
+        compile_loops()
+        for name, package in missing:
+            methods = [method for method in SETTINGS if package_of(method) == package]
+            found = study(name, folder, pythons[package], methods, arguments.limit, arguments.fit_limit)
+            (folder / f"{name}-{package}.json").write_text(json.dumps(found, indent=1), "utf-8")
     records: list[dict[str, Any]] = []
-    for package, given in zip(arguments.packages, arguments.python or [None] * len(arguments.packages)):
-        for name in arguments.sets:
-            kept = arguments.folder / f"{name}-{package}.json"
-            if not kept.exists() and not arguments.tables:
-                python = given or environment(arguments.cache, package)
-                compile_loops()
-                found = study(name, arguments.folder, python, PACKAGES[package][1], arguments.limit)
-                kept.write_text(json.dumps(found, indent=1), "utf-8")
-                print(f"{name} done", file=sys.stderr)
-            if kept.exists():
-                records += json.loads(kept.read_text("utf-8"))
-    print(tables(records))
+    for name, package in cells:
+        # Those of a cell that was cut off, too.
+        order = {f"{method}-{of}": len(NAMES) * k + of for k, method in enumerate(SETTINGS) for of in (0, 1)}
+        paths = (folder / name / package).glob("*-record.json")
+        for path in sorted(paths, key=lambda path: order[path.name.removesuffix("-record.json")]):
+            records.append(json.loads(path.read_text("utf-8")))
+    text = tables(records)
+    print(text)
+    if arguments.page is not None:
+        arguments.page.write_text(renewed(arguments.page.read_text("utf-8"), text), "utf-8")
+        picture(records, arguments.page.with_suffix(".png"))
     print(surroundings("scikit-learn"), file=sys.stderr)
 
 

@@ -11,6 +11,7 @@ import pytest
 import convexmetric as cm
 from convexmetric.arrays import RESULTS_VERSION
 from convexmetric.bench import GAPS, Run
+from convexmetric.bench.results import write_results
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results-format.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]*?) ?\| ([^|]+) \|$", re.MULTILINE)
@@ -107,6 +108,17 @@ def test_runs():
     assert set(done.to_dict()["reached"]) == {f"{gap:.0e}" for gap in GAPS}
     assert done.to_dict()["reached"]["1e-06"] == 1.0
     assert failed.to_dict()["reached"]["1e-06"] is None
+
+
+def test_benchmarks(tmp_path):
+    run = Run(NAME, "a", 1e-6, 60.0, 1, "stalled", upper_bound=1.0, curve=((1e-3, 1.0, np.inf, 0.5),))
+    found = []
+    for suite in (None, "small-1"):
+        write_results([run], tmp_path / "results.json", suite)
+        found.append(json.loads((tmp_path / "results.json").read_text(encoding="utf-8")))
+    check("Benchmark", *found)
+    check("Run", *found[0]["runs"])
+    assert cm.bench.read_runs(tmp_path / "results.json")[0].curve == run.curve
 
 
 def test_a_key_that_is_not_on_the_page_is_found(solution):

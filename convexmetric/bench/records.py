@@ -169,8 +169,8 @@ def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     Parameters
     ----------
     *paths : path
-        Files as :func:`~convexmetric.bench.benchmark` writes them, JSON as ``bench --json`` prints it, or CSV or
-        JSON (a list of objects) of another tool.
+        ``runs.csv`` or ``results.json`` of :func:`~convexmetric.bench.benchmark`, JSON as ``bench --json`` prints it,
+        or CSV or JSON (a list of objects) of another tool.
 
     Returns
     -------
@@ -348,7 +348,7 @@ def _text(path: Path) -> str:
 def _parsed(text: str, path: Path) -> list[Run]:
     try:
         rows = list(_rows(text, path))
-    except (csv.Error, ValueError, RecursionError) as error:
+    except (csv.Error, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a file of runs: {error}") from error
     others = {name: None for _, row in rows for name in row if name not in (*_COLUMNS, "schema", "objective")}
     if others:
@@ -369,6 +369,8 @@ def _rows(text: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Rows of a table, or objects of a list in JSON, by column; and where each stands."""
     if path.suffix.lower() == ".json":
         entries = json.loads(text)
+        if isinstance(entries, dict):
+            entries = entries.get("runs", [entries])
         for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
             row = _checked(entry, f"{path}, entry {number}")
             if isinstance(reached := row.pop("reached", None), dict):

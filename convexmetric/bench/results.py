@@ -12,15 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from convexmetric import __version__
+from convexmetric.arrays import RESULTS_VERSION
 from convexmetric.bench.records import Run
 from convexmetric.files import all_or_nothing
 
-#: Name and version of the schema; the version changes with the meaning of a key.
-SCHEMA = {"name": "convexmetric-bench", "version": 1}
-
 
 def write_results(runs: Sequence[Run], path: Path, suite: str | None) -> None:
-    """Write runs with schema, machine, versions, settings and suite as JSON; numbers that are not finite are null.
+    """Write runs with machine, versions, settings and suite as JSON (``docs/results-format.md``, Benchmark).
 
     Raises
     ------
@@ -28,7 +26,7 @@ def write_results(runs: Sequence[Run], path: Path, suite: str | None) -> None:
         If the file cannot be written.
     """
     document = {
-        "schema": SCHEMA,
+        "schema": RESULTS_VERSION,
         "suite": suite,
         "machine": {"processor": processor(), "cores": os.cpu_count(), "memory_bytes": _memory()},
         "system": platform.platform(),

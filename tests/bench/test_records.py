@@ -298,6 +298,8 @@ HEAD = "instance,solver,seconds,objective"
         ("[{]", r"theirs.json is not a file of runs: .*line 1 column 3"),
         ("[" * 100_000, "theirs.json is not a file of runs"),
         ([3], "theirs.json, entry 1: this is not a file of runs"),
+        ({"runs": 3}, "theirs.json, entry 1: this is not a file of runs"),
+        ([{"instance": "p", "solver": "a", "seconds": 1, "gap": 0, "curve": {"gap": 1}}], "is not a file of runs"),
         ([{"instance": "p", "solver": "a", "seconds": 1.0}], "entry 1: .* one of objective"),
         ([{"instance": 3, "solver": "a", "seconds": 1.0, "gap": 0.0}], "entry 1, column instance: must be text, got 3"),
         ([{"instance": "p", "solver": "a", "seconds": True, "gap": 0.0}], "column seconds: must be a number, got True"),

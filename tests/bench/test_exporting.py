@@ -1,6 +1,7 @@
 """Exported instances: files that are read without the package say the same, and have the same bytes every time."""
 
 import hashlib
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -182,6 +183,21 @@ def test_the_archive_has_the_same_bytes_every_time_and_says_what_is_in_it(tmp_pa
             # Data that may not be passed on are named, by the hash in the library.
             assert entry["sources"]["data"]["sha256"] == cm.bench.load_instance(name).data["sha256"]
         assert index["pairs-orl-faces-all-rbf"]["files"] == {}
+
+
+def test_the_archive_script_certifies_what_is_solved_and_leaves_open_ones_and_data_of_others(monkeypatch, tmp_path):
+    spec = importlib.util.spec_from_file_location("archive", Path(__file__).parents[2] / "problems" / "archive.py")
+    archive = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(archive)
+    is_open = next(name for name in cm.bench.list_problems() if cm.bench.load_instance(name).open)
+    chosen = ["relative-wine-hard", is_open, "pairs-orl-faces-all-rbf"]
+    monkeypatch.setattr(archive, "list_problems", lambda: chosen)
+    archive.certify(tmp_path, 60.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["relative-wine-hard.npz"]
+    export_library(tmp_path / "a.zip", chosen, certificates=tmp_path)
+    with zipfile.ZipFile(tmp_path / "a.zip") as packed:
+        proven = [name for name in packed.namelist() if name.endswith(".certificate.npz")]
+    assert proven == ["instances/relative-wine-hard.certificate.npz"]
 
 
 def test_titles_are_plain_text():

@@ -59,7 +59,7 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
             digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
             digits(instance.upper_bound, instance.gap, ROUND_CEILING),
-            instance.grade + (", open" if instance.open else ""),
+            "open" if instance.open else instance.grade,
         )
     return table
 

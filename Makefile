@@ -69,8 +69,8 @@ bench: $(BIN)/.ready ## side-by-side timings (minutes)
 	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
-instances: $(BIN)/.ready ## the instance library as one archive for any software, build/instances.zip (minutes)
-	$(ONE_THREAD) $(BIN)/python problems/archive.py build/instances.zip
+instances: $(BIN)/.ready ## the instance library with certificates as one archive for any software, build/instances.zip (minutes)
+	$(ONE_THREAD) $(BIN)/python problems/archive.py build/instances.zip --certificates build/certificates --certify 10
 
 notebooks: $(BIN)/.ready ## the lessons as notebooks in build/notebooks, each run once (minutes)
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'

@@ -1,15 +1,37 @@
 """Write all instances as one archive that needs nothing of this package (docs/instances-for-everybody.md).
 
-    python problems/archive.py [FILE.zip] [--certificates FOLDER]
+    python problems/archive.py [FILE.zip] [--certificates FOLDER] [--certify SECONDS]
 
-Certificates are those of ``problems/certify.py --certificates FOLDER``; the archive has those that prove the very
-statements in it.
+The archive has the certificates of the folder that prove the very statements in it. ``--certify`` makes those that the
+folder lacks, of every instance on data of scikit-learn that is solved within so many seconds.
 """
 
 import argparse
+import tempfile
+import warnings
+import zipfile
 from pathlib import Path
 
-from convexmetric.bench import export_library
+import convexmetric as cm
+from convexmetric.bench import export_library, list_problems, load_instance
+from convexmetric.datasets.bundled import SCIKIT_LEARN
+
+
+def certify(folder: Path, seconds: float) -> None:
+    """Write certificates of the instances that are solved in time."""
+    for name in list_problems():
+        instance, path = load_instance(name), folder / f"{name}.npz"
+        if instance.data["set"] not in SCIKIT_LEARN or instance.open or path.exists():
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cm.errors.GapWarning)
+            solution = cm.solve(instance.problem(), tol=instance.how["tol"], max_seconds=seconds)
+        if solution.status != "optimal":
+            continue
+        try:
+            cm.write_certificate(path, solution, title=instance.title)
+        except cm.errors.InputError as error:
+            print(f"{name} has no certificate: {error}", flush=True)
 
 
 def main() -> None:
@@ -17,10 +39,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("archive", nargs="?", type=Path, default=Path("build/instances.zip"))
     parser.add_argument("--certificates", type=Path, help="a folder of certificates, NAME.npz")
+    parser.add_argument("--certify", type=float, metavar="SECONDS", help="make those that it lacks, in so long each")
     given = parser.parse_args()
     given.archive.parent.mkdir(parents=True, exist_ok=True)
-    names = export_library(given.archive, certificates=given.certificates)
-    print(f"{given.archive}: {len(names)} instances with their arrays, {given.archive.stat().st_size / 1e6:.0f} MB")
+    with tempfile.TemporaryDirectory() as none:
+        folder = given.certificates or Path(none)
+        folder.mkdir(parents=True, exist_ok=True)
+        if given.certify:
+            certify(folder, given.certify)
+        names = export_library(given.archive, certificates=folder)
+    with zipfile.ZipFile(given.archive) as archive:
+        proven = sum(name.endswith(".certificate.npz") for name in archive.namelist())
+    size = given.archive.stat().st_size / 1e6
+    print(f"{given.archive}: {len(names)} instances with their arrays, {proven} with a certificate, {size:.0f} MB")
 
 
 if __name__ == "__main__":

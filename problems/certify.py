@@ -13,7 +13,8 @@ instance of its name, and proves the rational bounds in its file.
 
 Only the block ``[bounds]`` at the end of a file is rewritten, or added where there is none yet, after it was checked.
 Bounds that contradict those in the file are not written: either the statement or a solver has changed its meaning. Nor
-are bounds of grade float in place of rigorous ones.
+are bounds of grade float in place of rigorous ones. Open instances are solved only if they are named; with them stand
+the seconds of the processor that were spent in vain.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,36 +38,43 @@ from convexmetric.certificates.statement import describe
 
 FOLDER = Path(__file__).resolve().parent
 README = FOLDER / "README.md"
-BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 #: Keys of the one weight in the table.
 WEIGHTS = ("C", "reg", "alpha", "push")
 #: What a file without bounds is read with.
 NOTHING_KNOWN = 'lower = -inf\nupper = inf\nsolver = "none"\ntol = 1e-6\niterations = 0\nversion = "none"\n'
 
 
-def certify(name: str, tol: float | None, max_seconds: float | None, certificates: Path) -> None:
-    """Solve an instance, prove its bounds where the kernel has rules for its blocks, and rewrite them in its file."""
+def certify(name: str, tol: float | None, max_seconds: float | None, certificates: Path, named: bool = True) -> None:
+    """Solve an instance, prove its bounds where the kernel has rules for its blocks, and rewrite them in its file.
+
+    An open one is left as it is unless it was named.
+    """
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         sys.exit(f"there is no file {path.name}")
     head, separator, bounds = path.read_text(encoding="utf-8").partition("\n[bounds]\n")
     head, bounds = head.rstrip("\n") + "\n", bounds if separator else NOTHING_KNOWN
     instance = read_instance(f"{head}\n[bounds]\n{bounds}", path.name)
+    if instance.open and separator and not named:
+        return
     tol = tol or instance.how["tol"]
     # Kept beside the file while it takes long: the next call goes on from there.
     state = path.with_suffix(".npz")
     with warnings.catch_warnings():
         # The gap is printed and goes into the file, small or not.
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        problem = instance.problem()
+        problem, start = instance.problem(), time.process_time()
         solution = cm.solve(problem, tol=tol, max_seconds=max_seconds, checkpoint=state)
+        seconds = time.process_time() - start
     print(f"{name}\n{solution}", flush=True)
     missing = no_rule(problem)
     if not missing:
         verdict = cm.write_certificate(certificates / f"{name}.npz", problem, solution=solution, title=instance.title)
         print(verdict, flush=True)
         exact = f'exact_lower = "{verdict.lower}"\nexact_upper = "{verdict.upper}"\n'
-        bounded = solution.certificate
+        # A stalled solver may leave a dual point that proves more than it saw in it.
+        lower = max(solution.lower_bound, float(verdict.lower))
+        bounded = replace(solution.certificate, lower_bound=lower)
     elif instance.grade == "rigorous":
         sys.exit(f"{name}: {missing}, but the bounds in the file are rigorous; it is left as it was")
     else:
@@ -72,6 +82,9 @@ def certify(name: str, tol: float | None, max_seconds: float | None, certificate
         exact, bounded = "", checked(instance.problem(), solution)
     if bounded.lower_bound > instance.upper_bound or bounded.upper_bound < instance.lower_bound:
         sys.exit(f"{name}: {bounded} contradicts the file, which is left as it was: {instance}")
+    known = instance.upper_bound - instance.lower_bound
+    if separator and instance.open and bounded.upper_bound - bounded.lower_bound >= known:
+        sys.exit(f"{name}: {bounded} is no better than the file, which is left as it was: {instance}")
     block = (
         f"lower = {bounded.lower_bound!r}\n"
         f"upper = {bounded.upper_bound!r}\n"
@@ -82,7 +95,8 @@ def certify(name: str, tol: float | None, max_seconds: float | None, certificate
         f'version = "{cm.__version__}"\n'
     )
     text = f"{head}\n[bounds]\n{block}"
-    read_instance(text, path.name)
+    if read_instance(text, path.name).open:
+        text += f"processor_seconds = {seconds:.1f}\nwhy = {json.dumps(instance.how.get('why', 'not known'))}\n"
     path.write_text(text, encoding="utf-8")
     state.unlink(missing_ok=True)
 
@@ -136,9 +150,24 @@ def table(instances: Iterable[cm.bench.Instance]) -> str:
             f"| {weight(instance)} "
             f"| {instance.lower_bound:.10g} "
             f"| {instance.upper_bound:.10g} "
-            f"| {instance.gap:.1e} "
+            f"| {'open, ' * instance.open}{instance.gap:.1e} "
             f"| {instance.grade} |"
         )
+    return "\n".join(lines)
+
+
+def open_table(instances: Iterable[cm.bench.Instance]) -> str:
+    """The table of open instances in README.md."""
+    lines = [
+        "| name | lower bound | upper bound | gap | processor, s | why it is hard |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    lines += [
+        f"| `{instance.name}` | {instance.lower_bound:.7g} | {instance.upper_bound:.7g} | {instance.gap:.1e} "
+        f"| {instance.how['processor_seconds']:.3g} | {instance.how['why']} |"
+        for instance in instances
+        if instance.open
+    ]
     return "\n".join(lines)
 
 
@@ -180,13 +209,16 @@ def classes(table: Any) -> list[str]:
 
 
 def with_table(readme: str) -> str:
-    """The text of README.md with the table of the files as they are now."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        sys.exit(f"{README.name} has lost its markers {BEGIN} and {END}")
+    """The text of README.md with the tables of the files as they are now."""
     instances = [read_instance(path.read_text(encoding="utf-8"), path.name) for path in sorted(FOLDER.glob("*.toml"))]
-    return f"{before}{BEGIN}\n{table(instances)}\n{END}{after}"
+    for name, made in (("open", open_table), ("table", table)):
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, found, rest = readme.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (found and closed):
+            sys.exit(f"{README.name} has lost its markers {begin} and {end}")
+        readme = f"{before}{begin}\n{made(instances)}\n{end}{after}"
+    return readme
 
 
 def main() -> None:
@@ -215,7 +247,7 @@ def main() -> None:
     if not arguments.table_only:
         for name in arguments.names or sorted(path.stem for path in FOLDER.glob("*.toml")):
             with tempfile.TemporaryDirectory() as folder:
-                certify(name, arguments.tol, arguments.max_seconds, kept or Path(folder))
+                certify(name, arguments.tol, arguments.max_seconds, kept or Path(folder), bool(arguments.names))
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -20,12 +20,13 @@ def test_every_instance_is_recorded_or_was_too_long():
     assert sorted(RECORDED) == cm.bench.list_problems()
     found = [record for record in RECORDED.values() if record is not None]
     assert {record["status"] for record in found} == {"optimal"}
-    assert 10 * len(found) > 9 * len(RECORDED)
+    assert 10 * len(found) > 9 * sum(not cm.bench.load_instance(name).open for name in RECORDED)
 
 
 def test_the_ordinary_suite_solves_the_quickest_of_every_kind():
     seconds = {name: record["seconds"] for name, record in RECORDED.items() if record is not None}
-    library = {name: kinds(cm.bench.load_instance(name)) for name in RECORDED}
+    instances = map(cm.bench.load_instance, RECORDED)
+    library = {instance.name: kinds(instance) for instance in instances if not instance.open}
     for kind in set().union(*library.values()):
         quickest = min((name for name in seconds if kind in library[name]), key=seconds.__getitem__)
         assert quickest in SHORT or seconds[quickest] > SHORT_SOLVE

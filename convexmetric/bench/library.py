@@ -57,7 +57,8 @@ class Instance:
         Bounds proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where a block has no rule
         there.
     how : mapping
-        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``.
+        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``; of open ones also
+        ``processor_seconds``, after which a solve was given up or had ended by itself, and ``why`` it is hard.
     """
 
     name: str
@@ -75,6 +76,11 @@ class Instance:
     def gap(self) -> float:
         """Relative gap of the bounds."""
         return relative_gap(self.upper_bound, self.lower_bound)
+
+    @property
+    def open(self) -> bool:
+        """Whether the optimal value is not known to 1e-3, relative: today's solvers do not close the gap."""
+        return self.gap > OPEN_GAP
 
     @property
     def grade(self) -> Literal["rigorous", "float"]:
@@ -277,7 +283,7 @@ DATA: tuple[dict[str, type], dict[str, type]] = (
 )
 BOUNDS: tuple[dict[str, type], dict[str, type]] = (
     {"lower": float, "upper": float, "solver": str, "tol": float, "iterations": int, "version": str},
-    EXACT,
+    EXACT | {"processor_seconds": float, "why": str},
 )
 #: The same of tables that a file may have; of those whose keys are names, the type of all.
 TABLES: dict[str, tuple[dict[str, type], dict[str, type] | type]] = {
@@ -288,6 +294,8 @@ TABLES: dict[str, tuple[dict[str, type], dict[str, type] | type]] = {
     "arrays": ({}, str),
     "found": ({"count": int}, {"sha256": str}),
 }
+#: Relative gap above which an instance is open.
+OPEN_GAP = 1e-3
 #: Largest relative difference of the exact bounds from the float ones.
 AGREEMENT = 1e-7
 

@@ -21,7 +21,7 @@ def instance_record(instance: Instance) -> dict[str, Any]:
     return {
         **attributes(instance, "name", "title", "statement"),
         "data": instance.data["set"],
-        **attributes(instance, "lower_bound", "upper_bound", "grade", "needs_data_folder"),
+        **attributes(instance, "lower_bound", "upper_bound", "grade", "open", "needs_data_folder"),
     }
 
 
@@ -47,7 +47,7 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
             digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
             digits(instance.upper_bound, instance.gap, ROUND_CEILING),
-            instance.grade,
+            "open" if instance.open else instance.grade,
         )
     return table
 

@@ -97,42 +97,56 @@ def own(start, a):
     return a | {name.removeprefix(start): array for name, array in a.items() if name.startswith(start)}
 
 
-def parts(t, a, d):
-    """The numbers that a risk sums, d(u, v) being the distances of rows."""
+def distances(Q, X, M, similar):
+    """Of all rows of Q and of X; of similarities the negative."""
+    if similar:
+        return -Q @ M @ X.T
+    Q, X = Q - X.mean(axis=0), X - X.mean(axis=0)
+    return (Q @ M * Q).sum(1)[:, None] + (X @ M * X).sum(1) - 2 * Q @ M @ X.T
+
+
+def parts(t, a, M, similar):
+    """The numbers that a risk sums."""
     X, c = a["points"], number(t, "weight")
     if "short" in t or "targets" in a or "comparison_weights" in a:
         raise NotImplementedError("no instance of the library has cut scores, or targets or weights of comparisons")
     if t["kind"] == "sum":
-        return np.concatenate([parts(of, own(f"summand{k}_", a), d) for k, of in enumerate(t["summands"])])
+        return np.concatenate([parts(of, own(f"summand{k}_", a), M, similar) for k, of in enumerate(t["summands"])])
     if t["kind"] == "worst":
-        R = np.sort(parts(t["of"], a, d))[::-1]
+        R = np.sort(parts(t["of"], a, M, similar))[::-1]
         kappa = 1.0 / max(1.0, number(t, "share") * len(R))
         return len(R) * np.clip(1.0 - kappa * np.arange(len(R)), 0.0, kappa) * R
     if t["kind"] == "listed choices":
-        D = d(*(X[rows] for rows in a["pairs"].T)).reshape(-1, t["candidates"]) / number(t, "temperature")
-        return c * (np.log(np.exp(-D).sum(1)) + D[:, : t["chosen"]].mean(1))
+        D = distances(X, X, M, similar)[tuple(a["pairs"].T)].reshape(-1, t["candidates"])
+        return c * softmax(D / number(t, "temperature"), t["chosen"])
     if "terms" in t:
         i, j, *k = np.triu_indices(len(X), 1) if "codes" in a else a.get("triplets", a.get("pairs")).T
-        s = d(X[i], X[k[0]]) - d(X[i], X[j]) if k else d(X[i], X[j])
+        D = distances(X, X, M, similar)
+        s = D[i, k[0]] - D[i, j] if k else D[i, j]
         which = a["codes"][i] != a["codes"][j] if "codes" in a else a["terms"]
         each = [(which == n, term, number(term, "margin")) for n, term in enumerate(t["terms"])]
         return np.concatenate([number(u, "weight") * LOSSES[u["loss"]](u["sign"] * s[at], mu) for at, u, mu in each])
     near, found = np.split(a["near"], a["near_stops"][:-1]), []
     n, far = t.get("queries", len(near)), np.split(a["far"], a["far_stops"][:-1]) if "far" in a else None
+    D = distances(a["queries"] if "queries" in a else X[a["anchors"]], X, M, similar)
     for q, rows in enumerate(near):
         others = far[q] if far else np.setdiff1d(np.arange(len(X)), np.append(rows, a["itself"][q]))
-        u = a["queries"][q] if "queries" in a else X[a["anchors"][q]]
-        x, z = np.sort(d(u, X[rows])), np.sort(d(u, X[others]))
+        x, z = np.sort(D[q, rows]), np.sort(D[q, others])
         found.append(of_lists(t, x, z, n, c) * (a["query_weights"][q] if "query_weights" in a else 1.0))
     return np.array(found)
+
+
+def softmax(D, chosen):
+    """Of a choice a row, whose first columns were chosen."""
+    least = D.min(axis=1)
+    return np.log(np.exp(least[:, None] - D).sum(1)) - least + D[:, :chosen].mean(1)
 
 
 def of_lists(t, x, z, n, c):
     """One query's part of n, of ascending distances of near and far items."""
     p, f = len(x), len(z)
     if t["kind"] == "choices":
-        D = np.append(x, z) / number(t, "temperature")
-        return c * (np.log(np.exp(-D).sum()) + D[:p].mean())
+        return c * softmax(np.append(x, z)[None] / number(t, "temperature"), p)[0]
     if t["kind"] == "pairs of lists" or t["measure"] == "auc":
         c, mu = (c, number(t, "margin")) if t["kind"] == "pairs of lists" else (2 * number(t, "C") / (n * p * f), 0.5)
         return c * LOSSES[t.get("loss", "hinge")](z - x[:, None], mu).sum()
@@ -156,13 +170,9 @@ def penalty(t, a, M):
 
 def objective(problem, a, M):
     """F(M) of the table ``problem`` and its arrays; M is (d, d) or (d, k), or the weights of a diagonal metric."""
-    if problem["cone"] in ("matrices", "symmetric"):
-        d = lambda u, v: -(u @ M * v).sum(-1)  # noqa: E731
-    else:
-        M = square_of(M)
-        d = lambda u, v: ((u - v) @ M * (u - v)).sum(-1)  # noqa: E731
+    M = square_of(M)
     linear = np.sum(square_of(a["linear"]) * M) if problem["linear"] else 0.0
-    R = parts(problem["risk"], a, d).sum()
+    R = parts(problem["risk"], a, M, problem["cone"] in ("matrices", "symmetric")).sum()
     return R + penalty(problem["regularizer"], a, M) + linear + number(problem, "constant", "0")
 
 

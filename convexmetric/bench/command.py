@@ -51,10 +51,7 @@ def export_instance_(
 
 @app.command()
 def bench(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Solvers of your own: my_solver.py, or my_solver.py:name. Their code is run."),
-    ] = None,
+    files: Annotated[list[str] | None, typer.Argument(help="Your solvers: file.py or file.py:name, run.")] = None,
     solver: Annotated[
         list[str] | None,
         typer.Option(

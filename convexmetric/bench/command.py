@@ -51,7 +51,7 @@ def export_instance_(
 
 @app.command()
 def bench(
-    files: Annotated[list[str] | None, typer.Argument(help="Your solvers: file.py or file.py:name, run.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(help="Your file.py or file.py:name; code is run.")] = None,
     solver: Annotated[
         list[str] | None,
         typer.Option(

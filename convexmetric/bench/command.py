@@ -80,10 +80,7 @@ def submit_(
 
 @app.command()
 def bench(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Solvers of your own: my_solver.py, or my_solver.py:name. Their code is run."),
-    ] = None,
+    files: Annotated[list[str] | None, typer.Argument(help="Your file.py or file.py:name; code is run.")] = None,
     solver: Annotated[
         list[str] | None,
         typer.Option(

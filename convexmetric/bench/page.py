@@ -24,16 +24,14 @@ body{font:16px/1.45 system-ui,sans-serif;margin:auto;max-width:1200px;padding:0 
 svg{width:100%;height:auto;display:block}.wide{overflow-x:auto}table{border-collapse:collapse}
 .all{display:grid;gap:1em;grid-template-columns:repeat(auto-fill,minmax(min(var(--w,340px),100%),1fr))}
 td,th{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
-td:last-child{min-width:12em}.n{text-align:right;white-space:nowrap;min-width:0!important}
+td:last-child:not(.n){min-width:12em}.n{text-align:right;white-space:nowrap}
 .big{--w:480px}b{display:inline-block;width:1.6em;border-top:4px solid;margin:.3em .4em 0 1em}</style></head><body>"""
-MEANS = """Seconds to a relative gap: shifted geometric means over {count} instances, shift 1 s, and on how many the gap
-was reached. A run that did not reach it, for whatever reason, counts as the time limit. The gap is the solver's own,
-certified; of a callable, which has no bounds of its own, the distance of its best metric from the library's certified
-lower bound."""
-CURVES = """The best objective so far, as its relative distance from the certified lower bound of the library, which is
-up to 1e-6 below the optimum. Metrics of callables are projected on the cone and evaluated by this package, with the
-solver's clock stopped. A line ends where its solver ended; in the median it stays where it was, and a solver counts as
-infinitely far before its first metric and where it has none."""
+MEANS = """Seconds to a relative gap: shifted geometric means (shift 1 s) over the {count} instances that all solvers
+were run on, and on how many it was reached; elsewhere the time limit counts, whatever the reason. The gap is the
+solver's own, certified; for a callable, the distance of its best metric from the library's certified lower bound."""
+CURVES = """The relative distance of the best objective so far from the library's certified lower bound, which is up to
+1e-6 below the optimum. Metrics of callables are projected and evaluated by this package, with their clock stopped. A
+line ends with its solver; in the median it stays where it was, and is infinite before the first metric."""
 
 
 def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *, curves: bool = False) -> str:
@@ -47,8 +45,12 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
     times = solve_times(runs, tol)
     profiles = [Figure(figsize=(5.6, 4.0), layout="constrained") for _ in range(2)]
     for figure, draw in zip(profiles, (plot_performance_profile, plot_data_profile), strict=True):
-        draw(runs, tol, ax=figure.subplots()).legend_ = None
-    key = (f'<b style="color:{COLOURS[k % len(COLOURS)]}"></b>{escape(name)}' for k, name in enumerate(times.solvers))
+        ax = draw(runs, tol, ax=figure.subplots())
+        ax.set_ylabel(f"share of {len(times.instances)} instances")
+        ax.legend_ = None
+    colours = (COLOURS[k % len(COLOURS)] for k, _ in enumerate(times.solvers))
+    named = zip(colours, map(escape, times.solvers), strict=True)
+    key = (f'<span class="n"><b style="color:{colour}"></b>{name}</span> ' for colour, name in named)
     parts = [
         f"<h1>Solvers on {escape(suite) if suite else f'{len(times.instances)} instances'}</h1>{_about(runs, suite)}",
         f"<h2>Means</h2><p>{MEANS.format(count=len(times.instances))}</p>{_means(runs, times)}",
@@ -62,8 +64,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
 def _about(runs: Sequence[Run], suite: str | None) -> str:
     """Say what was run where; settings in which runs differ have several values."""
     names = ("solver", "machine", "cores", "version", "threads", "seed", "tol", "max_seconds")
-    values = ([str(getattr(run, name)) for run in runs] for name in names)
-    facts = {name: ", ".join(dict.fromkeys(said)) for name, said in zip(names, values, strict=True)}
+    facts = {name: ", ".join(dict.fromkeys(str(getattr(run, name)) for run in runs)) for name in names}
     return _table(("suite", suite or "none"), facts.items())
 
 
@@ -101,8 +102,9 @@ def _curves(times: SolveTimes) -> str:
             at, values = np.array(curve).reshape(-1, 2).T
             look: dict[str, Any] = {"where": "post", "marker": "o", "ms": 4, "markevery": [-1] if len(at) else None}
             ax.step(at, np.maximum(values, FLOOR), color=COLOURS[k % len(COLOURS)], lw=1.6, **look)
-    pictures = "".join(map(_svg, figures.values()))
-    return f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{pictures}</div>'
+    return (
+        f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{"".join(map(_svg, figures.values()))}</div>'
+    )
 
 
 def _states(curve: Iterable[CurvePoint], grid: Sequence[float]) -> list[float]:
@@ -117,8 +119,8 @@ def _others(runs: Sequence[Run]) -> str:
     for run in runs:
         if run.status != "optimal":
             found.setdefault((run.solver, run.status, run.message), []).append(run.instance)
-    rows = ((*key, f"{len(names)}: {', '.join(names)}") for key, names in found.items())
-    return _table(("solver", "status", "message", "instances"), rows)
+    head = ("solver", "status", "message", "instances")
+    return _table(head, ((*key, f"{len(names)}: {', '.join(names)}") for key, names in found.items()))
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: bool = False) -> str:

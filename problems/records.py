@@ -35,6 +35,7 @@ from typing import Any
 
 import convexmetric as cm
 from convexmetric.bench import Instance, list_problems, load_instance
+from convexmetric.bench.library import OPEN_GAP
 from convexmetric.bench.submissions import DIGITS, MAX_FILE, NAME, SIDES, Bounds, proven
 from convexmetric.certificates import CertificateError, checker, kernel
 from convexmetric.errors import DataNotFoundError
@@ -58,8 +59,6 @@ LINE = {
     "file": r"records/[a-z0-9][a-z0-9.-]{0,149}\.npz",
     "sha256": r"[0-9a-f]{64}",
 }
-#: Gap above which an instance is open.
-OPEN = 1e-3
 
 Line = dict[str, str]
 
@@ -324,7 +323,7 @@ def with_records(page: str, table: dict[str, Any]) -> str:
         for line in reversed(table["moved"])
     ]
     held = {name: bounds_of(entry) for name, entry in table["instances"].items()}
-    is_open = [name for name in held if gap(held[name]) > OPEN]
+    is_open = [name for name in held if gap(held[name]) > OPEN_GAP]
     rows = [
         "| instance | lower bound | upper bound | gap | lower by | upper by |",
         "| --- | ---: | ---: | ---: | --- | --- |",
@@ -333,7 +332,7 @@ def with_records(page: str, table: dict[str, Any]) -> str:
         ends = [shown(held[name][side], side) for side in SIDES]
         who = [table["instances"][name].get(side, {"by": ""})["by"].replace("library", "") for side in SIDES]
         rows.append(f"| `{name}` | {' | '.join(ends)} | {gap(held[name]):.1e} | {' | '.join(who)} |")
-    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN:g}), which stand first."
+    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN_GAP:g}), which stand first."
     for what, text in (("moved", "\n".join(lines) or "Nothing yet."), ("table", "\n".join([summary, "", *rows]))):
         before, begin, rest = page.partition(BEGIN.format(what))
         _, end, after = rest.partition(END.format(what))

@@ -37,13 +37,13 @@ def attacked(campaign, *names, seconds=10.0):
 
 
 def test_nothing_false_is_proven(campaign):
-    records = run(campaign, range(256), 1)
+    records = run(campaign, range(128), 1)
     assert [record for record in records if record.findings] == []
     assert {record.outcome for record in records} == {"accepted", "not proven", "refused"}
     # All kinds of judges are at work, and most proofs are judged by an optimum.
     judged = [record.judged for record in records if record.judged]
-    assert judged.count("optimum") > 50
-    assert judged.count("values") > 5
+    assert judged.count("optimum") > 25
+    assert judged.count("values") > 2
 
 
 #: Attacks that take much time, or nearly as much as is estimated.

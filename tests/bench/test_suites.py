@@ -74,11 +74,11 @@ def test_a_change_of_an_instance_needs_a_new_version(copied, before, after, kept
 def test_a_further_suite_is_an_entry_of_the_file(copied):
     known = json.loads((copied / "suites.json").read_text(encoding="utf-8"))
     digest = suites.statements_digest(("relative-wine-hard",))
-    known["open"] = {"version": 3, "sha256": digest, "instances": ["relative-wine-hard"]}
+    known["mine"] = {"version": 3, "sha256": digest, "instances": ["relative-wine-hard"]}
     (copied / "suites.json").write_text(json.dumps(known), encoding="utf-8")
-    assert str(load_suite("open")) == "open-3"
+    assert str(load_suite("mine")) == "mine-3"
 
 
 def test_a_suite_that_there_is_not_is_an_error():
-    with pytest.raises(InputError, match="suite must be one of 'small', 'paper', 'large', got 'huge'"):
+    with pytest.raises(InputError, match="suite must be one of 'small', 'paper', 'large', 'open', got 'huge'"):
         load_suite("huge")

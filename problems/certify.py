@@ -148,8 +148,8 @@ def table(instances: Iterable[cm.bench.Instance]) -> str:
             f"| {rows} x {features} "
             f"| {count(instance)} "
             f"| {weight(instance)} "
-            f"| {instance.lower_bound:.10g} "
-            f"| {instance.upper_bound:.10g} "
+            f"| {instance.proven[0]:.10g} "
+            f"| {instance.proven[1]:.10g} "
             f"| {'open, ' * instance.open}{instance.gap:.1e} "
             f"| {instance.grade} |"
         )
@@ -163,7 +163,7 @@ def open_table(instances: Iterable[cm.bench.Instance]) -> str:
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
     lines += [
-        f"| `{instance.name}` | {instance.lower_bound:.7g} | {instance.upper_bound:.7g} | {instance.gap:.1e} "
+        f"| `{instance.name}` | {instance.proven[0]:.7g} | {instance.proven[1]:.7g} | {instance.gap:.1e} "
         f"| {instance.how['processor_seconds']:.3g} | {instance.how['why']} |"
         for instance in instances
         if instance.open

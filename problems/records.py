@@ -2,7 +2,7 @@
 
     python problems/records.py FILE ... [--by NAME]    prove submissions, and keep those that improve a bound
     python problems/records.py                         add instances that are new, and renew docs/records.md
-    python problems/records.py --check [--since OLD]   prove everything in records.json again, and trust none of it
+    python problems/records.py --check [--since OLD]   prove all submissions again, and check that records.json follows
 
 A submission is what ``convexmetric submit`` writes. It is proven in exact arithmetic for the instance built here from
 its data; what it claims plays no part. A bound that is strictly better than the record takes its place: the file is
@@ -10,7 +10,8 @@ kept in ``records/``, and ``records.json`` gets a line in ``moved``. A worse or 
 
 ``records.json`` has for each side of each instance the best bound, a rational; whose it is; and the file that proves it
 with its SHA-256, or for the bounds that came with the library what the instance's file says of how they were made.
-``--check`` finds all of it anew from the files of the instances and of the submissions. Files in ``records/`` that no
+``--check`` finds all of it anew from the files of the instances, whose bounds it takes from there
+(``problems/certify.py --verify-only`` proves those), and from the submissions, which it proves. Files in ``records/`` that no
 line speaks of are proven, too, and it says what they would move. With ``--since``, an older ``records.json``, lines of
 ``moved`` may only have been added. What it needs of data that are not here is named, and does not count as wrong.
 
@@ -376,7 +377,14 @@ def main(arguments: list[str] | None = None) -> int:
         wrong.append(str(error))
     except cm.errors.ConvexMetricError as error:
         wrong.append(str(error))
-    print("\n".join(wrong) or ("all of it is proven" if said.check else "records.json and docs/records.md are current"))
+    print(
+        "\n".join(wrong)
+        or (
+            "all submissions are proven, and all of it follows"
+            if said.check
+            else "records.json and docs/records.md are current"
+        )
+    )
     return int(bool(wrong))
 
 

@@ -39,7 +39,7 @@ from convexmetric.files import (
     read_mat,
     write_arrays,
 )
-from convexmetric.problem import AnyProblem
+from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
@@ -198,17 +198,20 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
 def read_certificate(path: str | os.PathLike[str], problem: AnyProblem) -> Certificate:
     """Certify anew the metric and dual point in a file of :func:`write_solution`; its bounds are recomputed, not read.
 
+    Without ``variable`` the metric is one on the features.
+
     Raises
     ------
     InputError
         If the file is not such a file, or belongs to another problem.
     """
-    arrays = read_arrays(path)
+    problem, arrays = as_problem(problem), read_arrays(path)
     metric = next((arrays[name] for name in ("variable", *LETTERS) if name in arrays), None)
     dual = dual_from_arrays(arrays, MULTIPLIERS)
     if metric is None or dual is None:
         raise InputError(f"{path} holds no metric with a dual point: it has {', '.join(arrays) or 'nothing'}")
-    return certify(problem, metric, dual)
+    on_features = problem.in_other_coordinates and "variable" not in arrays
+    return certify(problem, problem.from_features(metric) if on_features else metric, dual)
 
 
 def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:

@@ -46,13 +46,13 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
     profiles = [Figure(figsize=(5.6, 4.0), layout="constrained") for _ in range(2)]
     for figure, draw in zip(profiles, (plot_performance_profile, plot_data_profile), strict=True):
         ax = draw(runs, tol, ax=figure.subplots())
-        ax.set_ylabel(f"share of {len(times.instances)} instances")
+        ax.set_ylabel(f"share of {_instances(times)}")
         ax.legend_ = None
     colours = (COLOURS[k % len(COLOURS)] for k, _ in enumerate(times.solvers))
     named = zip(colours, map(escape, times.solvers), strict=True)
     key = (f'<span class="n"><b style="color:{colour}"></b>{name}</span> ' for colour, name in named)
     parts = [
-        f"<h1>Solvers on {escape(suite) if suite else f'{len(times.instances)} instances'}</h1>{_about(runs, suite)}",
+        f"<h1>Solvers on {escape(suite) if suite else _instances(times)}</h1>{_about(runs, suite)}",
         f"<h2>Means</h2><p>{MEANS.format(count=len(times.instances))}</p>{_means(runs, times)}",
         f'<h2>Profiles</h2><p>{"".join(key)}</p><div class="all big">{"".join(map(_svg, profiles))}</div>',
         _curves(times) if curves else "",
@@ -85,7 +85,7 @@ def _means(runs: Sequence[Run], times: SolveTimes) -> str:
 def _curves(times: SolveTimes) -> str:
     """Draw the median over instances, and every instance."""
     limit = max(run.max_seconds for run in times.runs.values())
-    grid, median = time_grid(limit), f"median of {len(times.instances)} instances"
+    grid, median = time_grid(limit), f"median of {_instances(times)}"
     # Margins by hand: to find them by layout takes most of the time where there are many.
     figures = {name: Figure(figsize=(4.2, 3.0)) for name in (median, *dict(times.runs.keys()))}
     for name, figure in figures.items():
@@ -105,6 +105,11 @@ def _curves(times: SolveTimes) -> str:
     return (
         f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{"".join(map(_svg, figures.values()))}</div>'
     )
+
+
+def _instances(times: SolveTimes) -> str:
+    count = len(times.instances)
+    return f"{count} instance{'s' * (count != 1)}"
 
 
 def _states(curve: Iterable[CurvePoint], grid: Sequence[float]) -> list[float]:

@@ -124,9 +124,11 @@ def certify(
     problem : MetricProblem, Instance or str
         Problem whose optimal value is bounded.
     M : array
-        A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one.
+        A metric: ``(d, d)``, or ``(d,)`` weights of a diagonal one, as the problem's variable (``from_features``
+        converts one on the features where these differ).
     dual : array, CutDual or SmoothedPairs
-        Multipliers of the comparisons, weighted cuts, or slopes of smoothed hinges.
+        Multipliers of the comparisons (in a linear program those of their constraints: weight times slope of the loss,
+        between 0 and the weight for hinges), weighted cuts, or slopes of smoothed hinges.
     constraints, extra_objective : callable, optional
         As for :func:`solve`.
 

@@ -11,9 +11,10 @@ kept in ``records/``, and ``records.json`` gets a line in ``moved``. A worse or 
 ``records.json`` has for each side of each instance the best bound, a rational; whose it is; and the file that proves it
 with its SHA-256, or for the bounds that came with the library what the instance's file says of how they were made.
 ``--check`` finds all of it anew from the files of the instances, whose bounds it takes from there
-(``problems/certify.py --verify-only`` proves those), and from the submissions, which it proves. Files in ``records/`` that no
-line speaks of are proven, too, and it says what they would move. With ``--since``, an older ``records.json``, lines of
-``moved`` may only have been added. What it needs of data that are not here is named, and does not count as wrong.
+(``problems/certify.py --verify-only`` proves those), and from the submissions, which it proves. Files in ``records/``
+that no line speaks of are proven, too, and it says what they would move. With ``--since``, an older ``records.json``,
+lines of ``moved`` may only have been added. What it needs of data that are not here is named, and does not count as
+wrong.
 
 Exit code 1 if something is wrong. The worst that can be wrong is a lower bound above an upper one: then one of two
 proofs, or the kernel, is wrong.
@@ -377,14 +378,8 @@ def main(arguments: list[str] | None = None) -> int:
         wrong.append(str(error))
     except cm.errors.ConvexMetricError as error:
         wrong.append(str(error))
-    print(
-        "\n".join(wrong)
-        or (
-            "all submissions are proven, and all of it follows"
-            if said.check
-            else "records.json and docs/records.md are current"
-        )
-    )
+    fine = "all submissions are proven, and all of it follows" if said.check else f"{TABLE.name} and {PAGE.name} are current"
+    print("\n".join(wrong) or fine)
     return int(bool(wrong))
 
 

@@ -378,8 +378,8 @@ def main(arguments: list[str] | None = None) -> int:
         wrong.append(str(error))
     except cm.errors.ConvexMetricError as error:
         wrong.append(str(error))
-    fine = "all submissions are proven, and all of it follows" if said.check else f"{TABLE.name} and {PAGE.name} are current"
-    print("\n".join(wrong) or fine)
+    kept = f"{TABLE.name} and {PAGE.name} are current"
+    print("\n".join(wrong) or ("all submissions are proven, and all of it follows" if said.check else kept))
     return int(bool(wrong))
 
 

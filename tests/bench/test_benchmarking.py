@@ -264,7 +264,7 @@ def test_a_conic_solver_that_is_not_installed_is_a_row():
         ({"solvers": ["no_such_module:solver"]}, "cannot load the solver"),
         ({"solvers": ["own_solvers:number"]}, "must be a Solver or a callable"),
         ({"solvers": ["absent.py"]}, "there is no file absent.py"),
-        ({"suite": "open"}, "suite must be one of 'small', 'paper', 'large', got 'open'"),
+        ({"suite": "huge"}, "suite must be one of 'small', 'paper', 'large', 'open', got 'huge'"),
         ({"suite": "small", "instances": [WINE]}, "instances or a suite, not both"),
         ({"seed": -1}, "seed must be a nonnegative integer"),
         ({"instances": ["nothing-*"]}, "no instance matches 'nothing-"),

@@ -188,7 +188,7 @@ def _measure(channel: Channel, asked: Run, target: Target) -> Run:
             return replace(asked, status="unsupported", message=reason)
     _warm_up(problem, solver)
     problem = instance.problem()
-    watch = Watch(channel, asked, instance.lower_bound)
+    watch = Watch(channel, asked, instance.proven[0])
     channel.start()
     return _solved(problem, solver, watch) if isinstance(solver, Solver) else _judged(problem, solver, watch)
 

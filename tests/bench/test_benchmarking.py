@@ -115,13 +115,13 @@ def test_functions_are_judged_by_the_bound_of_the_library():
     problem = instance.problem()
     at_zero = problem.value(problem.cone.zeros())
     assert best.status == "optimal"
-    assert best.lower_bound == instance.lower_bound
+    assert best.lower_bound == instance.proven[0]
     assert best.gap <= 1e-5
     assert best.reached[4] <= best.seconds <= best.reached[4] + 0.1
     for run in (zero, outside):
         assert run.status == "stalled"
         assert run.upper_bound == pytest.approx(at_zero)
-        assert run.suboptimality == run.gap == pytest.approx((at_zero - instance.lower_bound) / at_zero)
+        assert run.suboptimality == run.gap == pytest.approx((at_zero - instance.proven[0]) / at_zero)
     assert zero.message == ""
     assert "projected" in outside.message
 
@@ -174,7 +174,7 @@ def test_every_way_to_fail_is_a_row(tmp_path):
 @pytest.mark.integration
 def test_a_run_is_known_at_any_time(tmp_path):
     slow, exact = benchmark([f"{FILE}:Slow", "exact"], [WINE], tol=1e-5, max_seconds=3.0, output=tmp_path)
-    bound = load_instance(WINE).lower_bound
+    bound = load_instance(WINE).proven[0]
     assert (slow.status, exact.status) == ("limit", "optimal")
     for run in (slow, exact):
         seconds, objectives, gaps, suboptimalities = np.array(run.curve).T

@@ -15,4 +15,4 @@ class Dataset(BaseDataset):
 
     def get_data(self):
         instance = cm.bench.load_instance(self.instance)
-        return {"problem": instance.problem(), "lower_bound": instance.lower_bound}
+        return {"problem": instance.problem(), "lower_bound": instance.proven[0]}

@@ -88,7 +88,7 @@ def bench(
             autocompletion=complete_solver,
         ),
     ] = None,
-    suite: Annotated[str | None, typer.Option(help="small, paper or large. Default: small.")] = None,
+    suite: Annotated[str | None, typer.Option(help="small, paper, large or open. Default: small.")] = None,
     instances: Annotated[
         list[str] | None,
         typer.Option(

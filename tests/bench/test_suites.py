@@ -32,8 +32,13 @@ def test_the_small_suite_has_every_statement_that_bundled_data_allow():
     instances = [load_instance(name) for name in load_suite("small").instances]
     assert len(instances) <= 20
     assert not any(instance.needs_data_folder for instance in instances)
-    kinds = {load_instance(name).statement for name in list_problems() if not load_instance(name).needs_data_folder}
+    library = [load_instance(name) for name in list_problems()]
+    kinds = {one.statement for one in library if not (one.needs_data_folder or one.open)}
     assert {instance.statement for instance in instances} == kinds
+
+
+def test_the_open_suite_has_the_open_instances():
+    assert [*load_suite("open").instances] == [name for name in list_problems() if load_instance(name).open]
 
 
 def test_the_suite_of_papers_has_the_instances_of_five_papers():

@@ -327,11 +327,16 @@ def test_faults_of_metric_learn_are_there(capsys):
     assert "[28, 22, 0]" in printed
 
 
+def python_with(package, variable):
+    """The Python of an environment with a package, which a variable names; the test is skipped without it."""
+    if variable not in os.environ:
+        pytest.skip(f"{variable} does not name the Python of an environment with {package}")
+    return os.environ[variable]
+
+
 @pytest.mark.integration
 def test_a_set_with_metric_learn_itself(tmp_path):
-    python = os.environ.get("CONVEXMETRIC_PEERS")
-    if python is None:
-        pytest.skip("CONVEXMETRIC_PEERS does not name the Python of an environment with metric-learn")
+    python = python_with("metric-learn", "CONVEXMETRIC_PEERS")
     records = run.study("iris", tmp_path, Path(python), ["LSML", "MMC", "SDML"], 20.0)
     assert [record["method"] for record in records] == ["LSML", "LSML", "MMC", "MMC", "SDML", "SDML"]
     first = records[4]
@@ -370,9 +375,7 @@ np.savez(
 
 @pytest.mark.integration
 def test_objectives_are_those_of_the_code_of_pydml(tmp_path):
-    python = os.environ.get("CONVEXMETRIC_PEERS_PYDML")
-    if python is None:
-        pytest.skip("CONVEXMETRIC_PEERS_PYDML does not name the Python of an environment with pyDML")
+    python = python_with("pyDML", "CONVEXMETRIC_PEERS_PYDML")
     X, y = points()
     M = metric()
     for name, array in (("X", X), ("y", y), ("M", M)):
@@ -413,9 +416,7 @@ np.savez(f"{sys.argv[1]}/theirs.npz", **held)
 
 @pytest.mark.integration
 def test_a_step_of_pytorch_follows_the_stated_objective(tmp_path):
-    python = os.environ.get("CONVEXMETRIC_PEERS_TORCH")
-    if python is None:
-        pytest.skip("CONVEXMETRIC_PEERS_TORCH does not name the Python of an environment with PyTorch")
+    python = python_with("PyTorch", "CONVEXMETRIC_PEERS_TORCH")
     X, y = points()
     for name, array in (("X", X), ("y", y)):
         np.save(tmp_path / f"{name}.npy", array)

@@ -38,9 +38,15 @@ def difference(
     checker.CertificateError
         If the contents state no problem.
     """
+    return _difference(document, arrays, *describe(problem), tolerance)
+
+
+def _difference(
+    document: Table, arrays: Mapping[str, np.ndarray], table: Table, wanted: Mapping[str, np.ndarray], tolerance: float
+) -> tuple[str, float]:
+    """Compare the contents of a file with a statement, its table and arrays, as :func:`difference` does."""
     with checker.refusals("the problem"), np.errstate(all="ignore"):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-    table, wanted = describe(problem)
     if stated.sha256 == kernel.statement_digest(table, wanted):
         return "", 0.0
     if document["problem"] != table:
@@ -123,7 +129,7 @@ def verify_instance(
                 arrays = {**arrays, **made}
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
-            what, deviation = difference(document, arrays, problem, tolerance=tolerance)
+            what, deviation = _difference(document, arrays, table, made, tolerance)
             if what:
                 near = f", by {deviation:.1e} of its largest number" if deviation > 0.0 else ""
                 raise checker.CertificateError(f"it is about another problem: what differs is {what}{near}")

@@ -23,8 +23,8 @@ from cross_modal_paper import descents, pictures, printed, protocol, stand_ins, 
 from cross_modal_paper.learners import DISTANCES, METHODS, settings_of
 from cross_modal_paper.media import TASKS
 from cross_modal_paper.stand_ins import STAND_INS
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
+from experiments.pool import Task, run_missing
+from experiments.results import Results
 from rich.console import Console
 
 #: What cross-validation chose: preprocessing, setting, its held-out MAP, and the largest gap of the fits.

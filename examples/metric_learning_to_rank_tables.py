@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.pool import Task, run_missing
+from experiments.results import Results
 from ranking_paper import classification, matchings, pictures, tables
 from ranking_paper import kernels as kernels_of
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
 from ranking_paper.toy import toy
 from rich.console import Console
 

@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.pool import Task, run_missing
+from experiments.results import Results
 from operator_paper import studies, study_tables
 from operator_paper.experiments import EXPERIMENTS
 from operator_paper.learners import REG
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
 from rich.console import Console
 
 STUDIES = ("objects", "lambda", "categories", "images", "framing", "spread")

@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.pool import Task, run_missing
+from experiments.results import Results
+from experiments.sheet import Sheet
 from operator_paper import pictures, protocol, tables
 from operator_paper.experiments import CHOICE, EXPERIMENTS, is_there
 from operator_paper.learners import INPUT, LEARNERS
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
-from ranking_paper.tables import Sheet
 from rich.console import Console
 
 NOTES = """\

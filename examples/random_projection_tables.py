@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from experiments.pool import Task, run_missing
+from experiments.results import Results
+from experiments.sheet import Sheet
 from graph_paper import dimensions, factors, pictures, printed, procedure, protocol, tables
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
-from ranking_paper.tables import Sheet
 from rich.console import Console
 
 EVERY_METHOD = tuple(dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)))

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ranking_paper.pool import Task, run_missing
-from ranking_paper.results import Results
+from experiments.pool import Task, run_missing
+from experiments.results import Results
 from relative_paper import pictures, protocol, tables
 from rich.console import Console
 

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ranking_paper.results import Results
+from experiments.results import Results
 
 import convexmetric as cm
 from convexmetric.comparisons import Triplets

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.results import Results
 from ranking_paper import classification, kernels, matchings, printed, tables
-from ranking_paper.results import Results
 from ranking_paper.synthetic import synthetic_matchings
 from ranking_paper.toy import toy
 

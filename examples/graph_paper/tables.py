@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ranking_paper.tables import Sheet
+from experiments.sheet import Sheet
 
 from . import printed
 from .learners import GRAPH_METHODS, LABEL_METHODS

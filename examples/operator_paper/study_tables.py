@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.sheet import Sheet
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from ranking_paper.tables import Sheet
 
 from convexmetric.plotting import COLOURS
 

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from rich.table import Table
+from experiments.sheet import Sheet, standard_error
 
 from . import printed
 from .classification import CERTIFIED, METHODS
-
-
-@dataclass
-class Sheet:
-    """A title, columns and rows of text."""
-
-    title: str
-    columns: Sequence[str]
-    rows: list[Sequence[str]] = field(default_factory=list)
-
-    def rich(self) -> Table:
-        """For the terminal."""
-        table = Table(title=self.title)
-        for place, column in enumerate(self.columns):
-            table.add_column(column, justify="right" if place else "left")
-        for row in self.rows:
-            table.add_row(*row)
-        return table
-
-    def markdown(self) -> str:
-        """For a file."""
-        rule = ["---", *["--:"] * (len(self.columns) - 1)]
-        lines = ["| " + " | ".join(row) + " |" for row in (self.columns, rule, *self.rows)]
-        return f"**{self.title}**\n\n" + "\n".join(lines) + "\n"
 
 
 def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[str]) -> Sheet:
@@ -69,11 +44,6 @@ def spread(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
             cells.append(" / ".join(f"{100 * standard_error(of):.1f}" if of.size > 1 else "-" for of in errors) or "-")
         sheet.rows.append([method, *cells])
     return sheet
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Of the mean."""
-    return float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 def _validated(found: list[dict[str, Any]]) -> np.ndarray:

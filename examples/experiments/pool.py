@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import convexmetric as cm
-from ranking_paper.results import Results
+from experiments.results import Results
 
 __all__ = ["Task", "run_missing"]
 

@@ -1,0 +1,1 @@
+"""Experiments that are kept as they come: tasks, their results on disk, and tables."""

@@ -1,0 +1,38 @@
+"""A table for the terminal and as Markdown, and the standard error of a mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from rich.table import Table
+
+
+@dataclass
+class Sheet:
+    """A title, columns and rows of text."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+
+    def rich(self) -> Table:
+        """For the terminal."""
+        table = Table(title=self.title)
+        for place, column in enumerate(self.columns):
+            table.add_column(column, justify="right" if place else "left")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def markdown(self) -> str:
+        """For a file."""
+        rule = ["---", *["--:"] * (len(self.columns) - 1)]
+        lines = ["| " + " | ".join(row) + " |" for row in (self.columns, rule, *self.rows)]
+        return f"**{self.title}**\n\n" + "\n".join(lines) + "\n"
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(values.size))

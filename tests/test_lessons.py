@@ -18,7 +18,7 @@ EXERCISES = sorted((EXAMPLES / "exercises").glob("exercise_*.py"))
 def test_the_lessons_are_there():
     numbers = [path.name[5:7] for path in LESSONS]
     assert len(set(numbers)) == len(numbers)
-    assert {f"{number:02d}" for number in range(13)} <= set(numbers)
+    assert {f"{number:02d}" for number in range(16)} <= set(numbers)
     assert len(EXERCISES) >= 4
 
 

@@ -128,15 +128,12 @@ assert program.is_dcp()
 # %%
 # Line by line:
 #
-# ===========================  ====================================================  ===========================
-# printed                      in the paper                                          in CVXPY
-# ===========================  ====================================================  ===========================
-# ``0.5 * sum_squares(w)``     :math:`\frac12 w^\top L w`                            convex
-# ``C * Sum(xi)``              :math:`C \sum \xi_{ijk}`                              affine, C is a parameter
-# ``w @ Delta[i, k]``          :math:`w^\top \Delta^{x_i,x_k} = d_w(x_i, x_k)^2`     affine, Delta is a parameter
-# ``triplet i, j, k: ...``     the constraint of :math:`(i, j, k)`                   affine, with a label
-# ``w >= 0``, ``xi >= 0``      :math:`w \ge 0`, :math:`\xi \ge 0`                    cone, and sign of the slacks
-# ===========================  ====================================================  ===========================
+# - ``0.5 * sum_squares(w)`` is :math:`\frac12 w^\top L w`, convex.
+# - ``C * Sum(xi)`` is :math:`C \sum \xi_{ijk}`, affine; C is a parameter.
+# - ``w @ Delta[i, k]`` is :math:`w^\top \Delta^{x_i,x_k} = d_w(x_i, x_k)^2`, affine; Delta is a parameter.
+# - ``triplet i, j, k`` is the label of the constraint for :math:`(i, j, k)`. CVXPY turns :math:`a \ge b` into
+#   :math:`b \le a`, and a program is convex if the smaller side is convex and the larger one concave: both are affine.
+# - ``w >= 0`` and ``xi >= 0`` are the signs.
 #
 # Everything has a name, by which it is found again. Names of parameters are the paper's letters for what is given:
 

@@ -13,7 +13,7 @@ become slacks:
 .. math:: \min_{R, s} \; \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t s_t
    \qquad \text{such that} \qquad \langle H_t, R \rangle + s_t \ge \xi_t, \quad s \ge 0, \quad R \succeq 0 .
 
-:doc:`Duality <plot_05_duality>` has the bound alone, for thousands of triplets.
+The lesson on duality has the bound alone, for thousands of triplets.
 """
 
 import cvxpy as cp

@@ -4,9 +4,9 @@ When a solver's answer is wrong, and what proves it
 
 A conic solver stops when its residuals are small: its point *nearly* keeps the constraints, its multipliers are
 *nearly* dual feasible, the two objectives are *nearly* equal. What that is worth depends on the problem, on its units
-and on luck. :doc:`How wrong is my solver? <plot_12_how_wrong_is_my_solver>` shows it for a truss; here are the ways in
-which metrics go wrong, each as CLARABEL or SCS really answered, and the one remedy for all: bounds that are computed
-from the answer after it was made feasible.
+and on luck. The lesson *How wrong is my solver?* shows it for a truss. Here are the ways in which metrics go wrong,
+each as CLARABEL or SCS really answered, and the one remedy for all: bounds that are computed from the answer after it
+was made feasible.
 
 The problem is that of triplets with a squared norm, on 60 triplets of wines with five features,
 
@@ -55,9 +55,9 @@ print(reference)
 # --------------------------
 #
 # We keep all that a solver says: its status, its two objectives, the metric, the multipliers :math:`u` of the triplets,
-# and two residuals of the form that it was given (:doc:`From the paper to the cone
-# <plot_14_from_the_paper_to_the_cone>`): by how much the constraints are missed, :math:`\|A x + r - b\|`, and the
-# conditions of the dual, :math:`\|P x + c + A^\top z\|`.
+# and two residuals of the form that it was given (see the lesson *From the paper to the cone*): by how much the
+# constraints are missed, :math:`\|A x + r - b\|_\infty`, and the conditions of the dual,
+# :math:`\|P x + c + A^\top z\|_\infty`.
 
 
 def directions(factor):
@@ -96,7 +96,7 @@ def answer(factor, solver, **options):
 # %%
 # Making it feasible is easy here. For the metric: set negative eigenvalues to zero, and choose the best slacks; then
 # its objective is an upper bound. For the multipliers: clip :math:`u` to :math:`[0, \frac1n]`, and the dual function
-# :math:`g(u) = \sum_t u_t - \|A(u)_+\|_F^2 / (2 \lambda)` is a lower bound (:doc:`Duality <plot_05_duality>`). So it is
+# :math:`g(u) = \sum_t u_t - \|A(u)_+\|_F^2 / (2 \lambda)` is a lower bound (see the lesson on duality). So it is
 # at all multiples :math:`\theta u` with :math:`0 \le \theta \le 1`, of which we take the best:
 # :math:`\theta \sum_t u_t - \theta^2 \|A(u)_+\|_F^2 / (2 \lambda)` is a parabola. ``certify`` does the same.
 

@@ -64,7 +64,7 @@ assert [name for name, expression in curvature.items() if not expression.is_dcp(
 ]
 
 # %%
-# A squared distance is *affine* in the weights (and in a matrix :math:`M`): that is why metrics are learned as
+# A squared distance is *affine* in the weights (and in a matrix :math:`M`): that is why the package learns
 # :math:`M`, and not as :math:`L` with :math:`M = L^\top L`. Its root is concave. In a hinge the far distance has a
 # minus, which makes its root convex, and the near distance has a plus, which leaves its root concave: the sum is
 # neither. In :math:`L` it is the far distance that is in the way.
@@ -128,12 +128,13 @@ assert program.is_dcp()
 # %%
 # Line by line:
 #
-# - ``0.5 * sum_squares(w)`` is :math:`\frac12 w^\top L w`, convex.
-# - ``C * Sum(xi)`` is :math:`C \sum \xi_{ijk}`, affine; C is a parameter.
-# - ``w @ Delta[i, k]`` is :math:`w^\top \Delta^{x_i,x_k} = d_w(x_i, x_k)^2`, affine; Delta is a parameter.
-# - ``triplet i, j, k`` is the label of the constraint for :math:`(i, j, k)`. CVXPY turns :math:`a \ge b` into
-#   :math:`b \le a`, and a program is convex if the smaller side is convex and the larger one concave: both are affine.
-# - ``w >= 0`` and ``xi >= 0`` are the signs.
+# - :math:`\frac12 w^\top L w` is half the sum of squares of w: convex.
+# - :math:`C \sum \xi_{ijk}` is affine; ``C`` is a parameter, whose value can be changed.
+# - :math:`w^\top \Delta^{x_i,x_k}`, which is :math:`d_w(x_i, x_k)^2`, is the product of w with the parameter
+#   ``Delta[i, k]``: affine.
+# - The constraint of a triplet is a line with the label ``triplet i, j, k``. CVXPY takes such a line if its larger side
+#   is concave and its smaller side convex; affine is both.
+# - The last lines are the signs :math:`w \ge 0` and :math:`\xi \ge 0`.
 #
 # Everything has a name, by which it is found again. Names of parameters are the paper's letters for what is given:
 
@@ -148,8 +149,8 @@ assert np.allclose(program.param_dict[f"Delta[{i}, {j}]"].value, near[0])
 # Dual values by name
 # -------------------
 #
-# After solving, each constraint has a dual value: what the optimal objective gains, per unit, if this line asks for a
-# little less. Slacks cost C each, so that no line is worth more than C: a triplet that stays violated has exactly C,
+# After solving, each constraint has a dual value: by how much the optimal value falls, per unit, if this line asks for
+# a little less. Slacks cost C each, so that no line is worth more than C: a triplet that stays violated has exactly C,
 # one with room to spare has 0.
 
 value = program.solve(solver="CLARABEL")
@@ -181,9 +182,9 @@ assert certificate.upper_bound >= value * (1 - 1e-6)
 # ---------------------------
 #
 # CVXPY translates a program into the form that solvers take, and for small programs this takes most of the time. A
-# program is DPP if the numbers of that form are affine functions of the parameters: then new values of
-# parameters go into the old translation. We count the translations of 51 values of C, once by changing the parameter,
-# once by a new statement for each.
+# program is DPP if, by CVXPY's rules, the numbers of that form are affine functions of the parameters: then new values
+# of parameters go into the old translation. We count the translations of 51 values of C, once by changing the
+# parameter, once by a new statement for each.
 
 
 stats = program.solver_stats

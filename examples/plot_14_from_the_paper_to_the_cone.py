@@ -336,10 +336,13 @@ assert np.allclose(A @ x + r, b, atol=1e-6)
 assert abs(r @ z) < 1e-6
 
 # %%
-# SCS gets the same arrays here. From three features on the two differ in the order of a matrix: CLARABEL takes the
-# upper triangle column by column, SCS the lower one.
+# SCS gets the same arrays here, and finds the same multipliers. From three features on the two differ in the order of a
+# matrix: CLARABEL takes the upper triangle column by column, SCS the lower one.
 
-assert np.allclose(program.get_problem_data("SCS")[0]["A"].toarray(), data["A"].toarray())
+data_scs, chain_scs, _ = program.get_problem_data("SCS")
+raw_scs = chain_scs.solve_via_data(program, data_scs, solver_opts={"eps_abs": 1e-9, "eps_rel": 1e-9})
+assert np.allclose(data_scs["A"].toarray(), data["A"].toarray())
+assert np.allclose(raw_scs["y"], raw.z, atol=1e-4)
 three = cp.Variable((3, 3), symmetric=True)
 entries = ["11", "12", "13", "22", "23", "33"]
 orders = {}

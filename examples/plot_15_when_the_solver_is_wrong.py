@@ -29,6 +29,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
+from convexmetric.certificates.checker import CertificateError
 from convexmetric.plotting import COLOURS, show_pictures
 
 wine = cm.datasets.load("wine")
@@ -369,20 +370,39 @@ print(cm.audit(problem_in(F["factor"]), F["R"]))
 # bounds anew, in interval arithmetic, from nothing but its numbers. A file that claims more than follows from them is
 # not accepted; nor is one whose arrays were changed.
 
+
+def raised(content):
+    """The file's table with the upper bound claimed as the lower one, too."""
+    document = json.loads(content)
+    document["claimed"]["lower"] = document["claimed"]["upper"]
+    return json.dumps(document).encode()
+
+
+def moved(content):
+    """An array with its last byte changed."""
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def forged(path, part, change):
+    """What ``verify`` says of a file with one part changed."""
+    other = path.with_name("forged.npz")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, change(old.read(name)) if name == part else old.read(name))
+    try:
+        return cm.verify(other).accepted
+    except CertificateError as error:
+        return str(error)
+
+
 with tempfile.TemporaryDirectory() as folder:
-    path, forged = Path(folder) / "wines.npz", Path(folder) / "forged.npz"
+    path = Path(folder) / "wines.npz"
     cm.write_certificate(path, problem_in(1.0), solution=cm.certify(problem_in(1.0), A["R"], A["u"]))
     verdict = cm.verify(path)
-    print(verdict)
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(forged, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "certificate.json":
-                document = json.loads(content)
-                document["claimed"]["lower"] = document["claimed"]["upper"]
-                content = json.dumps(document).encode()
-            new.writestr(name, content)
-    refused = cm.verify(forged)
-print(f"the file: accepted {verdict.accepted}; with the lower bound raised to the upper: accepted {refused.accepted}")
+    higher, other = forged(path, "certificate.json", raised), forged(path, "factor.npy", moved)
+print(verdict)
+print("with a higher lower bound:", higher)
+print("with another metric:", other)
 assert verdict.accepted
-assert not refused.accepted
+assert higher is False
+assert "factor" in other

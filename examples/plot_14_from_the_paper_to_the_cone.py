@@ -437,7 +437,7 @@ show_pictures()
 # That of the violated triplet is straight there, and that of the satisfied one is flat.
 
 figure, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-grid = np.linspace(0.0, 2.0, 17)
+grid = np.linspace(0.0, 2.0, 13)
 kinds = ("violated", "on the margin", "satisfied")
 for t, (e, kind) in enumerate(zip(np.eye(n), kinds, strict=True)):
     curve = np.array([value_bounds(ones + (margin - 1) * e) for margin in grid])

@@ -29,7 +29,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.certificates.checker import CertificateError
+from convexmetric.certificates import CertificateError
 from convexmetric.plotting import COLOURS, show_pictures
 
 wine = cm.datasets.load("wine")

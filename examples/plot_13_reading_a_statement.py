@@ -276,9 +276,9 @@ assert count == 5
 
 # %%
 # The path, in pictures: the optimal value, and the dual values as shares of C. Where C is small every triplet is
-# violated, and all shares are 1. As C grows, triplets are satisfied one after the other, and their shares fall. From
-# the largest of the prices on (dotted) no triplet is violated, and a larger C changes nothing any more: this is the
-# program with hard margins, ``C=inf``.
+# violated, and all shares are 1. As C grows, triplets are satisfied one after the other, and their shares fall, though
+# not at every step. From the largest of the prices on (dotted) no triplet is violated, and a larger C changes nothing
+# any more: this is the program with hard margins, ``C=inf``.
 
 prices = np.array([np.ravel(u) for _, _, u in path])
 shares = prices / path_of_C[:, None]

@@ -62,7 +62,7 @@ class Wrong(Exception):
 
     def __init__(self, said: str, *hints: str) -> None:
         super().__init__(said, *hints)
-        self.said, self.hints = said, hints
+        self.said, self.hints = said, tuple(hint for hint in hints if hint)
 
 
 class Stopped(Exception):

@@ -87,7 +87,12 @@ def witness(answer):
     for S in symmetric():
         nearest = positive_part(S)
         B = rng.normal(size=S.shape)
-        for P in (np.zeros_like(S), nearest + 1e-2 * B @ B.T, 2.0 * nearest + np.eye(len(S)), 0.9 * nearest + 0.1 * B @ B.T):
+        for P in (
+            np.zeros_like(S),
+            nearest + 1e-2 * B @ B.T,
+            2.0 * nearest + np.eye(len(S)),
+            0.9 * nearest + 0.1 * B @ B.T,
+        ):
             if np.allclose(P, nearest):
                 continue
             Z = in_cone(answer(S, P), len(S), "Z")

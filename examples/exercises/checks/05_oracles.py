@@ -115,25 +115,29 @@ def gains(answer):
         )
         # Summed up they are the measure, for every ranking.
         above = np.sort((rankings(p, n)[:, None, p:] < rankings(p, n)[:, :p, None]).sum(axis=2), axis=1)
-        expect(np.allclose(g[np.arange(p), above].sum(axis=1), r_precision(p, n)), "the gains do not add up to R-precision")
+        expect(
+            np.allclose(g[np.arange(p), above].sum(axis=1), r_precision(p, n)), "the gains do not add up to R-precision"
+        )
 
 
 @task(2)
 def own_measure(answer):
     import convexmetric as cm
+    from convexmetric.measures import Measure
+    from convexmetric.risks import RankingRisk
 
     measure = answer()
     if isinstance(measure, type):
         expect(False, "expected an object; yours is the class", "Call it: `return RPrecision()`.")
-    expect(isinstance(measure, cm.measures.Measure), f"expected a Measure; yours is a {type(measure).__name__}")
+    expect(isinstance(measure, Measure), f"expected a Measure; yours is a {type(measure).__name__}")
     X, y = wine()
     for p, n in ((1, 2), (2, 3), (3, 3), (2, 4)):
         points = np.vstack([X[y == 0][8 : 8 + p], X[y != 0][:n]])[:, :4]
         points = np.sqrt(0.1) * (points - X[7, :4])
-        problem = cm.RankingProblem(points, [np.arange(p)], queries=np.zeros((1, 4)), measure=measure)
+        problem = cm.RankingProblem(points, [np.arange(p)], queries=np.zeros((1, 4)), measure="auc")
         x, z = np.split((points**2).sum(axis=1), [p])
         same(
-            problem.risk.value(np.eye(4)),
+            RankingRisk(problem.rankings, measure, 1.0).value(np.eye(4)),
             brute_force(x, z, 1.0 - r_precision(p, n)),
             "Its gains are those of task 3: g(i, b) = 1/p if i + b <= p, else 0.",
             what=f"the most violated ranking of {p} + {n} items, by all {len(rankings(p, n))} rankings",
@@ -155,7 +159,9 @@ def cutting_planes(answer):
         return [problem.ranking(q, worst_rows(problem, q, W)) for q in range(len(problem.rankings))]
 
     found = answer(problem, rankings_at, tol)
-    expect(isinstance(found, tuple) and len(found) == 2, "expected two things, a metric and a bound", "`return W, lower`")
+    expect(
+        isinstance(found, tuple) and len(found) == 2, "expected two things, a metric and a bound", "`return W, lower`"
+    )
     W, lower = numbers(found[0], (4, 4), "the metric"), float(numbers(found[1], (), "the bound"))
     least = np.linalg.eigvalsh(W)[0]
     expect(

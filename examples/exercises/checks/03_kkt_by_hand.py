@@ -67,8 +67,8 @@ def metric(answer):
             same(
                 answer(u, D, lam),
                 positive_part(S) / lam,
-                "Write S for the mean of u_t D_t: S = lambda R - Z is a difference of two positive semidefinite matrices.",
-                "<Z, R> = 0 makes them the positive and the negative part of S: the eigenvalues of S say which is which.",
+                "Write S for the mean of u_t D_t: S = lambda R - Z is a difference of two matrices of the cone.",
+                "<Z, R> = 0 makes them the positive and the negative part of S, by its eigenvalues.",
                 what="R",
                 mistakes={
                     "Not feasible: R must be positive semidefinite. What does Z take away?": S / lam,

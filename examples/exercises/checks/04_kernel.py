@@ -107,7 +107,7 @@ def operator(answer):
             what="distances under the operator",
             rtol=1e-6,
             mistakes={
-                "This is Z M Z^T, the inner products under M; B is applied to K on both sides, which is Z Z^T.": distances(
+                "This is Z M Z^T, the inner products under M. They are K B K, but for the mean.": distances(
                     K @ Z @ M @ Z.T @ K
                 )
             },

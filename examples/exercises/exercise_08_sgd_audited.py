@@ -10,12 +10,12 @@ Everybody minimises by stochastic gradients, and stops when the curve looks flat
 
 a lower bound says how far one really is.
 
-**Task 1.** Write ``subgradient(R, D, lam, xi)`` of the function above for the triplets D (T, d, d), all of them or some.
+**Task 1.** Write ``subgradient(R, D, lam, xi)`` of F for the triplets D (T, d, d), all of them or some.
 
 **Task 2.** Write ``descend(D, lam, xi, steps, batch, rng)``: projected stochastic descent from R = 0, with ``steps``
 steps, each along the subgradient for ``batch`` random triplets, ``rng.integers(0, T, batch)``. Find step sizes with
-which 5,000 steps of twenty triplets reach 1.001 times the optimum. Constant ones do not, nor do a constant over the root
-of the number of the step: what does the theory say of a function that is :math:`\lambda`-strongly convex?
+which 5,000 steps of twenty triplets reach 1.001 times the optimum. Try constant ones first, and a constant over the
+root of the number of the step. What does the theory say of a function that is :math:`\lambda`-strongly convex?
 
 **Task 3.** An audit by hand. For multipliers :math:`0 \le u_t \le 1` the dual value
 :math:`\frac\xi{T} \sum_t u_t - \frac1{2\lambda} \|[S]_+\|_F^2`, :math:`S = \frac1T \sum_t u_t D_t`, is a lower bound.

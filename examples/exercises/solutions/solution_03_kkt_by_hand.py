@@ -12,8 +12,8 @@ Otherwise the hinge is positive at the optimum, and u = 1. If :math:`[D]_+ = 0`,
 zero whatever u is, and the hinge stays at :math:`\xi`.
 
 A hinge that is positive has u = 1, one that is kept with room to spare u = 0, and one that is met exactly any u
-between. Triplets with u = 0 are in no condition: without them R and the other multipliers satisfy all of them, so R stays
-optimal. With twice the margin and the same u the metric of task 2 is no longer right: where the margin was met
+between. Triplets with u = 0 are in no condition: without them R and the other multipliers satisfy all of them, so R
+stays optimal. With twice the margin and the same u the metric of task 2 is no longer right: where the margin was met
 exactly u must grow. If all multipliers stay below 1, twice u and twice R satisfy the conditions.
 """
 

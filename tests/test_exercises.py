@@ -333,8 +333,8 @@ def test_a_check_that_needs_a_package_that_is_missing_says_so(monkeypatch):
 
 
 def test_a_notebook_checks_a_function(capsys):
-    namespace = {"__name__": "__main__"}
-    exec(compile(solution_of("03_kkt_by_hand"), "cell", "exec"), {**namespace, "__name__": "cell"}, namespace)
+    namespace = {"__name__": "cell"}
+    exec(compile(solution_of("03_kkt_by_hand"), "cell", "exec"), namespace)
     checking.check("03_kkt_by_hand", namespace["comparison"])
     assert capsys.readouterr().out.splitlines() == ["  comparison  2 of 2 points  done", "2 of 2 points"]
 

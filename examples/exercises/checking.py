@@ -275,7 +275,9 @@ def result(name: str, check: Callable[..., str | None], answer: Any) -> Result:
 def _is_blank(answer: Any) -> bool:
     """Whether the body of a function does nothing, or raises NotImplementedError and does no more."""
     code = getattr(answer, "__code__", None)
-    return code is not None and code.co_code in _blanks() and code.co_names in ((), ("NotImplementedError",))
+    if code is None or code.co_code not in _blanks():
+        return False
+    return code.co_names == ("NotImplementedError",) or set(code.co_consts) <= {None, answer.__doc__}
 
 
 @cache
@@ -325,7 +327,10 @@ def results_of_text(exercise: str, text: str) -> list[Result]:
     try:
         exec(compile(text, name, "exec"), namespace)
     except SyntaxError as error:
-        said, line = f"SyntaxError: {error.msg}", f"line {error.lineno}: {(error.text or '').strip()}"
+        said, line = (
+            f"SyntaxError: {error.msg}",
+            f"line {error.lineno}: {text.splitlines()[(error.lineno or 1) - 1].strip()}",
+        )
     except Exception as error:
         own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
         said, line = f"{type(error).__name__}: {error}", f"line {own[-1].lineno}: {own[-1].line}"

@@ -9,12 +9,10 @@ proven*, or *refused*, if the file is none.
 The files of this exercise are of information-theoretic metric learning (Davis et al. 2007) on wines. Such a file is a
 ZIP archive of a table and arrays, which you get as a dictionary ``document`` and a dictionary ``arrays``:
 
-=======================  =======================================================================================
-``document["problem"]``  the statement in words and numbers; its arrays are points, pairs, terms and prior_root
-``document["claimed"]``  {"lower": "p/q", "upper": "p/q"}, here rounded outward to four digits
-``document["sha256"]``   of every array its hash, in hexadecimal
-other arrays             what proves the claims: factor (of the metric), slopes (multipliers) and root
-=======================  =======================================================================================
+- ``document["problem"]``: the statement in words and numbers. Its arrays are points, pairs, terms and prior_root.
+- ``document["claimed"]``: ``{"lower": "p/q", "upper": "p/q"}``, here rounded outward to four digits.
+- ``document["sha256"]``: the hash of every array, in hexadecimal.
+- The other arrays prove the claims: factor (of the metric), slopes (multipliers) and root.
 
 Change what you get, in place or in copies, and return ``document, arrays``. What is asked for is what the verdict must
 be; every task is judged by ``cm.verify``. (All but tasks 1 and 6 need convexmetric.)

@@ -89,13 +89,18 @@ MISTAKES = {
         ("project_diagonal", "np.maximum(np.diag(S), 0.0)", "np.diag(S)", "Negative entries become 0"),
         ("witness", "return project(S)", "return P", "nearer to S than P"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "1.0", "Shrink it"),
-        ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "max(1.0, np.trace(S))", "not the trace"),
+        ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "max(1.0, np.linalg.norm(S))", "not the norm"),
         ("dual_point", "return a, S", "return a, -S", "sign"),
     ],
     "03_kkt_by_hand": [
         ("comparison", "- np.outer(i - j, i - j)", "+ np.outer(i - j, i - j)", "subtracted, not added"),
-        ("comparison", "return np.outer", "return -np.outer", "factor|sign|should be far|added"),
-        ("metric", "positive_part(np.tensordot(u, D, axes=1) / len(u))", "np.tensordot(u, D, axes=1) / len(u)", "cone"),
+        ("comparison", "return np.outer(i - k, i - k) -", "return -np.outer(i - k, i - k) +", "comes with +"),
+        (
+            "metric",
+            "positive_part(np.tensordot(u, D, axes=1) / len(u))",
+            "np.tensordot(u, D, axes=1) / len(u)",
+            "Not feasible",
+        ),
         ("metric", " / len(u)) / lam", ") / lam", "1/T"),
         ("multiplier", "1.0 if lam * xi >= most else lam * xi / most", "lam * xi / most", "at most 1"),
         ("multiplier", "np.linalg.eigvalsh(D), 0.0", "np.linalg.eigvalsh(D), -np.inf", "positive part"),
@@ -109,20 +114,20 @@ MISTAKES = {
     "04_kernel": [
         ("squared_distances", "2.0 * K", "K", "comes twice"),
         ("coordinates", "np.sqrt(values[kept])", "values[kept]", "roots"),
-        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "Leave eigenvalues that are zero out|nan"),
+        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "nan"),
         ("operator", "E = Z @ np.linalg.inv(Z.T @ Z)", "E = Z", "Z M Z^T"),
         ("transform", "k - K.mean(axis=0)", "k", "mean of the old points"),
         ("transform", "@ Z @ np.linalg.inv(Z.T @ Z)", "@ Z", "not the identity"),
     ],
     "05_oracles": [
         ("worst_value", "np.maximum(0.0, 1.0 - 2.0 *", "np.maximum(-np.inf, 1.0 - 2.0 *", "need not be inverted"),
-        ("worst_value", "1.0 - 2.0", "1.0 - ", "factor 2"),
+        ("worst_value", "1.0 - 2.0", "1.0 - 1.0", "factor 2"),
         ("worst_ranking", "x + 0.5", "x", "ranking by distance"),
         ("worst_ranking", "np.sort(z), x + 0.5", "np.sort(z), np.sort(x) + 0.5", "in the order of x"),
         ("gains", "1.0 / p, 0.0", "1.0, 0.0", "add up to 1"),
         ("gains", "i + b <= p", "b <= p", "not b"),
         ("own_measure", "return RPrecision()", "return RPrecision", "Call it"),
-        ("cutting_planes", "found += rankings_at(W)", "found = rankings_at(W)", "stay in the program|replace"),
+        ("cutting_planes", "found += rankings_at(W)", "found = rankings_at(W)", "stay in the program"),
         (
             "cutting_planes",
             "return W, lower",
@@ -152,7 +157,7 @@ MISTAKES = {
             "R - subgradient(R, some, lam, xi) / (lam * s)",
             "Project",
         ),
-        ("descend", "positive_part(R - sub", "positive_part(R + sub", "never changes|too small|go up"),
+        ("descend", "positive_part(R - sub", "positive_part(R + sub", "go up"),
         ("times_optimum", "    u = np.clip(u, 0.0, 1.0)\n", "", "clip them"),
         ("audited", "intra=0.0, inter=0.0", "", "`intra`"),
     ],
@@ -167,8 +172,8 @@ MISTAKES = {
     ],
     "10_certificates": [
         ("digest", "{array.shape};", "{array.shape}", "semicolon"),
-        ("damaged", "+= 1.0", "+= 0.0", "arrays\\['slopes'\\]"),
-        ("boastful", '["claimed"]["upper"]', '["claimed"]["lower"]', "nothing has changed|document\\['claimed'\\]"),
+        ("damaged", "+= 1.0", "+= 0.0", "arrays['slopes']"),
+        ("boastful", '["claimed"]["upper"]', '["claimed"]["lower"]', "nothing has changed"),
         ("survivor", "1.0001 * arrays", "1.5 * arrays", "Change less"),
         ("survivor", "{name: digest(array)}", "{}", "must change with it"),
         ("another_problem", "+= 1e-4", "+= 1.0", "Move points less"),
@@ -195,7 +200,7 @@ def test_a_usual_mistake_gets_the_hint_that_fits(name, task, right, wrong, hint)
     exec(compile(solution.replace(right, wrong), f"solution_{name}.py", "exec"), namespace)
     found = checking.result(task, checking.checks_of(name)[task], namespace[task])
     assert (found.points, found.status) == (0, checking.WRONG)
-    assert re.search(hint, " ".join([found.said, *found.hints[:1]])), found
+    assert hint in " ".join([found.said, *found.hints[:1]]), found
 
 
 # The harness.

@@ -84,10 +84,10 @@ def worst_ranking(answer):
         hint = "Irrelevant items with z_j < x_i + 1/2 are above item i."
         if np.array_equal(b, truth) and value < most - 1e-12:
             hint = "This is the ranking by distance. The loss moves irrelevant items up, by 1/2."
-        elif np.array_equal(n - b, (values.argmax(axis=1))) and value < most - 1e-12:
-            hint = "Count the irrelevant items above, not below."
         elif np.array_equal(np.sort(b), np.sort(values.argmax(axis=1))) and value < most - 1e-12:
             hint = "The numbers belong in the order of x as given, which need not be sorted."
+        elif np.array_equal(n - b, (values.argmax(axis=1))) and value < most - 1e-12:
+            hint = "Count the irrelevant items above, not below."
         expect(
             value >= most - 1e-9,
             f"expected a ranking of the value {most:.6g}; yours has {value:.6g}",

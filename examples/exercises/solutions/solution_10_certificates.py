@@ -45,9 +45,9 @@ def survivor(document, arrays):
 
 
 def another_problem(document, arrays):
-    """Move a wine."""
+    """Move a wine of the first pair."""
     points = arrays["points"].copy()
-    points[0, 0] += 1e-4
+    points[arrays["pairs"][0, 0], 0] += 1e-4
     return changed(document, arrays, "points", points)
 
 

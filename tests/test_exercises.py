@@ -159,7 +159,7 @@ MISTAKES = {
         ),
         ("descend", "positive_part(R - sub", "positive_part(R + sub", "go up"),
         ("times_optimum", "    u = np.clip(u, 0.0, 1.0)\n", "", "clip them"),
-        ("audited", "intra=0.0, inter=0.0", "", "`intra`"),
+        ("audited", "reg=lam, margin=xi", "reg=2 * lam, margin=xi", "`reg` lambda"),
     ],
     "09_conic_form": [
         ("svec", "1.0, np.sqrt(2.0)", "1.0, 1.0", "root of 2 is missing"),

@@ -114,7 +114,7 @@ MISTAKES = {
     "04_kernel": [
         ("squared_distances", "2.0 * K", "K", "comes twice"),
         ("coordinates", "np.sqrt(values[kept])", "values[kept]", "roots"),
-        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "nan"),
+        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "Leave eigenvalues that are zero out"),
         ("operator", "E = Z @ np.linalg.inv(Z.T @ Z)", "E = Z", "Z M Z^T"),
         ("transform", "k - K.mean(axis=0)", "k", "mean of the old points"),
         ("transform", "@ Z @ np.linalg.inv(Z.T @ Z)", "@ Z", "not the identity"),
@@ -172,11 +172,11 @@ MISTAKES = {
     ],
     "10_certificates": [
         ("digest", "{array.shape};", "{array.shape}", "semicolon"),
-        ("damaged", "+= 1.0", "+= 0.0", "arrays['slopes']"),
+        ("damaged", "+= 1.0", "*= 1.0", "arrays['slopes']"),
         ("boastful", '["claimed"]["upper"]', '["claimed"]["lower"]', "nothing has changed"),
         ("survivor", "1.0001 * arrays", "1.5 * arrays", "Change less"),
         ("survivor", "{name: digest(array)}", "{}", "must change with it"),
-        ("another_problem", "+= 1e-4", "+= 1.0", "Move points less"),
+        ("another_problem", "points[0, 0] += 1e-4", "points *= 1.1", "Move points less"),
         ("statement_hash", ', separators=(",", ":")', "", "without spaces"),
     ],
 }

@@ -277,7 +277,9 @@ def _is_blank(answer: Any) -> bool:
     code = getattr(answer, "__code__", None)
     if code is None or code.co_code not in _blanks():
         return False
-    return code.co_names == ("NotImplementedError",) or set(code.co_consts) <= {None, answer.__doc__}
+    return code.co_names == ("NotImplementedError",) or (
+        not code.co_names and set(code.co_consts) <= {None, answer.__doc__}
+    )
 
 
 @cache

@@ -51,7 +51,7 @@ def lines() -> list[str]:
     finally:
         sys.path.pop(0)
     table = [".. list-table::", "   :header-rows: 1", "   :widths: 40 12 48", ""]
-    table += ["   * - exercise", "     - hard", "     - tasks and points"]
+    table += ["   * - exercise", "     - difficulty", "     - tasks and points"]
     pages = []
     for path in sorted(FOLDER.glob("exercise_*.py")):
         text = path.read_text(encoding="utf-8")

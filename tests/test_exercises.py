@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import course
+import notebooks
 import numpy as np
 import pytest
 from exercises import checking
@@ -342,6 +344,46 @@ def test_a_notebook_checks_a_function(capsys):
     exec(compile(solution_of("03_kkt_by_hand"), "cell", "exec"), namespace)
     checking.check("03_kkt_by_hand", namespace["comparison"])
     assert capsys.readouterr().out.splitlines() == ["  comparison  2 of 2 points  done", "2 of 2 points"]
+
+
+@pytest.mark.parametrize("kind", ["exercise", "solution"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_has_each_task_in_a_cell_with_its_check_behind_it(name, kind):
+    path = FOLDER / ("solutions" if kind == "solution" else "") / f"{kind}_{name}.py"
+    about, first, *cells = re.split(r"\n\n(?:# %%\n|(?=import checking\n))", notebooks.in_cells(path))
+    assert re.search(r"^=+$", about, re.MULTILINE)
+    assert "import numpy as np" in first or "hashlib" in first
+    for number, task in enumerate(checking.checks_of(name), 1):
+        at = next(k for k, cell in enumerate(cells) if f"**Task {number}**" in cell)
+        assert f"\ndef {task}(" in cells[at]
+        assert cells[at + 1].endswith(f'\nchecking.check("{name}", {task})' + "\n" * (at + 2 == len(cells)))
+    functions = functions_in(path.read_text(encoding="utf-8"))
+    assert len(cells) == len(functions) + len(checking.checks_of(name))
+
+
+def test_the_cells_of_a_solution_run_and_get_all_points(capsys):
+    text = notebooks.in_cells(FOLDER / "solutions" / "solution_03_kkt_by_hand.py")
+    exec(compile(text.replace("import checking\n", ""), "cells", "exec"), {"checking": checking, "__name__": "cells"})
+    got = re.findall(r"^(\d+) of (\d+) points$", capsys.readouterr().out, re.MULTILINE)
+    assert len(got) == 4
+    assert [sum(map(int, column)) for column in zip(*got, strict=True)] == [10, 10]
+
+
+def test_the_page_shows_every_exercise_and_its_solution_without_what_runs_the_checks():
+    page = "\n".join(course.lines())
+    shown = re.findall(
+        r"literalinclude:: \.\./examples/exercises/(\S+)\n(?: +:caption:.*\n)? +:lines: (\d+)-(\d+)", page
+    )
+    assert len(shown) == 2 * len(NAMES)
+    for file, first, last in shown:
+        text = (FOLDER / file).read_text(encoding="utf-8")
+        code = text.splitlines()[int(first) - 1 : int(last)]
+        assert code[0].startswith("import ")
+        assert text.endswith('"""\n\n' + "\n".join(code) + text[text.index("\n\n\nif __name__") :])
+    for name in NAMES:
+        assert f"`{text_of(name).splitlines()[1]}`_\n     - {'★' * settings_in(name)[0]}\n" in page
+        for task, check in checking.checks_of(name).items():
+            assert f"``{task}`` {check.points}" in page
 
 
 @pytest.mark.parametrize(("file", "status"), [("exercise_{}.py", 1), ("solutions/solution_{}.py", 0)])

@@ -16,7 +16,7 @@ which you get as a dictionary ``document`` and a dictionary ``arrays``:
   :math:`\sum_t u_t d_t`.
 
 Change what you get, in place or in copies, and return ``document, arrays``. What is asked for is what the verdict must
-be; every task is judged by ``cm.verify``. (All but tasks 1 and 6 need convexmetric.)
+be; every task is judged by ``cm.verify``. (All but task 1 need convexmetric.)
 
 **Task 1.** Write ``digest(array)``: the SHA-256, in hexadecimal, of the text ``dtype shape;`` as NumPy prints them,
 such as ``<f8 (178, 13);``, followed by the bytes of the array in C order.

@@ -250,6 +250,16 @@ def test_what_a_helper_raises_is_said_with_the_line_of_the_helper():
     assert found.said.splitlines()[1].endswith(": return 1 / 0")
 
 
+def test_what_is_raised_by_something_that_an_answer_returned_is_said_with_its_line():
+    solution = solution_of("05_oracles").replace("            return gains(i, b, p, n)", "            return 1 / 0")
+    namespace = {"__name__": "exercise"}
+    exec(compile(solution, "solution", "exec"), namespace)
+    found = checking.result("own_measure", checking.checks_of("05_oracles")["own_measure"], namespace["own_measure"])
+    first, second = found.said.splitlines()
+    assert first == "ZeroDivisionError: division by zero"
+    assert second.startswith("line ")
+
+
 @pytest.mark.parametrize(
     ("added", "said"),
     [("x = = 1", "SyntaxError: invalid syntax"), ("x = 1 / 0", "ZeroDivisionError: division by zero")],

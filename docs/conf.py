@@ -18,7 +18,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
-prover = importlib.import_module("prover")
+course, prover = map(importlib.import_module, ("course", "prover"))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -134,6 +134,7 @@ def serve_prover(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.add_directive("exercises", course.directive())
     if prover.RUNTIME.is_dir():
         app.tags.add("prover")
     app.connect("build-finished", serve_prover)

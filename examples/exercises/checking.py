@@ -7,7 +7,8 @@
 An exercise is a file with a function for each task, which raises ``NotImplementedError`` until it is filled in. Its
 checks are in the folder ``checks``, in a file with the number and name of the exercise: one function for each task,
 of the same name, under ``@task(points)``. It calls the answer and raises :class:`Wrong` with what was expected and
-hints, the shortest first, mostly by :func:`same` and :func:`expect`. A check never needs the answer to another task.
+hints, the shortest first, mostly by :func:`same` and :func:`expect`. A check never needs the answer to another task;
+a string that it returns is shown with a right answer.
 
 At import this file needs NumPy only, so that it also runs in a browser: ``results_of_text`` is for a page there, and
 ``check`` for notebooks.
@@ -34,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 #: What a result can be.
 DONE, WRONG, BLANK, WAITS, ELSEWHERE = "done", "wrong", "not begun", "waits for another task", "not checked here"
 
-Check = TypeVar("Check", bound=Callable[..., None])
+Check = TypeVar("Check", bound=Callable[..., str | None])
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Wrong(Exception):
 
     def __init__(self, said: str, *hints: str) -> None:
         super().__init__(said, *hints)
-        self.said, self.hints = said, hints
+        self.said, self.hints = said, tuple(hint for hint in hints if hint)
 
 
 class Stopped(Exception):
@@ -222,7 +223,7 @@ KINDS: dict[str, Callable[[np.ndarray, np.ndarray, Close], bool]] = {
 
 
 @cache
-def checks_of(exercise: str) -> dict[str, Callable[..., None]]:
+def checks_of(exercise: str) -> dict[str, Callable[..., str | None]]:
     """Checks of an exercise by task, in the order of its tasks; ``exercise`` such as ``"01_weak_duality"``."""
     sys.modules.setdefault("checking", sys.modules[__name__])
     module = _module(HERE / "checks" / f"{exercise}.py")
@@ -239,7 +240,7 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def result(name: str, check: Callable[..., None], answer: Any) -> Result:
+def result(name: str, check: Callable[..., str | None], answer: Any) -> Result:
     """Check one task; whatever the answer does, a result comes back."""
     possible = check.points  # type: ignore[attr-defined]
 
@@ -253,7 +254,7 @@ def result(name: str, check: Callable[..., None], answer: Any) -> Result:
     if _is_blank(answer):
         return failed(BLANK)
     try:
-        check(_guarded(answer))
+        said = check(_guarded(answer)) or ""
     except Wrong as wrong:
         return failed(WRONG, wrong.said, *wrong.hints)
     except Stopped as stopped:
@@ -268,21 +269,22 @@ def result(name: str, check: Callable[..., None], answer: Any) -> Result:
         return failed(ELSEWHERE, f"this check needs the package {error.name}")
     except Exception as error:  # An answer so odd that the check itself stumbles.
         return failed(WRONG, f"the answer cannot be checked ({type(error).__name__}: {error})", "What does it return?")
-    return Result(name, possible, possible, DONE)
+    return Result(name, possible, possible, DONE, said)
 
 
 def _is_blank(answer: Any) -> bool:
-    """Whether the body of a function is empty but for its docstring."""
-
-    def empty() -> None:
-        """Do nothing."""
-
+    """Whether the body of a function does nothing, or raises NotImplementedError and does no more."""
     code = getattr(answer, "__code__", None)
-    return (
-        code is not None
-        and code.co_code == empty.__code__.co_code
-        and not any(constant not in (None, answer.__doc__) for constant in code.co_consts)
-    )
+    return code is not None and code.co_code in _blanks() and code.co_names in ((), ("NotImplementedError",))
+
+
+@cache
+def _blanks() -> set[bytes]:
+    """Compile functions that are not begun."""
+    found: dict[str, Any] = {}
+    for number, body in enumerate(("...", "raise NotImplementedError", "raise NotImplementedError('task')")):
+        exec(f"def plain{number}(): {body}\ndef documented{number}(): 'Do it.'; {body}", found)
+    return {function.__code__.co_code for name, function in found.items() if name != "__builtins__"}
 
 
 def _guarded(answer: Callable[..., Any]) -> Callable[..., Any]:

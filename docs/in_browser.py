@@ -15,7 +15,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -133,9 +132,10 @@ def wine() -> str:
 def exercises() -> Iterator[tuple[str, dict[str, object]]]:
     """Name of each exercise, its text but for what its first string says, which stands on the page, and its needs."""
     for path in sorted(EXERCISES.glob("exercise_*.py")):
+        name = path.stem.partition("_")[2]
         _, _, text = path.read_text(encoding="utf-8").split('"""', 2)
-        alone = re.search(r"BROWSER = .*True", text) is not None
-        yield path.stem.partition("_")[2], {"text": text.lstrip("\n"), "browser": alone}
+        package = "import convexmetric" in (EXERCISES / "checks" / f"{name}.py").read_text(encoding="utf-8")
+        yield name, {"text": text.lstrip("\n"), "packages": PACKAGES[:3] if package else PACKAGES[:1]}
 
 
 def main() -> int:

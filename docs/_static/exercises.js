@@ -4,13 +4,12 @@
 (() => {
   const versions = document.querySelector(".versions");
   // One Python for all exercises, and the place that shows what it does.
-  let python = null, complete = false, tell = () => {};
+  let python = null, tell = () => {};
 
-  function pythonFor(browser) {
-    if (!python || !(browser || complete)) {
+  function pythonWith(packages) {
+    if (!python || packages.length > python.packages.length) {
       python?.stop();
-      complete = !browser;
-      python = new Python(complete ? ["numpy", "scipy", "scikit-learn"] : ["numpy"], said => tell(said), said => {
+      python = new Python(packages, said => tell(said), said => {
         versions.textContent = `${said}.`;
         tell("Checking");
       });
@@ -52,7 +51,7 @@
       editor.setRangeText(text, from, to, "end");
   }
 
-  function fill(place, name, {text, browser}) {
+  function fill(place, name, {text, packages}) {
     const editor = element("textarea", {
       spellcheck: false, autocapitalize: "off", value: kept.get(name) ?? text, ariaLabel: `Answers to exercise ${name}`,
     });
@@ -84,7 +83,7 @@
 
     async function run() {
       if (python?.waiting) python.stop();
-      const own = pythonFor(browser);
+      const own = pythonWith(packages);
       tell = say;
       const began = performance.now();
       const tick = () => { clock.textContent = `${Math.round((performance.now() - began) / 1000)} s`; };

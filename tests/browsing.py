@@ -10,6 +10,9 @@ import check_pages
 import in_browser
 import pytest
 
+#: Seconds within which a browser has to answer.
+PATIENCE = 240
+
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *said):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import in_browser
 import numpy as np
 import pytest
-from browsing import opening, serving
+from browsing import PATIENCE, opening, serving
 from corpus.make import ATTACKS, FOLDERS, document
 from forgery import archive, packed
 
@@ -26,8 +26,6 @@ OTHERWISE = ("nested", "nested-open", "packed-4-gib")
 ALIKE = [attack for attack in ATTACKS if attack.name not in OTHERWISE]
 #: Some files of every folder.
 SOME = [attack for folder in FOLDERS for attack in [attack for attack in ALIKE if attack.folder == folder][::60]]
-#: Seconds within which a browser has to answer.
-PATIENCE = 120
 
 
 PAGE = "verify-in-browser"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import platform
+import warnings
 
 import numpy as np
+
+# threadpoolctl asks Pyodide in a way that is going out of use.
+warnings.filterwarnings("ignore", "JsProxy", RuntimeWarning)
 
 
 def answer(call: str, given: str) -> str:

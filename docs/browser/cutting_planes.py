@@ -6,11 +6,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from browser import lessons
 from matplotlib.figure import Figure
 from scipy.optimize import linprog
 
 import convexmetric as cm
-from browser import lessons
 
 PASSES, TOL = 60, 1e-4
 #: Every third wine: loops are not compiled here.

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from browser import lessons
 from matplotlib.figure import Figure
 
 import convexmetric as cm
-from browser import lessons
 from convexmetric.plotting import COLOURS
 
 STEPS = 400
@@ -98,7 +98,7 @@ def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) 
     return {
         "picture": lessons.png(figure),
         "text": f"by hand     {lower[-1]:.6f} <= optimum <= {upper[-1]:.6f}   (gap {upper[-1] - lower[-1]:.1e})\n"
-        f"cm.certify  {certificate.lower_bound:.6f} <= optimum <= {certificate.upper_bound:.6f}   with the noise, clipped\n"
-        f"formula     {raw:.6f} with the noise, not clipped{wrong}\n"
+        f"cm.certify  {certificate.lower_bound:.6f} <= optimum <= {certificate.upper_bound:.6f}   with noise, clipped\n"
+        f"formula     {raw:.6f} with noise, not clipped{wrong}\n"
         f"optimum     {optimum.lower_bound:.6f} to {optimum.upper_bound:.6f}, by {STEPS} steps with momentum",
     }

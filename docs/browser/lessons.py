@@ -9,10 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("agg")
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 

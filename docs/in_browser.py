@@ -36,7 +36,7 @@ ROOT = HERE.parent
 RUNTIME = HERE / "_build" / f"pyodide-{PYODIDE}"
 CERTIFICATES = ROOT / "convexmetric" / "certificates"
 EXERCISES = ROOT / "examples" / "exercises"
-#: Exercises whose checks solve by the package. Others get by with NumPy; in exercise 6 one task does not, and would take
+#: Exercises whose checks solve by the package. Others get by with NumPy, but for a task of exercise 6, which would take
 #: minutes where loops are not compiled.
 BY_PACKAGE = ("05_oracles", "07_a_tight_lift", "08_sgd_audited", "10_certificates")
 #: Lessons with a page on which their numbers can be changed.

@@ -149,7 +149,7 @@ def test_tab_indents_and_takes_back(opened):
     assert window.evaluate("document.activeElement.tagName") != "TEXTAREA"
 
 
-#: Tasks that browsers do not check: they need CVXPY or a conic solver, or solve for minutes where loops are not compiled.
+#: Tasks that browsers do not check: they need CVXPY or a conic solver, or minutes where loops are not compiled.
 ELSEWHERE = {
     "02_outside_the_cone": {"dual_point"},
     "05_oracles": {"cutting_planes"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,7 @@ import convexmetric as cm
 from convexmetric.plotting import COLOURS
 
 STEPS = 400
+Step = tuple[float, float, np.ndarray, np.ndarray]
 
 
 def triplets() -> tuple[np.ndarray, np.ndarray]:
@@ -36,8 +39,20 @@ def stated(reg: float) -> tuple[Any, Any]:
     return problem, SimpleNamespace(**namespace)
 
 
+def climb(reg: float, pace: float, momentum: bool, steps: int = STEPS) -> list[Step]:
+    """Climb so many steps; those that were climbed before are known."""
+    known, others = climbing(reg, pace, momentum)
+    known.extend(islice(others, max(0, steps - len(known))))
+    return known[:steps]
+
+
 @cache
-def climb(reg: float, pace: float, momentum: bool) -> list[tuple[float, float, np.ndarray, np.ndarray]]:
+def climbing(reg: float, pace: float, momentum: bool) -> tuple[list[Step], Iterator[Step]]:
+    """Steps that were climbed, and those to come."""
+    return [], steps_from_half(reg, pace, momentum)
+
+
+def steps_from_half(reg: float, pace: float, momentum: bool) -> Iterator[Step]:
     """Climb from u = 1/2 by gradient steps of length ``pace``, in units of what is safe: bound, F(R), u and R of each.
 
     The safe length is 1 / L, where L bounds how fast the gradient of the dual changes. Momentum is that of the lesson.
@@ -49,20 +64,19 @@ def climb(reg: float, pace: float, momentum: bool) -> list[tuple[float, float, n
         u = by_hand.margins(by_hand.weighted(u / np.linalg.norm(u)))
     steepness = 1.1 * np.linalg.norm(u) / (by_hand.count * reg)
     u = v = np.full(by_hand.count, 0.5)
-    weight, record = 1.0, []
-    for _ in range(STEPS):
+    weight = 1.0
+    while True:
         bound, R = by_hand.dual(v)
-        record.append((float(bound), float(by_hand.primal(R)), v, R))
+        yield float(bound), float(by_hand.primal(R)), v, R
         gradient = (1.0 - by_hand.margins(R)) / by_hand.count
         last, u = u, np.clip(v + pace / steepness * gradient, 0.0, 1.0)
         before, weight = weight, (1.0 + np.sqrt(1.0 + 4.0 * weight**2)) / 2.0
         if not momentum or gradient @ (u - last) < 0.0:
             weight = before = 1.0
         v = np.clip(u + (before - 1.0) / weight * (u - last), 0.0, 1.0)
-    return record
 
 
-def best_of(record: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+def best_of(record: list[Step]) -> tuple[np.ndarray, np.ndarray]:
     """The multipliers with the highest bound, and the metric with the lowest F."""
     return max(record, key=lambda row: row[0])[2], min(record, key=lambda row: row[1])[3]
 
@@ -70,7 +84,7 @@ def best_of(record: list[Any]) -> tuple[np.ndarray, np.ndarray]:
 def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) -> dict[str, str]:
     """Draw the two sides up to some step, and say what they prove; multipliers are spoilt by noise of a given size."""
     problem, by_hand = stated(reg)
-    record = climb(reg, pace, momentum == "yes")[: int(steps)]
+    record = climb(reg, pace, momentum == "yes", int(steps))
     lower = np.maximum.accumulate([row[0] for row in record])
     upper = np.minimum.accumulate([row[1] for row in record])
     u, R = best_of(record)

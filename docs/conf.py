@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sphinx.util.docutils import SphinxDirective
+
 import convexmetric
 import convexmetric.datasets
 
@@ -18,7 +20,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
-in_browser = importlib.import_module("in_browser")
+course, in_browser = map(importlib.import_module, ("course", "in_browser"))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -132,8 +134,18 @@ def serve_python(app: Any, error: Exception | None) -> None:
         in_browser.serve(Path(app.outdir) / "_static")
 
 
+class Exercises(SphinxDirective):
+    """The exercises of ``examples/exercises``, with what the page says of them."""
+
+    def run(self) -> list[Any]:
+        """Put its lines in the place of the directive."""
+        self.state_machine.insert_input(course.lines(), "docs/course.py")
+        return []
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.add_directive("exercises", Exercises)
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
     app.connect("build-finished", serve_python)

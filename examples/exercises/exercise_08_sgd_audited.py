@@ -24,7 +24,7 @@ outside of [0, 1].
 
 **Task 4.** (Needs convexmetric.) Let the package do it, which finds the multipliers itself: write
 ``audited(X, triplets, lam, xi, R)``, which states the problem as a ``cm.TripletProblem`` and returns the ``cm.audit``
-of R. The paper's problem has two terms more, by default; their weights ``intra`` and ``inter`` are 0 here.
+of R. The paper's two terms of pairs are not in F; by default they are not in ``cm.TripletProblem`` either.
 
 **To think about.** Take the average of all metrics on the way in place of the last. Does it help, and from when on?
 """

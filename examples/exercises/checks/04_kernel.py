@@ -76,7 +76,9 @@ def coordinates(answer):
             hint,
             what="squared distances of the rows",
             rtol=1e-6,
-            mistakes={"Columns of Z are eigenvectors times *roots* of eigenvalues.": distances(K @ K)},
+            mistakes={
+                "Columns of Z are eigenvectors times *roots* of eigenvalues.": distances(about_mean(K) @ about_mean(K))
+            },
         )
         expect(
             np.abs(Z.mean(axis=0)).max() <= 1e-6 * np.abs(Z).max(),

@@ -150,6 +150,6 @@ def audited(answer):
             f"expected what cm.audit returns; yours is a {type(verdict).__name__}",
             "`return cm.audit(problem, R)`",
         )
-        hint = "Is `margin` xi, `reg` lambda, and are `intra` and `inter` 0?"
+        hint = "Is `margin` xi and `reg` lambda, and the rest as it is by default?"
         same(verdict.objective, F(R, D), hint, what="the objective that is judged", rtol=1e-6)
         same(verdict.lower_bound, lower, hint, what="the certified lower bound", rtol=1e-5)

@@ -48,10 +48,10 @@ def times_optimum(R, u, D, lam, xi):
 
 
 def audited(X, triplets, lam, xi, R):
-    """State the problem without its terms of pairs."""
+    """State the problem, and judge R."""
     import convexmetric as cm
 
-    problem = cm.TripletProblem(X, triplets, reg=lam, margin=xi, intra=0.0, inter=0.0)
+    problem = cm.TripletProblem(X, triplets, reg=lam, margin=xi)
     return cm.audit(problem, R)
 
 

@@ -7,7 +7,11 @@ for (const form of document.querySelectorAll("form.lesson")) {
     ["button", "[role=status]", "img", "pre", ".versions"].map(selector => form.querySelector(selector));
   const fields = [...form.querySelectorAll("input, select")];
   const python = new Python(["numpy", "scipy", "scikit-learn", "matplotlib"],
-    said => { status.textContent = said; }, said => { versions.textContent = `${said}.`; });
+    said => { status.textContent = said; },
+    said => {
+      versions.textContent = `${said}.`;
+      status.textContent = "Computing";
+    });
   let changed = false, drawing = false;
 
   function value(field) {

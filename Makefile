@@ -58,7 +58,7 @@ prove: ## compile the proofs of the file format's theorems in Coq, which must be
 	sh proofs/check.sh
 
 docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error; its page that proves needs npm and a network, once
-	$(BIN)/python docs/prover.py
+	$(BIN)/python docs/in_browser.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 
 docs-check: docs ## every page in Chromium, narrow and wide, light and dark, without network (minutes)

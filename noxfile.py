@@ -72,7 +72,7 @@ def docs(session):
     if not Path("docs/conf.py").exists():
         session.skip("there is no docs/conf.py")
     session.install(".[docs]")
-    session.run("python", "docs/prover.py")
+    session.run("python", "docs/in_browser.py")
     session.run("sphinx-build", "-b", "html", "docs", "build/site", *session.posargs)
 
 

@@ -18,7 +18,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
-course, prover = map(importlib.import_module, ("course", "prover"))
+course, in_browser = map(importlib.import_module, ("course", "in_browser"))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -126,18 +126,18 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
 
 
-def serve_prover(app: Any, error: Exception | None) -> None:
-    """Put Python for browsers beside the page that proves certificates, if it was fetched."""
-    if error is None and "prover" in app.tags:
-        prover.serve(Path(app.outdir) / "_static")
+def serve_python(app: Any, error: Exception | None) -> None:
+    """Put Python for browsers beside the pages that run it, if it was fetched."""
+    if error is None and "python" in app.tags:
+        in_browser.serve(Path(app.outdir) / "_static")
 
 
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_directive("exercises", course.directive())
-    if prover.RUNTIME.is_dir():
-        app.tags.add("prover")
-    app.connect("build-finished", serve_prover)
+    if in_browser.RUNTIME.is_dir():
+        app.tags.add("python")
+    app.connect("build-finished", serve_python)
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", inherit_attributes, priority=400)
     app.connect("autodoc-skip-member", skip_foreign)

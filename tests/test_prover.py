@@ -1,19 +1,16 @@
 """The page that proves certificates in a browser: its verdicts are those of the command, and it asks no other host."""
 
-import functools
 import hashlib
-import http.server
 import re
 import shutil
-import threading
 import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import check_pages
+import in_browser
 import numpy as np
-import prover
 import pytest
+from browsing import PATIENCE, opening, serving
 from corpus.make import ATTACKS, FOLDERS, document
 from forgery import archive, packed
 
@@ -29,58 +26,19 @@ OTHERWISE = ("nested", "nested-open", "packed-4-gib")
 ALIKE = [attack for attack in ATTACKS if attack.name not in OTHERWISE]
 #: Some files of every folder.
 SOME = [attack for folder in FOLDERS for attack in [attack for attack in ALIKE if attack.folder == folder][::60]]
-#: Seconds within which a browser has to answer.
-PATIENCE = 120
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *said):
-        pass
-
-
-def page():
-    """The markup of the page, as the site has it."""
-    text = (prover.HERE / "verify-in-browser.md").read_text(encoding="utf-8")
-    (markup,) = re.findall(r"```\{raw\} html\n(.*?)```", text, re.DOTALL)
-    return f"<!doctype html><meta charset=utf-8><title>page</title>{markup}"
+PAGE = "verify-in-browser"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Address of a site of this page alone."""
-    if not prover.RUNTIME.is_dir():
-        pytest.skip(f"no Python for browsers in {prover.RUNTIME}: python docs/prover.py")
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "index.html").write_text(page(), encoding="utf-8")
-    (folder / "_static").mkdir()
-    for script in (prover.HERE / "_static").glob("prover*.js"):
-        shutil.copy(script, folder / "_static")
-    prover.serve(folder / "_static")
-    handler = functools.partial(Quiet, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
+    yield from serving(tmp_path_factory.mktemp("site"), PAGE)
 
 
 @pytest.fixture(scope="module")
 def opened(site):
-    """The page in Chromium, which finds no other host, and the addresses it asked for."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if check_pages.browser_path() is None:
-        pytest.skip("no Chromium")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(
-            executable_path=check_pages.browser_path(),
-            args=["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-        )
-        context, asked = chromium.new_context(), []
-        context.on("request", lambda request: asked.append(request.url))
-        window = context.new_page()
-        window.on("pageerror", lambda error: asked.append(f"error: {error}"))
-        window.goto(site)
-        yield window, asked
-        chromium.close()
+    yield from opening(f"{site}{PAGE}.html")
 
 
 def choose(window, *paths):
@@ -209,7 +167,7 @@ def test_versions_are_shown_and_no_other_host_is_asked(opened, agrees, site):
     window, asked = opened
     assert agrees(HERE / "corpus/accepted/triplet.npz") == 0
     assert re.match(r"Python 3\.\d+\.\d+, NumPy 2\.\d+\.\d+, Pyodide ", window.inner_text("#prover .versions"))
-    assert prover.PYODIDE in window.inner_text("#prover .versions")
+    assert in_browser.PYODIDE in window.inner_text("#prover .versions")
     assert {urlsplit(url).netloc for url in asked} == {urlsplit(site).netloc}
     assert any("numpy" in url for url in asked)
 
@@ -229,16 +187,16 @@ def test_only_the_file_with_the_hash_is_taken(tmp_path):
         made.writestr("deep/er/numpy.whl", b"meant")
         made.writestr("numpy.whl.metadata", b"meant")
     sha256 = hashlib.sha256(b"meant").hexdigest()
-    assert prover.member_of(tmp_path / "carrier.whl", "numpy.whl", sha256) == b"meant"
+    assert in_browser.member_of(tmp_path / "carrier.whl", "numpy.whl", sha256) == b"meant"
     for name, wanted in (("numpy.whl", hashlib.sha256(b"other").hexdigest()), ("numpy", sha256)):
-        with pytest.raises(prover.WrongHashError):
-            prover.member_of(tmp_path / "carrier.whl", name, wanted)
+        with pytest.raises(in_browser.WrongHashError):
+            in_browser.member_of(tmp_path / "carrier.whl", name, wanted)
 
 
 def test_the_checker_and_the_kernel_are_those_of_the_package(tmp_path):
-    if not prover.RUNTIME.is_dir():
+    if not in_browser.RUNTIME.is_dir():
         pytest.skip("no Python for browsers")
-    prover.serve(tmp_path)
+    in_browser.serve(tmp_path)
     with zipfile.ZipFile(tmp_path / "certificates.zip") as made:
         found = {name: made.read(name) for name in made.namelist()}
     folder = Path(checker.__file__).parent

@@ -214,7 +214,7 @@ class Relevance:
         if irrelevant is not None:
             # A pair (query, point) is encoded as one number.
             wanted, unwanted = (
-                np.repeat(np.arange(n_queries), sizes) * n_corpus + rows
+                np.repeat(np.arange(n_queries), sizes.astype(np.intp)) * n_corpus + rows
                 for rows, sizes in (
                     (relevance.relevant, relevance.n_relevant),
                     (relevance.irrelevant, relevance.n_irrelevant),
@@ -278,7 +278,7 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
     for q, rows in enumerate(lists):
         if rows.ndim != 1:
             raise InputError(f"{name}[{q}] must be a list of corpus rows, got shape {rows.shape}")
-    sizes = np.array([rows.size for rows in lists], dtype=np.int64)
+    sizes = np.array([rows.size for rows in lists], dtype=np.intp)
     filled = [rows for rows in lists if rows.size]
     flat = np.concatenate(filled) if filled else np.empty(0, dtype=np.int64)
     query = np.repeat(np.arange(n_queries), sizes)

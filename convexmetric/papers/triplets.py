@@ -361,7 +361,7 @@ class TripletProblem(MetricProblem):
         if self.G is not None:
             objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
-        shares = np.repeat(self.risk.weights, self.rankings.pairs)
+        shares = np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp))
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
             hinge = cp.pos(inner(D, R) + xi)

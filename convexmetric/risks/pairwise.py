@@ -272,7 +272,7 @@ class PairwiseRisk(QueryRisk):
         InputError
             If there are too many to write out.
         """
-        weights = np.repeat(self.weights, self.pairs)
+        weights = np.repeat(self.weights, self.pairs.astype(np.intp))
         return SeparableRisk(listed_pairs(self.rankings), BoxLoss.hinge(weights, np.full(weights.shape, self.margin)))
 
     def minorant(self, dual: Any) -> Minorant | None:
@@ -284,7 +284,7 @@ class PairwiseRisk(QueryRisk):
         multipliers = checked_multipliers(dual, int(self.pairs.sum()), "one a (query, positive, negative)")
         if not np.isfinite(multipliers).all():
             return None
-        u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs))
+        u = np.clip(multipliers, 0.0, np.repeat(self.weights, self.pairs.astype(np.intp)))
         sizes = zip(self.rankings.relevance.n_relevant, self.rankings.relevance.n_irrelevant, strict=True)
         pairs = [own.reshape(size) for own, size in zip(np.split(u, np.cumsum(self.pairs)[:-1]), sizes, strict=True)]
         S = self.rankings.adjoint(self._of_pairs(pairs), np.arange(self.parts))

@@ -1,7 +1,5 @@
 // A worker with a Python of its own for one proof. It is handed files, and answers with stages, then with the verdict.
-"use strict";
-
-importScripts("pyodide/pyodide.js");
+import {loadPyodide} from "./pyodide/pyodide.mjs";
 
 const COMMAND = `
 import platform, sys
@@ -18,7 +16,7 @@ onmessage = async ({data: files}) => {
     postMessage({stage: "Loading Python and NumPy"});
     const python = await loadPyodide({stdout: stream, stderr: stream});
     await python.loadPackage("numpy", {messageCallback: () => {}});
-    const sources = await fetch("certificates.zip");
+    const sources = await fetch(new URL("certificates.zip", import.meta.url));
     if (!sources.ok) throw new Error(`certificates.zip: ${sources.statusText}`);
     python.unpackArchive(await sources.arrayBuffer(), "zip", {extractDir: "/certificates"});
     const [versions, main] = python.runPython(COMMAND);

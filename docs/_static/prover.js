@@ -41,7 +41,7 @@
     let began = 0;
     const tell = () => { clock.textContent = `${Math.round((performance.now() - began) / 1000)} s`; };
     cancel.hidden = false;
-    worker = new Worker(new URL("prover-worker.js", source));
+    worker = new Worker(new URL("prover-worker.js", source), {type: "module"});
     worker.onmessage = ({data}) => {
       if (!data.stage) return show(data);
       status.textContent = data.stage;

@@ -1,0 +1,160 @@
+"""Pages with sliders: their numbers are those of the lesson and of the package, and Chromium draws them."""
+
+import re
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from browser import cutting_planes, duality
+from browsing import PATIENCE, opening, serving
+
+import convexmetric as cm
+
+PAGES = ("duality-in-browser", "cutting-planes-in-browser")
+METRIC = np.array([0.3, 0.2])
+
+
+@pytest.fixture(params=("map", "auc", "mrr", "ndcg"))
+def ranked(request):
+    X, y = cutting_planes.wine()
+    return cm.RankingProblem.from_labels(X, y, measure=request.param, C=25.0, diagonal=True)
+
+
+def test_a_plane_is_that_of_the_written_program(ranked):
+    batch = ranked.worst_rankings(METRIC)
+    offset, normal = cutting_planes.plane(cutting_planes.wine()[0], 25.0, batch)
+    given = ranked.to_cvxpy(rankings=[batch]).param_dict
+    assert np.isclose(offset, 25.0 * given["Delta[0]"].value)
+    assert np.allclose(normal, 25.0 * given["dpsi[0]"].value)
+    assert np.isclose(METRIC.sum() + offset - normal @ METRIC, ranked.objective(METRIC))
+
+
+def test_the_master_is_that_of_the_written_program():
+    X, y = cutting_planes.wine()
+    problem = cm.RankingProblem.from_labels(X, y, measure="map", C=25.0, diagonal=True)
+    batches = [problem.worst_rankings(w) for w in (np.zeros(2), METRIC, 2.0 * METRIC[::-1])]
+    bound, w = cutting_planes.master([cutting_planes.plane(X, 25.0, batch) for batch in batches])
+    written = problem.to_cvxpy(rankings=batches)
+    assert np.isclose(bound, written.solve(solver="CLARABEL"), rtol=1e-6)
+    assert np.allclose(w, written.metric.value, atol=1e-5)
+
+
+@pytest.mark.parametrize("marginals", [0.0, 7.0, -1.0])
+def test_no_mistake_of_the_solver_makes_the_bound_of_the_master_wrong(monkeypatch, marginals):
+    planes = [(2.0, np.array([1.0, 4.0])), (3.0, np.array([2.0, -1.0]))]
+    right, _ = cutting_planes.master(planes)
+    assert right > 0.0
+
+    def mistaken(*arguments, **settings):
+        found = solve(*arguments, **settings)
+        found.ineqlin.marginals[:] = marginals * np.array([1.0, 2.0])
+        return found
+
+    solve = cutting_planes.linprog
+    monkeypatch.setattr(cutting_planes, "linprog", mistaken)
+    assert cutting_planes.master(planes)[0] <= right + 1e-12
+
+
+@pytest.mark.parametrize("stabilisation", [0.0, 0.5])
+def test_the_bounds_of_algorithm_1_hold_the_optimum(ranked, stabilisation):
+    solution = cm.solve(ranked, tol=1e-6)
+    planes, record = cutting_planes.algorithm_1(ranked.measure.name, 25.0, stabilisation)
+    for _, (w, upper), _, lower in record:
+        assert lower <= solution.upper_bound * (1 + 1e-9)
+        assert solution.lower_bound <= upper * (1 + 1e-9)
+        assert np.isclose(upper, ranked.objective(w))
+    assert upper - lower <= cutting_planes.TOL * upper
+    assert len(planes) == len(record) < cutting_planes.PASSES
+
+
+def test_both_sides_of_the_dual_hold_the_optimum():
+    reg = 2.0
+    problem, _ = duality.stated(reg)
+    solution = cm.solve(problem, tol=1e-6)
+    for momentum in (False, True):
+        record = duality.climb(reg, 1.0, momentum)
+        for lower, upper, u, R in record[::80]:
+            certificate = cm.certify(problem, R, u / len(u))
+            # The package also shrinks u, where a part of it proves more.
+            assert lower <= certificate.lower_bound + 1e-12
+            assert np.isclose(upper, certificate.upper_bound, rtol=1e-9)
+            assert certificate.lower_bound <= solution.upper_bound
+            assert solution.lower_bound <= upper
+    # Without momentum, steps that are safe never lower the bound.
+    bounds = np.array([row[0] for row in duality.climb(reg, 1.0, False)])
+    assert (np.diff(bounds) >= -1e-12).all()
+
+
+def test_noise_spoils_a_bound_and_never_makes_it_wrong():
+    problem, _ = duality.stated(2.0)
+    optimum = cm.solve(problem, tol=1e-6).upper_bound
+    proven = []
+    for spoilt in (0.0, 0.5, 2.0):
+        text = duality.answer(2.0, 1.0, 60.0, "yes", spoilt)["text"]
+        proven.append(float(re.search(r"^cm.certify +(\S+) <=", text, re.MULTILINE)[1]))
+    assert proven == sorted(proven, reverse=True)
+    assert proven[0] <= optimum
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    yield from serving(tmp_path_factory.mktemp("site"), *PAGES)
+
+
+def drawn(window):
+    window.wait_for_selector(".lesson:not([data-busy]) img:not([hidden])", timeout=1000 * PATIENCE)
+    assert window.inner_text(".lesson [role=status]").startswith("Computed in ")
+    assert window.evaluate("document.querySelector('.lesson img').naturalWidth") > 500
+    return window.inner_text(".lesson pre"), window.get_attribute(".lesson img", "src")
+
+
+def pull(window, **values):
+    """Set sliders and lists, as a reader does, and wait for the picture."""
+    for name, value in values.items():
+        window.evaluate(
+            """([name, value]) => {
+              const field = document.querySelector(`.lesson [name=${name}]`);
+              field.value = value;
+              field.dispatchEvent(new Event("input", {bubbles: true}));
+            }""",
+            [name, str(value)],
+        )
+    return drawn(window)
+
+
+def bounds_in(text):
+    return [tuple(map(float, pair)) for pair in re.findall(r"(\S+) <= optimum <= (\S+)", text)]
+
+
+@pytest.mark.integration
+def test_duality_with_sliders(site):
+    for window, asked in opening(f"{site}duality-in-browser.html"):
+        assert window.is_disabled(".lesson [name=reg]")
+        window.click(".lesson button")
+        text, first = drawn(window)
+        here = duality.answer(2.0, 1.0, 60.0, "no", 0.0)["text"]
+        assert np.allclose(bounds_in(text), bounds_in(here), atol=2e-6)
+        text, second = pull(window, steps=200, momentum="yes", spoilt=1)
+        (lower, upper), (spoilt, _) = bounds_in(text)
+        assert spoilt < lower <= upper
+        assert np.allclose(
+            [(lower, upper)], bounds_in(duality.answer(2.0, 1.0, 200.0, "yes", 1.0)["text"])[:1], atol=2e-6
+        )
+        assert first != second
+        assert {urlsplit(url).netloc for url in asked} == {urlsplit(site).netloc}
+
+
+@pytest.mark.integration
+def test_cutting_planes_with_sliders(site):
+    for window, asked in opening(f"{site}cutting-planes-in-browser.html"):
+        window.click(".lesson button")
+        text, first = drawn(window)
+        C = float(window.inner_text("label:has([name=C]) output"))
+        here = cutting_planes.answer("map", C, 0.0, 4.0)
+        assert np.allclose(bounds_in(text), bounds_in(here["text"]), rtol=1e-5)
+        assert int(window.get_attribute(".lesson [name=shown]", "max")) == here["last"]
+        text, second = pull(window, shown=60)
+        ((lower, upper),) = bounds_in(text)
+        assert upper - lower <= 2.0 * cutting_planes.TOL * upper
+        assert first != second
+        assert {urlsplit(url).netloc for url in asked} == {urlsplit(site).netloc}

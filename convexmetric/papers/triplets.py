@@ -352,20 +352,24 @@ class TripletProblem(MetricProblem):
         R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
         lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
         prior = self.regularizer.base.prior
-        away = R if prior is None else R - given("R0", prior)
+        away = R if prior is None else R - cp.Constant(prior, name="R0")
         norm = cp.sum_squares(away)
         if self.regularizer_name == "trace":
             sizes = cp.norm1 if self.cone.diagonal else cp.normNuc
             norm = self.cone.trace_expression(R) if prior is None else sizes(away)
         objective = lam / 2 * norm
-        if self.G is not None:
-            objective += inner(given("G", self.G), R)
         V, cone = as_rows(self.rankings.X), self.cone
-        shares = np.repeat(self.risk.weights, self.rankings.pairs)
+        if self.intra:
+            mean = cp.Constant(self.similar.mean(self.rankings.X, cone), name="I1")
+            objective += given("intra", self.intra, nonneg=True) * inner(mean, R)
+        if self.inter:
+            mean = cp.Constant(self.dissimilar.mean(self.rankings.X, cone), name="I2")
+            objective -= given("inter", self.inter, nonneg=True) * inner(mean, R)
+        shares, count = np.repeat(self.risk.weights, self.rankings.pairs), cp.Constant(self.count, name="|S|")
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
             hinge = cp.pos(inner(D, R) + xi)
-            objective += shares[t] * hinge if self.weighted else hinge / self.count
+            objective += cp.Constant(shares[t], name=f"c[{t}]") * hinge if self.weighted else hinge / count
         return self._program(objective, in_cone, R)
 
     def __str__(self) -> str:
@@ -395,19 +399,21 @@ class TripletProblem(MetricProblem):
         away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
         trace = rf"\mathrm{{tr}}\, {M}" if away == M else rf"\|{away}\|_*"
         norm = trace if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
-        similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
-        dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
-        pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
-        linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
+        linear = weights = ""
+        for added, name, share, at in (("+", "intra", self.intra, 1), ("-", "inter", self.inter, 2)):
+            if share:
+                linear += rf" {added} \mathrm{{{name}}}\, \langle I_{at}, {M} \rangle"
+                weights += rf",\quad \langle I_{at}, {M} \rangle = \mathrm{{mean}}_{{S_{at}}} D_{M}"
+                weights += rf",\quad \mathrm{{{name}}} = {share:g}"
         mean = r"\frac{1}{|S|} \sum_{(i,j,k) \in S}"
         if self.weighted:
-            mean = r"\frac{1}{\sum_S c_{ijk}} \sum_{(i,j,k) \in S} c_{ijk}"
+            mean, weights = r"\sum_{(i,j,k) \in S} c_{ijk}", weights + r",\quad \sum_S c_{ijk} = 1"
         return (
             rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
             rf"{self.regularizer.added_latex(M)} \\"
             rf"& + {mean} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
             r"\end{aligned}$$"
-            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
+            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{weights},\quad "
             rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "
             rf"\lambda = {self.reg:g},\quad \xi = {self.margin:g}$$"
         )

@@ -374,7 +374,7 @@ class PairMarginProblem(_PairProblem):
             r"$$h_\gamma(t) = \max(0, 1 - t / \gamma) = \min_{\xi \ge 0,\, \gamma (1 - \xi) \le t} \xi,\quad "
             rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size}{pairs},\quad "
             rf"\lambda = {self.reg:g},\quad "
-            rf"\gamma_{{1}} = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
+            rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
 
 

@@ -46,7 +46,7 @@ def tex(name: str) -> str:
     r"""The name of a number of a program in LaTeX: ``gamma_-1`` becomes ``\gamma_{-1}``."""
     letter, _, index = name.partition("_")
     spelled = f"\\{letter}" if letter in GREEK else f"\\mathrm{{{letter}}}" if len(letter) > 1 else letter
-    return spelled + (f"_{{{index}}}" if index else "")
+    return spelled + (f"_{{{index}}}" if len(index) > 1 else f"_{index}" if index else "")
 
 
 def _read(e: cp.Expression, inside: int = SUM) -> str:

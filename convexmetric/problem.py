@@ -168,6 +168,12 @@ class MetricProblem:
         """
         raise InputError(self._without("reg"))
 
+    def _under(self, omega: Regularizer, reg: float) -> Self:
+        """A copy of the problem with another regularizer and its weight; users' own terms stay."""
+        other = copy(self)
+        other.reg, other.regularizer = reg, self.regularizer.with_user_terms(omega)  # type: ignore[attr-defined]
+        return other
+
     def _without(self, weight: str) -> str:
         """The message that the problem has no such weight, and which one it has."""
         words, other = f"{type(self).__name__} has no weight {weight}", "reg" if weight == "C" else "C"

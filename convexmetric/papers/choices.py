@@ -27,7 +27,6 @@ lambda and with the squared norm for lambda tau^2. People who guess are told by 
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,11 +130,8 @@ class ChoiceProblem(MetricProblem):
 
     def with_reg(self, reg: float) -> ChoiceProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        omega = penalised(self.penalty_name, other.reg, self.regularizer.base.prior, self.cone)
-        other.regularizer = self.regularizer.with_user_terms(omega)
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(penalised(self.penalty_name, reg, self.regularizer.base.prior, self.cone), reg)
 
     @property
     def reg_max(self) -> float:
@@ -223,19 +219,19 @@ def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Con
 
 def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) -> cp.Expression:
     """The regularizer of :func:`penalised` at lambda = 1, in CVXPY."""
-    away = M if prior is None else M - cp.Constant(prior, name="M0")
+    away = M if prior is None else M - cp.Constant(prior, name=f"{M.name()}0")
     if penalty == "squared-frobenius":
         return cp.sum_squares(away) / 2
     return cone.trace_expression(M) if prior is None else (cp.norm1 if cone.diagonal else cp.normNuc)(away)
 
 
-def penalty_latex(penalty: str, omega: Regularizer, M: str) -> str:
-    """The regularizer of :func:`penalised` in LaTeX, with lambda as a letter, and what users added."""
+def penalty_latex(penalty: str, omega: Regularizer, M: str, weight: str = r"\lambda") -> str:
+    """The regularizer of :func:`penalised` in LaTeX, with letters for weights, and what users added."""
     away = M if omega.base.prior is None else rf"{M} - {M}_0"
     if penalty == "squared-frobenius":
         norm = rf"\frac{{\lambda}}{{2}} \|{away}\|_F^2"
     else:
-        norm = rf"\lambda \, \mathrm{{tr}} {M}" if away == M else rf"\lambda \|{away}\|_*"
+        norm = rf"{weight} \, " + (rf"\mathrm{{tr}} {M}" if away == M else rf"\|{away}\|_*")
     return norm + omega.added_latex(M)
 
 

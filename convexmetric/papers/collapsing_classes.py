@@ -23,7 +23,6 @@ the data; ``reg`` holds it in all.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from convexmetric.papers.choices import cone_of, penalised, penalty_latex, penal
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import Regularizer, Zero
+from convexmetric.regularizers import Zero
 from convexmetric.risks import SoftmaxRisk
 
 if TYPE_CHECKING:
@@ -101,11 +100,9 @@ class CollapsingClassesProblem(MetricProblem):
 
     def with_reg(self, reg: float) -> CollapsingClassesProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other, prior = copy(self), self.regularizer.base.prior
-        other.reg = checked_weight(reg, "reg", zero=prior is None)
-        omega: Regularizer = penalised(self.penalty_name, other.reg, prior, self.cone) if other.reg else Zero()
-        other.regularizer = self.regularizer.with_user_terms(omega)
-        return other
+        prior = self.regularizer.base.prior
+        reg = checked_weight(reg, "reg", zero=prior is None)
+        return self._under(penalised(self.penalty_name, reg, prior, self.cone) if reg else Zero(), reg)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a divergence for every point.

@@ -163,14 +163,12 @@ class InformationTheoreticProblem(MetricProblem):
             distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(x[i] - x[j])), A)
             bound = distance <= u * s[t] if self.signs[t] < 0.0 else distance >= l * s[t]
             constraints.append(bound.set_label(f"pair {t}: {i}, {j}"))
-        A0 = self.regularizer.base.prior
+        A0: Any = self.regularizer.base.prior
         inverse = cp.Constant(1.0 / A0 if self.cone.diagonal else np.linalg.inv(A0), name="A0^-1")
         log_det = (lambda M: cp.sum(cp.log(M))) if self.cone.diagonal else cp.log_det
-        divergence = (
-            inner(inverse, A) - log_det(A) + log_det(cp.Constant(A0, name="A0")) - cp.Constant(self.cone.d, name="d")
-        )
-        slacks = gamma * cp.sum(s - cp.log(s) - 1.0)
-        return self._program(divergence + slacks, constraints + in_cone, A)
+        at_A0 = log_det(cp.Constant(A0, name="A0")) - cp.Constant(self.cone.d, name="d")
+        objective = inner(inverse, A) - log_det(A) + at_A0 + gamma * cp.sum(s - cp.log(s) - 1)
+        return self._program(objective, constraints + in_cone, A)
 
     def __str__(self) -> str:
         similar = int((self.signs < 0.0).sum())

@@ -42,7 +42,6 @@ squared distance of two points, times I. The norm counts features alike: scale t
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -179,7 +178,7 @@ class LargeMarginProblem(MetricProblem):
             rankings = rankings.subset(anchors)
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
-        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), self._regularizer(cone), G)
+        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), self._regularizer(self.reg, cone), G)
         self.prior = self.regularizer.prior
 
     @property
@@ -187,10 +186,10 @@ class LargeMarginProblem(MetricProblem):
         """N, the number of pairs of target neighbours, or the sum of their weights."""
         return float(len(self.targets) if self.point_weights is None else self.point_weights[self.targets[:, 0]].sum())
 
-    def _regularizer(self, cone: Cone) -> Regularizer:
-        if self.prior is None or self.reg is None:
+    def _regularizer(self, reg: float | None, cone: Cone) -> Regularizer:
+        if self.prior is None or reg is None:
             return Trace(1.0)
-        return towards(SquaredFrobenius(self.reg * self.weight_of_targets), self.prior, cone)
+        return towards(SquaredFrobenius(reg * self.weight_of_targets), self.prior, cone)
 
     def with_reg(self, reg: float) -> MetricProblem:
         """Copy the problem with another weight of its prior, sharing all data.
@@ -202,10 +201,8 @@ class LargeMarginProblem(MetricProblem):
         """
         if self.reg is None:
             return super().with_reg(reg)
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(self._regularizer(reg, self.cone), reg)
 
     def _pull(self, cone: Cone) -> Array:
         """Evaluate G, the linear term of the objective, on the features: ``(d, d)``, or ``(d,)`` where diagonal."""
@@ -299,10 +296,7 @@ class LargeMarginProblem(MetricProblem):
             anchors.append(i)
         pull, push, own = cp.sum(d), cp.sum(xi), self.point_weights
         if own is not None:
-            pull, push = (
-                cp.Constant(own[rows], name=name) @ of
-                for rows, name, of in ((self.targets[:, 0], "w", d), (anchors, "w'", xi))
-            )
+            pull, push = cp.Constant(own[self.targets[:, 0]], name="w") @ d, cp.Constant(own[anchors], name="w'") @ xi
         N = cp.Constant(self.weight_of_targets, name="N")
         if self.ridge:
             r, mean = cp.Variable(name="r"), cp.Constant(self._mean(cone), name="D_mean")
@@ -310,8 +304,8 @@ class LargeMarginProblem(MetricProblem):
             pull += N * r
         objective = (1 - mu) * pull + mu * push
         if self.prior is not None:
-            lam, away = given("lambda", self.reg, nonneg=True), M - cp.Constant(self.prior, name="M0")
-            objective += lam * N / 2 * cp.sum_squares(away)
+            away = M - cp.Constant(self.prior, name="M0")
+            objective += given("lambda", self.reg, nonneg=True) * N / 2 * cp.sum_squares(away)
         return self._program(objective, constraints + in_cone, M)
 
     def as_stated(self, M: Array) -> Array:

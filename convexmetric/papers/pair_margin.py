@@ -33,7 +33,6 @@ A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -109,20 +108,18 @@ class _PairProblem(SpannedProblem):
             raise InputError(f"prior is for penalty='frobenius': leave prior out, or penalty, which is {penalty!r}")
         self.reg, self.norm = checked_weight(reg, "reg"), penalty
         self.n_points, self.m = n_points, m
-        super().__init__(risk, self._regularizer(risk.cone))
+        super().__init__(risk, self._regularizer(self.reg, risk.cone))
         self.prior = self.regularizer.prior
 
-    def _regularizer(self, cone: Cone) -> Regularizer:
+    def _regularizer(self, reg: float, cone: Cone) -> Regularizer:
         if self.prior is None:
-            return NORMS[self.norm].over_root(self.reg, self.m)
-        return towards(SquaredFrobenius.over_root(self.reg, self.m), self.prior, cone)
+            return NORMS[self.norm].over_root(reg, self.m)
+        return towards(SquaredFrobenius.over_root(reg, self.m), self.prior, cone)
 
     def with_reg(self, reg: float) -> _PairProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(self._regularizer(reg, self.cone), reg)
 
     def _written(
         self, pairs: np.ndarray, mean: cp.Expression, bind: Callable[[int, cp.Expression], cp.Constraint]
@@ -295,9 +292,7 @@ class PairMarginProblem(_PairProblem):
         problem.balanced = bool(balanced)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
         features, problem.span = problem._spanned(points, kernel, None)
-        shares = (
-            (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
-        )
+        shares = [0.5 / kind if balanced else 1.0 / count for kind in (problem.n_similar, count - problem.n_similar)]
         same, other = (
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
@@ -316,9 +311,7 @@ class PairMarginProblem(_PairProblem):
         """
         check_size(self._count, "pairs")
         n, xi = self._count, cp.Variable(self._count, nonneg=True, name="xi")
-        inside, outside = (
-            given(f"gamma_{kind}", margin, nonneg=True) for kind, margin in zip((1, -1), self.margin, strict=True)
-        )
+        inside, outside = (given(f"gamma_{r}", g, nonneg=True) for r, g in zip((1, -1), self.margin, strict=True))
         if self.pairs is not None:
             pairs, similar, mean = self.pairs, self.r > 0.0, self._mean(xi)
         else:
@@ -340,11 +333,8 @@ class PairMarginProblem(_PairProblem):
 
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
-        count = self._count
         drawn = "" if self.drawn_of is None else f" drawn of all {self.drawn_of}"
-        listed = f"{count} pairs{drawn}" if self.pairs is not None else f"all {count} pairs"
-        if self.pair_weights is not None:
-            listed = f"{count} weighted pairs"
+        kind = f"{'all ' if self.pairs is None else ''}{self._count}{'' if self.pair_weights is None else ' weighted'}"
         inside, outside = self.margin
         weighing = "; similar ones weigh as much as others" if self.balanced else ""
         return (
@@ -354,7 +344,7 @@ class PairMarginProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} {space}\n"
-            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; "
+            f"  S         {kind} pairs{drawn} of {self.n_points} points, {self.n_similar} similar; "
             f"m = {self._size}{weighing}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others{self._prior_line('A')}"
         )
@@ -467,7 +457,8 @@ class SimilarityRegressionProblem(_PairProblem):
         return self._written(self.pairs, self._mean(cp.abs(s) if self.loss == "absolute" else cp.square(s)), residual)
 
     def __str__(self) -> str:
-        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
+        sign = "-" if self.as_printed else "+"
+        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {sign} {self.y0:g})^2"}
         counted = f"m = {self._size} pairs"
         if self.pair_weights is not None:
             counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
@@ -494,9 +485,6 @@ class SimilarityRegressionProblem(_PairProblem):
             rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
             rf"\lambda = {self.reg:g}{shift}$$"
         )
-
-    def _shift(self) -> str:
-        return f"{'-' if self.as_printed else '+'} {self.y0:g}"
 
 
 def balanced_pairs(

@@ -229,19 +229,9 @@ class RankingProblem(SpannedProblem):
         """
         corpus = points_under(diagonal, X)
         relevance = Relevance.from_labels(as_labels(y, corpus.shape[0]))
-        return cls(
-            Checked(corpus),
-            relevance,
-            measure=measure,
-            C=C,
-            k=k,
-            penalty=penalty,
-            diagonal=diagonal,
-            short=short,
-            kernel=kernel,
-            query_weights=query_weights,
-            prior=prior,
-        )
+        how: dict[str, Any] = {"measure": measure, "k": k, "short": short, "query_weights": query_weights}
+        what: dict[str, Any] = {"C": C, "penalty": penalty, "diagonal": diagonal, "kernel": kernel, "prior": prior}
+        return cls(Checked(corpus), relevance, **how, **what)
 
     @classmethod
     def from_qrels(

@@ -13,7 +13,7 @@ __all__ = ["terms", "tex", "written"]
 
 #: What CVXPY's classes are called where users make them.
 CALLED = {"Sum": "sum", "Trace": "trace", "QuadForm": "quad_form"}
-OF_POWER = {("Power", "2"): "square", ("Power", "1/2"): "sqrt", ("Pnorm", "2"): "norm"}
+OF_POWER: dict[tuple[str, ...], str] = {("Power", "2"): "square", ("Power", "1/2"): "sqrt", ("Pnorm", "2"): "norm"}
 SIGNS = {"multiply": "*", "MulExpression": "@", "DivExpression": "/"}
 #: Classes that change the shape, or what CVXPY knows, of their argument and nothing else.
 SILENT = {"Promote", "broadcast_to", "reshape", "psd_wrap"}

@@ -44,12 +44,9 @@ class Program(cp.Problem):
             # CVXPY advises to write many terms as one vector; here they are kept apart to be read.
             warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
             super().__init__(cp.Minimize(objective), constraints)
-        self._metric, self._latex = metric, latex
-
-    @property
-    def metric(self) -> cp.Variable:
-        """The metric's variable."""
-        return self._metric
+        #: The metric's variable.
+        self.metric: cp.Variable = metric
+        self._latex = latex
 
     @property
     def given(self) -> dict[str, cp.Expression]:

@@ -333,8 +333,9 @@ class RankingProblem(SpannedProblem):
         with       C = 10, n = 1
         """
         written, n = self._written(rankings)
-        # All rankings of a batch share one slack, of weight C.
-        C = given("C", self.C, nonneg=True) / (cp.Constant(n, name="n") if rankings is None or n > 1 else 1.0)
+        C: cp.Expression = given("C", self.C, nonneg=True)
+        # Batches share one slack, of weight C.
+        C = C / cp.Constant(n, name="n") if rankings is None or n > 1 else C
         W, in_cone, users = self._stated_variable()
         xi = cp.Variable(n, nonneg=True, name="xi")
         w = np.ones(len(self.rankings)) if self.query_weights is None else self.query_weights
@@ -476,8 +477,11 @@ class RankingProblem(SpannedProblem):
         """The program as a formula, with its sizes."""
         diagonal = self.cone.diagonal
         cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
-        loss = self._loss().partition(", of")[0].replace("(y*)", "(y^*_q)").replace("min", r"\min")
-        loss = re.sub(r"[A-Z][-\w@]*", r"\\mathrm{\g<0>}", loss)
+        loss, _, short = self._loss().partition(", of")
+        loss = (
+            re.sub(r"[A-Z][-\w]*(@\d+)?", r"\\mathrm{\g<0>}", loss).replace("(y*)", "(y^*_q)").replace("min", r"\min")
+        )
+        loss += r",\quad p_q = |\mathcal{X}^+_q|" if short else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"
             rf" + \frac{{C}}{{n}}\sum_{{q=1}}^{{n}}{'' if self.query_weights is None else 'w_q '}\xi_q \\"

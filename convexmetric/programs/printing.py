@@ -61,7 +61,7 @@ def _form(e: cp.Expression) -> tuple[str, int]:
     if isinstance(e, cp.Constant) and e.is_scalar() and e._name is None:
         return f"{float(e.value):g}", ATOM
     if not args:
-        return e.name(), ATOM
+        return (f"array{e.shape}" if "\n" in e.name() else e.name()), ATOM
     if kind in SILENT:
         return _form(args[0])
     if kind == "AddExpression":
@@ -71,7 +71,12 @@ def _form(e: cp.Expression) -> tuple[str, int]:
     if kind in SIGNS:
         right = PRODUCT if kind == "multiply" and args[0].is_scalar() else ATOM
         return f"{_read(args[0], PRODUCT)} {SIGNS[kind]} {_read(args[1], right)}", PRODUCT
-    if kind == "Sum" and type(args[0]).__name__ == "multiply" and args[0].args[0].shape == args[0].args[1].shape:
+    if (
+        kind == "Sum"
+        and e.is_scalar()
+        and type(args[0]).__name__ == "multiply"
+        and len({a.shape for a in args[0].args}) == 1
+    ):
         return f"<{', '.join(map(_read, args[0].args))}>", ATOM
     if kind.endswith("index"):
         return _read(args[0], ATOM) + e.name()[len(args[0].name()) :], ATOM

@@ -370,9 +370,8 @@ class CrossModalProblem(MetricProblem):
 
     def latex(self) -> str:
         """The program as a formula, with its sizes; W is the product of (U, V) with its transpose."""
-        graphs, B = (
-            (r" + \beta \langle B, W \rangle", r",\quad \langle B, W \rangle = g(U, V)") if self.beta else ("", "")
-        )
+        graphs = r" + \beta \langle B, W \rangle" if self.beta else ""
+        B = r",\quad \langle B, W \rangle = g(U, V)" if self.beta else ""
         return (
             r"$$\begin{aligned}\min_{W \succeq 0}\quad & \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
             r"\ln(1 + e^{\langle D^{k,i,j}, W \rangle}) \\"

@@ -477,10 +477,8 @@ class RankingProblem(SpannedProblem):
         """The program as a formula, with its sizes."""
         diagonal = self.cone.diagonal
         cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
-        loss, _, short = self._loss().partition(", of")
-        loss = (
-            re.sub(r"[A-Z][-\w]*(@\d+)?", r"\\mathrm{\g<0>}", loss).replace("(y*)", "(y^*_q)").replace("min", r"\min")
-        )
+        loss, _, short = self._loss().replace("(y*)", "(y^*_q)").replace("min", r"\min").partition(", of")
+        loss = re.sub(r"[A-Z][-\w]*(@\d+)?", r"\\mathrm{\g<0>}", loss)
         loss += r",\quad p_q = |\mathcal{X}^+_q|" if short else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"

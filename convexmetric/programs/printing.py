@@ -71,13 +71,9 @@ def _form(e: cp.Expression) -> tuple[str, int]:
     if kind in SIGNS:
         right = PRODUCT if kind == "multiply" and args[0].is_scalar() else ATOM
         return f"{_read(args[0], PRODUCT)} {SIGNS[kind]} {_read(args[1], right)}", PRODUCT
-    if (
-        kind == "Sum"
-        and e.is_scalar()
-        and type(args[0]).__name__ == "multiply"
-        and len({a.shape for a in args[0].args}) == 1
-    ):
-        return f"<{', '.join(map(_read, args[0].args))}>", ATOM
+    of = args[0] if kind == "Sum" and e.is_scalar() else e
+    if isinstance(of, cp.multiply) and of.args[0].shape == of.args[1].shape:
+        return f"<{', '.join(map(_read, of.args))}>", ATOM
     if kind.endswith("index"):
         return _read(args[0], ATOM) + e.name()[len(args[0].name()) :], ATOM
     texts = [_read(arg) for arg in args]

@@ -298,6 +298,20 @@ def test_expressions_are_printed_so_that_they_can_be_read_back():
     assert terms(cp.pnorm(w, 3))[0].startswith("PnormApprox(w, 3")
 
 
+def test_terms_of_users_are_a_line_each():
+    own = np.arange(9.0).reshape(3, 3)
+    problem = instance("large margin").subject_to(
+        lambda M: [cp.trace(M) <= 0.5, own + M >= -1, cp.SOC(cp.Constant(1.0), M[0]), cp.sum(own @ M, axis=0) <= 9],
+        lambda M: cp.sum_squares(M) - cp.log_det(M + np.eye(3)),
+    )
+    lines = [line.strip() for line in str(problem.to_cvxpy()).splitlines()]
+    assert lines[2] == "+ sum(sum_squares(M) - log_det(M + array(3, 3)))"
+    at = lines.index("M >> 0")
+    assert lines[at + 1 : at + 3] == ["trace(M) <= 0.5", "array(3, 3) + M >= -1"]
+    assert "SOC" in lines[at + 3]
+    assert lines[at + 4] == "sum(array(3, 3) @ M, 0) <= 9"
+
+
 def test_constraints_are_printed_with_their_labels():
     M, w = cp.Variable((2, 2), symmetric=True, name="M"), cp.Variable(2, name="w")
     assert written(M >> 0) == "M >> 0"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -166,6 +167,12 @@ class MetricProblem:
             If reg is malformed, or the problem has no such weight.
         """
         raise InputError(self._without("reg"))
+
+    def _under(self, omega: Regularizer, reg: float) -> Self:
+        """A copy of the problem with another regularizer and its weight; users' own terms stay."""
+        other = copy(self)
+        other.reg, other.regularizer = reg, self.regularizer.with_user_terms(omega)  # type: ignore[attr-defined]
+        return other
 
     def _without(self, weight: str) -> str:
         """The message that the problem has no such weight, and which one it has."""
@@ -537,6 +544,9 @@ class MetricProblem:
     def _repr_latex_(self) -> str:
         return self.latex()
 
+    def _repr_html_(self) -> str:
+        return f'<div class="math">{escape(self.latex())}</div>'
+
     def _prior_line(self, M: str) -> str:
         """The line of ``str(problem)`` about the prior; empty without one."""
         prior = self.regularizer.base.prior
@@ -553,14 +563,12 @@ class MetricProblem:
         metric: cp.Variable,
         users: cp.Expression | None = None,
     ) -> Program:
-        """A paper's program with the constant, and with what users added: functions of ``users``, or of the metric."""
+        """A paper's program with what users added: functions of ``users``, or of the metric."""
         from convexmetric.programs.program import Program
 
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:
             objective = objective + extra
-        if self.constant:
-            objective = objective + self.constant
         return Program(objective, [*constraints, *added], metric, self.latex())
 
     def statement(self) -> Statement:

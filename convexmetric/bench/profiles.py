@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 from numpy.typing import NDArray
 
 from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
@@ -81,6 +81,9 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     # Leave room on both sides; solvers that solve nothing are drawn as well.
     span = (finite.min() / 1.5, finite.max() * 1.5) if len(finite) else (1.0, 10.0)
     ax = _drawn(ax, times, seconds, span, 10)
+    decades = np.log10(span[1] / span[0])
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
     ax.set_xlabel("seconds")
     ax.set_title("Instances certified against time")

@@ -37,9 +37,9 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
             the population standard deviation :math:`\sigma_j = (\frac1n \sum_i (x_{ij} -
             \mu_j)^2)^{1/2}`; constant columns become 0.
         ``"centre"``
-            :math:`(x_{ij} - \mu_j) / \sigma`, all columns over the same
-            :math:`\sigma = (\frac1d \sum_j \sigma_j^2)^{1/2}`, so that they keep their proportions; zeros where all
-            are constant.
+            :math:`(x_{ij} - \mu_j) / \sigma`: centred, and all columns divided by one deviation,
+            :math:`\sigma = (\frac1d \sum_j \sigma_j^2)^{1/2}`, so that they keep their proportions; zeros where all are
+            constant.
         ``"minmax"``
             :math:`(x_{ij} - \min_i x_{ij}) / (\max_i x_{ij} - \min_i x_{ij})`; constant columns become 0.
         ``"binarize"``

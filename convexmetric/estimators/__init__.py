@@ -1,4 +1,4 @@
-"""Estimators in the dialect of scikit-learn, one a paper: ``fit``, ``transform``, ``score``, and a certificate.
+"""Estimators in the dialect of scikit-learn, one for most papers: ``fit``, ``transform``, ``score``, and a certificate.
 
 Comparisons come in three forms, told apart by the shape of what ``fit`` is given:
 

@@ -27,7 +27,6 @@ lambda and with the squared norm for lambda tau^2. People who guess are told by 
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,11 +130,8 @@ class ChoiceProblem(MetricProblem):
 
     def with_reg(self, reg: float) -> ChoiceProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        omega = penalised(self.penalty_name, other.reg, self.regularizer.base.prior, self.cone)
-        other.regularizer = self.regularizer.with_user_terms(omega)
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(penalised(self.penalty_name, reg, self.regularizer.base.prior, self.cone), reg)
 
     @property
     def reg_max(self) -> float:
@@ -158,17 +154,18 @@ class ChoiceProblem(MetricProblem):
             If there are too many candidates to write them out.
         """
         risk = self.risk
-        T, k, m = len(self.trials), risk.candidates, risk.chosen
-        check_size(T * k, "candidates")
+        k, chosen = risk.candidates, risk.chosen
+        check_size(len(self.trials) * k, "candidates")
+        T, m = cp.Constant(len(self.trials), name="T"), cp.Constant(chosen, name="m")
         M, in_cone = self.cone.variable("w" if self.cone.diagonal else "M")
         lam, tau = given("lambda", self.reg, nonneg=True), given("tau", risk.temperature, pos=True)
-        s, x, constraints = cp.Variable((T, k), name="s"), as_rows(risk.points[0]), []
+        s, x, constraints = cp.Variable((len(self.trials), k), name="s"), as_rows(risk.points[0]), []
         objective = lam * penalty_term(self.penalty_name, self.regularizer.base.prior, self.cone, M)
         for t, pairs in enumerate(candidate_pairs(self.trials, self.kind).tolist()):
             for c, (i, j) in enumerate(pairs):
                 D = given(f"D[{i}, {j}]", self.cone.outer(x[i] - x[j]))
                 constraints.append((tau * s[t, c] == inner(D, M)).set_label(f"trial {t}: {i}, {j}"))
-            objective += (cp.log_sum_exp(-s[t]) + cp.sum(s[t, :m]) / m) / T
+            objective += (cp.log_sum_exp(-s[t]) + cp.sum(s[t, :chosen]) / m) / T
         return self._program(objective, constraints + in_cone, M)
 
     def __str__(self) -> str:
@@ -188,14 +185,14 @@ class ChoiceProblem(MetricProblem):
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         M, sign = ("w", r"\ge 0") if self.cone.diagonal else ("M", r"\succeq 0")
-        k, m = self.risk.candidates, self.risk.chosen
         return (
-            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {self.regularizer.latex(M)} "
-            rf"+ \frac{{1}}{{T}} \sum_{{t=1}}^{{T}} \left( \ln \sum_{{c=1}}^{{{k}}} e^{{-s_{{tc}}}} "
-            rf"+ \frac{{1}}{{{m}}} \sum_{{c=1}}^{{{m}}} s_{{tc}} \right) \\"
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {penalty_latex(self.penalty_name, self.regularizer, M)} "
+            rf"+ \frac{{1}}{{T}} \sum_{{t=1}}^{{T}} \left( \ln \sum_{{c=1}}^{{k}} e^{{-s_{{tc}}}} "
+            rf"+ \frac{{1}}{{m}} \sum_{{c=1}}^{{m}} s_{{tc}} \right) \\"
             rf"\text{{s.t.}}\quad & \tau s_{{tc}} = d_{M}(x_i, x_j) = \langle D^{{ij}}, {M} \rangle"
             r"\end{aligned}$$"
-            rf"$$T = {len(self.trials)},\quad d = {self.cone.d},\quad \lambda = {self.reg:g},\quad "
+            rf"$$T = {len(self.trials)},\quad k = {self.risk.candidates},\quad m = {self.risk.chosen},\quad "
+            rf"d = {self.cone.d},\quad \lambda = {self.reg:g},\quad "
             rf"\tau = {self.risk.temperature:g}$$"
         )
 
@@ -222,10 +219,20 @@ def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Con
 
 def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) -> cp.Expression:
     """The regularizer of :func:`penalised` at lambda = 1, in CVXPY."""
-    away = M if prior is None else M - cp.Constant(prior, name="M0")
+    away = M if prior is None else M - cp.Constant(prior, name=f"{M.name()}0")
     if penalty == "squared-frobenius":
         return cp.sum_squares(away) / 2
     return cone.trace_expression(M) if prior is None else (cp.norm1 if cone.diagonal else cp.normNuc)(away)
+
+
+def penalty_latex(penalty: str, omega: Regularizer, M: str, weight: str = r"\lambda") -> str:
+    """The regularizer of :func:`penalised` in LaTeX, with letters for weights, and what users added."""
+    away = M if omega.base.prior is None else rf"{M} - {M}_0"
+    if penalty == "squared-frobenius":
+        norm = rf"\frac{{\lambda}}{{2}} \|{away}\|_F^2"
+    else:
+        norm = rf"{weight} \, " + (rf"\mathrm{{tr}} {M}" if away == M else rf"\|{away}\|_*")
+    return norm + omega.added_latex(M)
 
 
 def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarray:

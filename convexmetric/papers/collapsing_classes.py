@@ -23,7 +23,6 @@ the data; ``reg`` holds it in all.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +33,11 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_rows
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
-from convexmetric.papers.choices import cone_of, penalised, penalty_term
+from convexmetric.papers.choices import cone_of, penalised, penalty_latex, penalty_term
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import Regularizer, Zero
+from convexmetric.regularizers import Zero
 from convexmetric.risks import SoftmaxRisk
 
 if TYPE_CHECKING:
@@ -101,11 +100,9 @@ class CollapsingClassesProblem(MetricProblem):
 
     def with_reg(self, reg: float) -> CollapsingClassesProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other, prior = copy(self), self.regularizer.base.prior
-        other.reg = checked_weight(reg, "reg", zero=prior is None)
-        omega: Regularizer = penalised(self.penalty_name, other.reg, prior, self.cone) if other.reg else Zero()
-        other.regularizer = self.regularizer.with_user_terms(omega)
-        return other
+        prior = self.regularizer.base.prior
+        reg = checked_weight(reg, "reg", zero=prior is None)
+        return self._under(penalised(self.penalty_name, reg, prior, self.cone) if reg else Zero(), reg)
 
     def to_cvxpy(self) -> Program:
         """The program above in CVXPY, a divergence for every point.
@@ -122,12 +119,13 @@ class CollapsingClassesProblem(MetricProblem):
         d, constraints, objective = cp.Variable((n, n - 1), name="d"), [], cp.Constant(0.0)
         if self.reg:
             norm = penalty_term(self.penalty_name, self.regularizer.base.prior, self.cone, M)
-            objective += given("lambda", self.reg, nonneg=True) * norm
+            objective = given("lambda", self.reg, nonneg=True) * norm
         for i in range(n):
             for c, j in enumerate(np.concatenate(rankings.relevance.of(i)).tolist()):
                 D = given(f"D[{i}, {j}]", self.cone.outer(x[i] - x[j]))
                 constraints.append((d[i, c] == inner(D, M)).set_label(f"points {i}, {j}"))
-            objective += cp.sum(d[i, : n_same[i]]) / n_same[i] + cp.log_sum_exp(-d[i])
+            n_i = cp.Constant(n_same[i], name=f"n[{i}]")
+            objective += cp.sum(d[i, : n_same[i]]) / n_i + cp.log_sum_exp(-d[i]) - cp.log(n_i)
         return self._program(objective, constraints + in_cone, M)
 
     def __str__(self) -> str:
@@ -148,7 +146,7 @@ class CollapsingClassesProblem(MetricProblem):
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         M, sign = ("w", r"\ge 0") if self.cone.diagonal else ("M", r"\succeq 0")
-        norm = self.regularizer.latex(M) + " + " if self.reg else ""
+        norm = penalty_latex(self.penalty_name, self.regularizer, M) + " + " if self.reg else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {norm}\sum_{{i=1}}^{{n}} "
             rf"\left( \frac{{1}}{{n_i}} \sum_{{j : y_j = y_i}} d_{{ij}} "

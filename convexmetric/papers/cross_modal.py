@@ -3,12 +3,13 @@ r"""Heterogeneous metrics for cross-media retrieval (paper 5, BPRHML), lifted to
 .. math::
    \min_{W \succeq 0} \; \frac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} \ln(1 + e^{-\hat x_{kij}})
    + \frac{\alpha}{2} \mathrm{tr}\, W + \beta \langle B, W \rangle, \qquad
-   \hat x_{kij} = d_W(x_k, y_j) - d_W(x_k, y_i)
+   \hat x_{kij} = d_W(x_k, y_j)^2 - d_W(x_k, y_i)^2
 
 =====================  ==========================================================================================
 X, Y                   objects of the two modalities, here in rows; x_k is a query, Y holds what is retrieved
 U, V, c                the paper's maps to a common space, (d_x, c) and (d_y, c)
-W                      [U; V][U; V]^T with its rank dropped; z = [x; -y] gives d(x, y) = ||U^T x - V^T y||^2 = z^T W z
+W                      [U; V][U; V]^T with its rank dropped; z = [x; -y] gives the squared distance z^T W z
+d_W(x, y)              ||U^T x - V^T y||, with a root (equation 5); the \hat x of equation 8 has the squares
 D_k^+, D_k^-           representatives of the relevant and irrelevant objects of x_k (equations 9 to 12)
 alpha, beta            weights of the squared norms s(U, V) = 1/2 tr W (equation 15) and of the graphs g(U, V)
 B                      g(U, V) = <B, W> (equation 20), B = 1/2 [[X^T L'_x X, -N], [-N^T, Y^T L'_y Y]]
@@ -21,9 +22,9 @@ problem from below for every c, and is attained as soon as c is at least the ran
 
 What is printed and what is meant, found by checking gradients numerically and the rest by hand:
 
-- equation 8 has :math:`\hat x_{kij} = d(x_k, y_i) - d(x_k, y_j)`, which rewards relevant objects for being far; the
-  sign is turned around here. The gradients 24 and 25 are those of equation 8 as printed, so that with :math:`\hat x`
-  corrected their sums over triples change sign: :math:`\sum x_k (y_j - y_i)^\top V` and
+- equation 8 has :math:`\hat x_{kij} = d(x_k, y_i) - d(x_k, y_j)` without roots, which rewards relevant objects for
+  being far; the sign is turned around here. The gradients 24 and 25 are those of equation 8 as printed, so that with
+  :math:`\hat x` corrected their sums over triples change sign: :math:`\sum x_k (y_j - y_i)^\top V` and
   :math:`\sum (y_j - y_i) x_k^\top U + (y_i y_i^\top - y_j y_j^\top) V`, each with weight
   :math:`1 / (1 + e^{\hat x})`. Their other terms are right.
 - the matrix forms in equations 17, 19 and 20 equal the sums beside them only where no degree is zero. An object without
@@ -345,7 +346,7 @@ class CrossModalProblem(MetricProblem):
         x, y = rankings.Q, rankings.X
         for k, i, j in rankings.triples():
             D = given(f"D[{k}, {i}, {j}]", cone.outer(x[k] - y[i]) - cone.outer(x[k] - y[j]))
-            objective += 0.5 * cp.logistic(inner(D, W))
+            objective += cp.logistic(inner(D, W)) / 2
         return self._program(objective, in_cone, W)
 
     def __str__(self) -> str:
@@ -356,7 +357,7 @@ class CrossModalProblem(MetricProblem):
         return (
             "Heterogeneous metric for cross-media retrieval (BPRHML), over all ranks of its maps\n"
             f"\n"
-            f"  minimise    1/2 sum log(1 + exp(d(x, y_i) - d(x, y_j))) + {self.alpha / 2:g} tr(W){graphs}\n"
+            f"  minimise    1/2 sum log(1 + exp(d(x, y_i)^2 - d(x, y_j)^2)) + {self.alpha / 2:g} tr(W){graphs}\n"
             f"  subject to  W = [U; V][U; V]^T, of any rank: W positive semidefinite\n"
             f"\n"
             f"  W         {dx + dy} x {dx + dy}: {dx} features of X and {dy} of Y\n"
@@ -368,13 +369,15 @@ class CrossModalProblem(MetricProblem):
         )
 
     def latex(self) -> str:
-        """The program as a formula, with its sizes."""
+        """The program as a formula, with its sizes; W is the product of (U, V) with its transpose."""
         graphs = r" + \beta \langle B, W \rangle" if self.beta else ""
+        B = r",\quad \langle B, W \rangle = g(U, V)" if self.beta else ""
         return (
             r"$$\begin{aligned}\min_{W \succeq 0}\quad & \tfrac12 \sum_{k} \sum_{i \in D_k^+} \sum_{j \in D_k^-} "
             r"\ln(1 + e^{\langle D^{k,i,j}, W \rangle}) \\"
             rf"& + \frac{{\alpha}}{{2}} \mathrm{{tr}}\, W{graphs}{self.regularizer.added_latex('W')}\end{{aligned}}$$"
-            r"$$\langle D^{k,i,j}, W \rangle = d_W(x_k, y_i) - d_W(x_k, y_j),\quad "
+            r"$$\langle D^{k,i,j}, W \rangle = d_W(x_k, y_i)^2 - d_W(x_k, y_j)^2,"
+            rf"\quad d_W(x, y)^2 = \|U^\top x - V^\top y\|^2{B},\quad "
             rf"W \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad n = {self.count},\quad "
             rf"\alpha = {self.alpha:g},\quad \beta = {self.beta:g}$$"
         )

@@ -12,7 +12,7 @@ import numpy as np
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
-__all__ = ["COMPARISONS_LIMIT", "check_size", "given", "inner"]
+__all__ = ["COMPARISONS_LIMIT", "check_size", "given", "inner", "span_of"]
 
 #: Comparisons, or rankings, up to which a program is written out: CVXPY takes some milliseconds for each.
 COMPARISONS_LIMIT = 1_000

@@ -156,14 +156,19 @@ class InformationTheoreticProblem(MetricProblem):
         """
         check_size(len(self.comparisons), "pairs")
         A, in_cone = self.cone.variable(self.letter)
-        gamma, xi0 = given("gamma", self.gamma, nonneg=True), np.where(self.signs < 0.0, self.u, self.l)
-        xi = cp.Variable(len(xi0), name="xi")
-        slacks = cp.sum(cp.multiply(1.0 / xi0, xi) - cp.log(cp.multiply(1.0 / xi0, xi)) - 1.0)
-        X, constraints = as_rows(self.comparisons.X), []
+        gamma, u, l = (given(name, getattr(self, name), nonneg=True) for name in ("gamma", "u", "l"))  # noqa: E741
+        # Slacks as multiples s of u and l: xi is u s or l s, which allows u and l to be changed.
+        s, x, constraints = cp.Variable(len(self.signs), name="s"), as_rows(self.comparisons.X), []
         for t, (i, j) in enumerate(self.comparisons.pairs.tolist()):
-            distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(X[i] - X[j])), A)
-            constraints.append(distance <= xi[t] if self.signs[t] < 0.0 else distance >= xi[t])
-        return self._program(self.regularizer.base.expression(A, self.cone) + gamma * slacks, constraints + in_cone, A)
+            distance = inner(given(f"Q[{i}, {j}]", self.cone.outer(x[i] - x[j])), A)
+            bound = distance <= u * s[t] if self.signs[t] < 0.0 else distance >= l * s[t]
+            constraints.append(bound.set_label(f"pair {t}: {i}, {j}"))
+        A0: Any = self.regularizer.base.prior
+        inverse = cp.Constant(1.0 / A0 if self.cone.diagonal else np.linalg.inv(A0), name="A0^-1")
+        log_det = (lambda M: cp.sum(cp.log(M))) if self.cone.diagonal else cp.log_det
+        at_A0 = log_det(cp.Constant(A0, name="A0")) - cp.Constant(self.cone.d, name="d")
+        objective = inner(inverse, A) - log_det(A) + at_A0 + gamma * cp.sum(s - cp.log(s) - 1)
+        return self._program(objective, constraints + in_cone, A)
 
     def __str__(self) -> str:
         similar = int((self.signs < 0.0).sum())
@@ -178,4 +183,18 @@ class InformationTheoreticProblem(MetricProblem):
             f"  A         {self.cone.d} features\n"
             f"  pairs     {similar} similar, u = {self.u:.6g}; {dissimilar} dissimilar, l = {self.l:.6g}\n"
             f"  gamma     {self.gamma:g}{self._prior_line('A')}"
+        )
+
+    def latex(self) -> str:
+        """The program as a formula, with its sizes."""
+        similar = int((self.signs < 0.0).sum())
+        sign = r"\ge" if self.cone.diagonal else r"\succeq"
+        return (
+            rf"$$\begin{{aligned}}\min_{{A {sign} 0,\; s}}\quad & D_{{\ell d}}(A, A_0) "
+            rf"+ \gamma \sum_t (s_t - \ln s_t - 1){self.regularizer.added_latex('A')} \\"
+            r"\text{s.t.}\quad & \langle Q_{x_i - x_j}, A\rangle \le u s_t \quad \forall (i, j) \in S \\"
+            r"& \langle Q_{x_i - x_j}, A\rangle \ge l s_t \quad \forall (i, j) \in D\end{aligned}$$"
+            rf"$$D_{{\ell d}}(A, A_0) = \mathrm{{tr}}(A A_0^{{-1}}) - \ln\det(A A_0^{{-1}}) - d,\quad "
+            rf"d = {self.cone.d},\quad |S| = {similar},\quad |D| = {len(self.signs) - similar},\quad "
+            rf"u = {self.u:.6g},\quad l = {self.l:.6g},\quad \gamma = {self.gamma:g}$$"
         )

@@ -42,7 +42,6 @@ squared distance of two points, times I. The norm counts features alike: scale t
 
 from __future__ import annotations
 
-from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -179,7 +178,7 @@ class LargeMarginProblem(MetricProblem):
             rankings = rankings.subset(anchors)
         #: Number of triplets (i, target neighbour, point of another label).
         self.count = int(rankings.pairs.sum())
-        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), self._regularizer(cone), G)
+        super().__init__(PairwiseRisk(rankings, self.push * own[anchors], 1.0), self._regularizer(self.reg, cone), G)
         self.prior = self.regularizer.prior
 
     @property
@@ -187,10 +186,10 @@ class LargeMarginProblem(MetricProblem):
         """N, the number of pairs of target neighbours, or the sum of their weights."""
         return float(len(self.targets) if self.point_weights is None else self.point_weights[self.targets[:, 0]].sum())
 
-    def _regularizer(self, cone: Cone) -> Regularizer:
-        if self.prior is None or self.reg is None:
+    def _regularizer(self, reg: float | None, cone: Cone) -> Regularizer:
+        if self.prior is None or reg is None:
             return Trace(1.0)
-        return towards(SquaredFrobenius(self.reg * self.weight_of_targets), self.prior, cone)
+        return towards(SquaredFrobenius(reg * self.weight_of_targets), self.prior, cone)
 
     def with_reg(self, reg: float) -> MetricProblem:
         """Copy the problem with another weight of its prior, sharing all data.
@@ -202,18 +201,19 @@ class LargeMarginProblem(MetricProblem):
         """
         if self.reg is None:
             return super().with_reg(reg)
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(self._regularizer(reg, self.cone), reg)
 
     def _pull(self, cone: Cone) -> Array:
         """Evaluate G, the linear term of the objective, on the features: ``(d, d)``, or ``(d,)`` where diagonal."""
-        n = self.X.shape[0]
         own = None if self.point_weights is None else self.point_weights[self.targets[:, 0]]
-        every = LabelledPairs(np.zeros(n, dtype=np.int64), same=True).total(self.X, cone)
-        share = self.ridge * self.weight_of_targets / n**2
-        return ListedPairs(self.targets, n).total(self.X, cone, own) + share * every
+        targets = ListedPairs(self.targets, self.X.shape[0]).total(self.X, cone, own)
+        return targets + self.ridge * self.weight_of_targets * self._mean(cone)
+
+    def _mean(self, cone: Cone) -> Array:
+        """The mean of ``(x - x')(x - x')^T`` over all pairs of points, on the features."""
+        n = self.X.shape[0]
+        return LabelledPairs(np.zeros(n, dtype=np.int64), same=True).total(self.X, cone) / n**2
 
     @property
     def feature_map(self) -> Any:
@@ -280,23 +280,32 @@ class LargeMarginProblem(MetricProblem):
         cone = type(self.cone)(self.X.shape[1])
         M, in_cone = cone.variable("M")
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
-        own = np.ones(self.X.shape[0]) if self.point_weights is None else self.point_weights
-        x, G = as_rows(self.X), cp.Constant(self._pull(cone), name="G")
+        d, x = cp.Variable(len(self.targets), name="d"), as_rows(self.X)
 
         @cache
         def D(i: int, j: int) -> cp.Parameter:
             return given(f"D[{i}, {j}]", cone.outer(x[i] - x[j]))
 
-        constraints, anchors = [], []
+        constraints, anchors, place = [], [], {}
+        for t, (i, j) in enumerate(self.targets.tolist()):
+            place[i, j] = t
+            constraints.append((d[t] == inner(D(i, j), M)).set_label(f"target {i}, {j}"))
         for t, (i, j, k) in enumerate(self.rankings.triples()):
-            margin = inner(D(i, k), M) - inner(D(i, j), M)
+            margin = inner(D(i, k), M) - d[place[i, j]]
             constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
             anchors.append(i)
-        slacks = cp.sum(xi) if self.point_weights is None else cp.Constant(own[anchors], name="w") @ xi
-        objective = (1 - mu) * inner(G, M) + mu * slacks
+        pull, push, own = cp.sum(d), cp.sum(xi), self.point_weights
+        if own is not None:
+            pull, push = cp.Constant(own[self.targets[:, 0]], name="w") @ d, cp.Constant(own[anchors], name="w'") @ xi
+        N = cp.Constant(self.weight_of_targets, name="N")
+        if self.ridge:
+            r, mean = cp.Variable(name="r"), cp.Constant(self._mean(cone), name="D_mean")
+            constraints.append((r == given("rho", self.ridge, nonneg=True) * inner(mean, M)).set_label("ridge"))
+            pull += N * r
+        objective = (1 - mu) * pull + mu * push
         if self.prior is not None:
-            lam, away = given("lambda", self.reg, nonneg=True), M - cp.Constant(self.prior, name="M0")
-            objective += lam * self.weight_of_targets / 2 * cp.sum_squares(away)
+            away = M - cp.Constant(self.prior, name="M0")
+            objective += given("lambda", self.reg, nonneg=True) * N / 2 * cp.sum_squares(away)
         return self._program(objective, constraints + in_cone, M)
 
     def as_stated(self, M: Array) -> Array:
@@ -309,13 +318,14 @@ class LargeMarginProblem(MetricProblem):
         left_out = f"; {d - r} that never vary left out" if r < d else ""
         w = "" if self.point_weights is None else "w_i "
         drawn = prior = ""
+        pulled = f"(d_M(i, j) + {self.ridge:g} mean d_M)" if self.ridge else "d_M(i, j)"
         if self.reg is not None:
             drawn = f"\n{'':14}+ {self.regularizer.text('M')}"
             prior = f"\n  lambda    {self.reg:g}, times {self.weight_of_targets:g} pairs{self._prior_line('M')}"
         return (
             f"Large margin nearest neighbours (Weinberger & Saul 2009)\n"
             f"\n"
-            f"  minimise    {1.0 - self.push:g} sum {w}d_M(i, j) "
+            f"  minimise    {1.0 - self.push:g} sum {w}{pulled} "
             f"+ {self.push:g} sum {w}max(0, 1 + d_M(i, j) - d_M(i, l)){drawn}\n"
             f"  subject to  M {'diagonal and nonnegative' if diagonal else 'positive semidefinite'}\n"
             f"\n"
@@ -334,19 +344,21 @@ class LargeMarginProblem(MetricProblem):
         diagonal = self.cone.diagonal
         cone = r"M \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"M \succeq 0"
         d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
-        drawn, reg = "", ""
+        pulled, drawn, more = r"d_M(x_i, x_j)", "", ""
+        if self.ridge:
+            pulled, more = r"(d_M(x_i, x_j) + \rho \, \mathrm{mean}\, d_M)", rf",\quad \rho = {self.ridge:g}"
         if self.reg is not None:
             drawn = r" + \frac{\lambda}{2} N \|M - M_0\|_F^2"
-            reg = rf",\quad \lambda = {self.reg:g},\quad N = {self.weight_of_targets:g}"
+            more += rf",\quad \lambda = {self.reg:g},\quad N = {self.weight_of_targets:g}"
         return (
-            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad & (1 - \mu) \langle G, M \rangle"
-            rf" + \mu \sum_{{ijl}} {w}\xi_{{ijl}}{drawn}{self.regularizer.added_latex('M')} \\"
+            rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad & (1 - \mu) "
+            rf"\sum_{{j \rightsquigarrow i}} {w}{pulled} + \mu \sum_{{ijl}} {w}\xi_{{ijl}}"
+            rf"{drawn}{self.regularizer.added_latex('M')} \\"
             r"\text{s.t.}\quad & d_M(x_i, x_l) - d_M(x_i, x_j) \ge 1 - \xi_{ijl}"
             r"\quad \forall j \rightsquigarrow i,\ y_l \ne y_i\end{aligned}$$"
-            rf"$$\langle G, M \rangle = \sum_{{j \rightsquigarrow i}} {w}d_M(x_i, x_j),\quad d_M(x, x') = "
-            r"\langle D^{x,x'}, M \rangle,\quad "
+            r"$$d_M(x, x') = \langle D^{x,x'}, M \rangle,\quad "
             rf"M \in \mathbb{{R}}^{{{d} \times {d}}},\quad k = {self.n_neighbors},\quad \mu = {self.push:g},\quad "
-            rf"{self.count}\ \mathrm{{triplets}}{reg}$$"
+            rf"{self.count}\ \mathrm{{triplets}}{more}$$"
         )
 
 

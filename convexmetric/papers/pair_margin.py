@@ -33,7 +33,6 @@ A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -109,39 +108,46 @@ class _PairProblem(SpannedProblem):
             raise InputError(f"prior is for penalty='frobenius': leave prior out, or penalty, which is {penalty!r}")
         self.reg, self.norm = checked_weight(reg, "reg"), penalty
         self.n_points, self.m = n_points, m
-        super().__init__(risk, self._regularizer(risk.cone))
+        super().__init__(risk, self._regularizer(self.reg, risk.cone))
         self.prior = self.regularizer.prior
 
-    def _regularizer(self, cone: Cone) -> Regularizer:
+    def _regularizer(self, reg: float, cone: Cone) -> Regularizer:
         if self.prior is None:
-            return NORMS[self.norm].over_root(self.reg, self.m)
-        return towards(SquaredFrobenius.over_root(self.reg, self.m), self.prior, cone)
+            return NORMS[self.norm].over_root(reg, self.m)
+        return towards(SquaredFrobenius.over_root(reg, self.m), self.prior, cone)
 
     def with_reg(self, reg: float) -> _PairProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        other.regularizer = self.regularizer.with_user_terms(other._regularizer(self.cone))
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(self._regularizer(reg, self.cone), reg)
 
-    def _written(self, pairs: np.ndarray, losses: Callable[[int, cp.Expression], cp.Expression]) -> Program:
-        """Write the program in CVXPY; ``losses`` maps a pair's number and ``<Q, A>`` to its loss."""
-        check_size(len(pairs), "pairs")
+    def _written(
+        self, pairs: np.ndarray, mean: cp.Expression, bind: Callable[[int, cp.Expression], cp.Constraint]
+    ) -> Program:
+        """Write the program in CVXPY; ``bind`` maps a pair's number and ``<Q, A>`` to the constraint on its loss."""
         (X,) = self.risk.points
         A, in_cone, users = self._stated_variable()
-        lam, root = given("lambda", self.reg, nonneg=True), np.sqrt(self.m)
+        lam, m, constraints = given("lambda", self.reg, nonneg=True), cp.Constant(self.m, name="m"), []
         norm = cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A)
         if self.prior is not None:
             norm = cp.sum_squares(A - cp.Constant(self.as_stated(np.asarray(self.prior)), name="A0")) / 2
-        objective = lam / root * norm
 
         @cache
         def Q(i: int, j: int) -> cp.Parameter:
             return given(f"Q[{i}, {j}]", self.as_stated(self.cone.outer(X[i] - X[j])))
 
         for t, (i, j) in enumerate(pairs.tolist()):
-            objective += losses(t, inner(Q(i, j), A))
-        return self._program(objective, in_cone, A, users)
+            constraints.append(bind(t, inner(Q(i, j), A)).set_label(f"pair {t}: {i}, {j}"))
+        return self._program(lam / cp.sqrt(m) * norm + mean, constraints + in_cone, A, users)
+
+    def _mean(self, losses: cp.Expression) -> cp.Expression:
+        """The mean over listed pairs in CVXPY, a weighted one where pairs have weights."""
+        own = self.pair_weights
+        total = cp.sum(losses) if own is None else cp.Constant(own, name="c") @ losses
+        return total / cp.Constant(self.m, name="m")
+
+    def _mean_latex(self) -> str:
+        return r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
 
     @property
     def _size(self) -> str:
@@ -204,6 +210,8 @@ class PairMarginProblem(_PairProblem):
 
     #: Number of all pairs of labelled points from which the pairs were drawn; None where nothing was drawn.
     drawn_of: int | None = None
+    #: Whether all similar pairs weigh as much as all others; of drawn pairs as many are similar on average.
+    balanced: bool = False
 
     def __init__(
         self,
@@ -281,11 +289,10 @@ class PairMarginProblem(_PairProblem):
             return problem
         problem = cls.__new__(cls)
         problem.pairs, problem.margin, problem.prior = None, checked_margins(margin), prior
+        problem.balanced = bool(balanced)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
         features, problem.span = problem._spanned(points, kernel, None)
-        shares = (
-            (0.5 / problem.n_similar, 0.5 / (count - problem.n_similar)) if balanced else (1.0 / count, 1.0 / count)
-        )
+        shares = [0.5 / kind if balanced else 1.0 / count for kind in (problem.n_similar, count - problem.n_similar)]
         same, other = (
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
@@ -302,38 +309,34 @@ class PairMarginProblem(_PairProblem):
         InputError
             If there are too many pairs to write them out.
         """
-        pairs, r, counts = self._listed()
-        gamma = np.where(r > 0.0, *self.margin)
-
-        def h(t: int, distance: cp.Expression) -> cp.Expression:
-            inside = 1 - distance if r[t] > 0.0 else distance - 1
-            return cp.pos(1 - inside / gamma[t]) / counts[t]
-
-        return self._written(pairs, h)
-
-    def _listed(self) -> tuple[np.ndarray, Array, Array]:
-        """List the pairs, their r (+1 or -1), and the reciprocal of each pair's weight in the mean."""
+        check_size(self._count, "pairs")
+        n, xi = self._count, cp.Variable(self._count, nonneg=True, name="xi")
+        inside, outside = (given(f"gamma_{r}", g, nonneg=True) for r, g in zip((1, -1), self.margin, strict=True))
         if self.pairs is not None:
-            own = np.ones(len(self.pairs)) if self.pair_weights is None else self.pair_weights
-            return self.pairs, self.r, self.m / own
-        assert isinstance(self.risk, LabelledPairRisk)
-        codes, same, other = self.risk.codes, self.risk.same, self.risk.other
-        pairs = np.column_stack(np.triu_indices(len(codes), 1))
-        r = np.where(codes[pairs[:, 0]] == codes[pairs[:, 1]], 1.0, -1.0)
-        return pairs, r, 1.0 / np.where(r > 0.0, same.weight * self.margin[0], other.weight * self.margin[1])
+            pairs, similar, mean = self.pairs, self.r > 0.0, self._mean(xi)
+        else:
+            assert isinstance(self.risk, LabelledPairRisk)
+            pairs = np.column_stack(np.triu_indices(self.n_points, 1))
+            similar = np.equal(*self.risk.codes[pairs.T])
+            own = np.where(similar, n / (2.0 * self.n_similar), n / (2.0 * (n - self.n_similar)))
+            mean = (cp.Constant(own, name="c") @ xi if self.balanced else cp.sum(xi)) / cp.Constant(n, name="|S|")
+
+        def hinge(t: int, distance: cp.Expression) -> cp.Constraint:
+            return inside * (1 - xi[t]) <= 1 - distance if similar[t] else outside * (1 - xi[t]) <= distance - 1
+
+        return self._written(pairs, mean, hinge)
+
+    @property
+    def _count(self) -> int:
+        """How many pairs there are."""
+        return self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
 
     def __str__(self) -> str:
         space = "features" if self.embedding is None else "coordinates of the differences' span under the kernel"
-        count = self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
         drawn = "" if self.drawn_of is None else f" drawn of all {self.drawn_of}"
-        listed = f"{count} pairs{drawn}" if self.pairs is not None else f"all {count} pairs"
-        if self.pair_weights is not None:
-            listed = f"{count} weighted pairs"
+        kind = f"{'all ' if self.pairs is None else ''}{self._count}{'' if self.pair_weights is None else ' weighted'}"
         inside, outside = self.margin
-        weighing = ""
-        if isinstance(self.risk, LabelledPairRisk):
-            same, other = self.risk.same.weight * inside, self.risk.other.weight * outside
-            weighing = "" if np.isclose(same, other) else "; similar ones weigh as much as others"
+        weighing = "; similar ones weigh as much as others" if self.balanced else ""
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n"
             f"\n"
@@ -341,21 +344,25 @@ class PairMarginProblem(_PairProblem):
             f"  subject to  A positive semidefinite\n"
             f"\n"
             f"  A         {self.cone.d} {space}\n"
-            f"  S         {listed} of {self.n_points} points, {self.n_similar} similar; "
+            f"  S         {kind} pairs{drawn} of {self.n_points} points, {self.n_similar} similar; "
             f"m = {self._size}{weighing}\n"
             f"  h         hinge of margin {inside:g} for similar pairs, {outside:g} for others{self._prior_line('A')}"
         )
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
-        mean = r"\mathrm{mean}_{(x_i, x'_i, r_i) \in S}\;"
-        if self.pairs is not None:
-            mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        n, same, mean, pairs = self._count, self.n_similar, self._mean_latex(), ""
+        if self.pairs is None:
+            mean, pairs = r"\frac{1}{|S|} \sum_{(x_i, x'_i, r_i) \in S}", rf",\quad |S| = {n}"
+        if self.balanced:
+            mean, sizes = mean + " c_{r_i}", rf"|S_1| = {same},\quad |S_{{-1}}| = {n - same}"
+            pairs += rf",\quad c_r = \frac{{|S|}}{{2 |S_r|}},\quad {sizes}"
         return (
             rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
             r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
             rf"& + {self._norm_latex()}\end{{aligned}}$$"
-            rf"$$A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
+            r"$$h_\gamma(t) = \max(0, 1 - t / \gamma) = \min_{\xi \ge 0,\, \gamma (1 - \xi) \le t} \xi,\quad "
+            rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size}{pairs},\quad "
             rf"\lambda = {self.reg:g},\quad "
             rf"\gamma_1 = {self.margin[0]:g},\quad \gamma_{{-1}} = {self.margin[1]:g}$$"
         )
@@ -439,18 +446,19 @@ class SimilarityRegressionProblem(_PairProblem):
         InputError
             If there are too many pairs to write them out.
         """
-        y, y0 = self.y, -self.y0 if self.as_printed else self.y0
-        counts = self.m / (np.ones(len(y)) if self.pair_weights is None else self.pair_weights)
+        check_size(len(self.pairs), "pairs")
+        s = cp.Variable(len(self.y), name="s")
+        y, y0 = given("y", self.y), given("y_0", self.y0, nonneg=True)
 
-        def loss(i: int, t: cp.Expression) -> cp.Expression:
-            if self.loss == "absolute":
-                return cp.abs(y[i] - t) / counts[i]
-            return cp.square(y[i] - t) / (counts[i] if self.loss == "squared" else counts[i] * (y[i] + y0) ** 2)
+        def residual(t: int, distance: cp.Expression) -> cp.Constraint:
+            shifted = y[t] - y0 if self.as_printed else y[t] + y0
+            return (shifted * s[t] if self.loss == "weighted" else s[t]) == y[t] - distance
 
-        return self._written(self.pairs, loss)
+        return self._written(self.pairs, self._mean(cp.abs(s) if self.loss == "absolute" else cp.square(s)), residual)
 
     def __str__(self) -> str:
-        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {self._shift()})^2"}
+        sign = "-" if self.as_printed else "+"
+        loss = {"squared": "(y - t)^2", "absolute": "abs(y - t)", "weighted": f"(y - t)^2 / (y {sign} {self.y0:g})^2"}
         counted = f"m = {self._size} pairs"
         if self.pair_weights is not None:
             counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
@@ -468,18 +476,15 @@ class SimilarityRegressionProblem(_PairProblem):
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         loss = {"squared": "(y_i - t_i)^2", "absolute": "|y_i - t_i|"}
-        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {self._shift()})^2}}"
-        mean = r"\frac{1}{m} \sum_{i=1}^m" if self.pair_weights is None else r"\frac{1}{m} \sum_i c_i"
+        loss["weighted"] = rf"\frac{{(y_i - t_i)^2}}{{(y_i {'-' if self.as_printed else '+'} y_0)^2}}"
+        shift = rf",\quad y_0 = {self.y0:g}" if self.loss == "weighted" else ""
         return (
-            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} {loss[self.loss]} \\"
+            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {self._mean_latex()} {loss[self.loss]} \\"
             rf"& + {self._norm_latex()}\end{{aligned}}$$"
             rf"$$t_i = \langle Q_{{x_i - x'_i}}, A\rangle,\quad "
             rf"A \in \mathbb{{R}}^{{{self.cone.d} \times {self.cone.d}}},\quad m = {self._size},\quad "
-            rf"\lambda = {self.reg:g}$$"
+            rf"\lambda = {self.reg:g}{shift}$$"
         )
-
-    def _shift(self) -> str:
-        return f"{'-' if self.as_printed else '+'} {self.y0:g}"
 
 
 def balanced_pairs(

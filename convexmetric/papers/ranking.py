@@ -29,6 +29,7 @@ the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q`
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -228,19 +229,9 @@ class RankingProblem(SpannedProblem):
         """
         corpus = points_under(diagonal, X)
         relevance = Relevance.from_labels(as_labels(y, corpus.shape[0]))
-        return cls(
-            Checked(corpus),
-            relevance,
-            measure=measure,
-            C=C,
-            k=k,
-            penalty=penalty,
-            diagonal=diagonal,
-            short=short,
-            kernel=kernel,
-            query_weights=query_weights,
-            prior=prior,
-        )
+        how: dict[str, Any] = {"measure": measure, "k": k, "short": short, "query_weights": query_weights}
+        what: dict[str, Any] = {"C": C, "penalty": penalty, "diagonal": diagonal, "kernel": kernel, "prior": prior}
+        return cls(Checked(corpus), relevance, **how, **what)
 
     @classmethod
     def from_qrels(
@@ -334,14 +325,17 @@ class RankingProblem(SpannedProblem):
         >>> X = [[0.0, 0.0], [0.0, 2.0], [1.0, 0.0]]
         >>> problem = cm.RankingProblem(X, [[1]], irrelevant=[[2]], queries=[[0.0, 0.1]], measure="map", C=10.0)
         >>> print(problem.to_cvxpy())
-        minimize   Trace(W)
-                   + (C / 1.0) * Sum(xi)
-        subject to ranking 0, 0: Delta[0, 0] <= Sum(dpsi[0, 0] * W) + xi[0]
+        minimize   trace(W)
+                   + C / n * sum(xi)
+        subject to ranking 0, 0: <dpsi[0, 0], W> + xi[0] >= Delta[0, 0]
                    W >> 0
                    xi >= 0
+        with       C = 10, n = 1
         """
         written, n = self._written(rankings)
-        C = given("C", self.C, nonneg=True)
+        C: cp.Expression = given("C", self.C, nonneg=True)
+        # Batches share one slack, of weight C.
+        C = C / cp.Constant(n, name="n") if rankings is None or n > 1 else C
         W, in_cone, users = self._stated_variable()
         xi = cp.Variable(n, nonneg=True, name="xi")
         w = np.ones(len(self.rankings)) if self.query_weights is None else self.query_weights
@@ -357,7 +351,7 @@ class RankingProblem(SpannedProblem):
         # In a batch the weights multiply the rankings of the queries; otherwise their slacks.
         weighted = self.query_weights is not None and n == len(w)
         slacks = cp.Constant(w, name="w") @ xi if weighted else cp.sum(xi)
-        return self._program(omega.expression(W, self.cone) + C / n * slacks, constraints + in_cone, W, users)
+        return self._program(omega.expression(W, self.cone) + C * slacks, constraints + in_cone, W, users)
 
     def ranking(self, query: int, order: ArrayLike) -> Ranking:
         """Make the ranking of a query for a given order of its items, with its loss.
@@ -453,9 +447,7 @@ class RankingProblem(SpannedProblem):
         weights = self.query_weights
         weighed = "" if weights is None else f"; weights w_q from {weights.min():.3g} to {weights.max():.3g}"
         space = "features" if self.embedding is None else "coordinates of the points' span under the kernel"
-        kept = "" if getattr(self.measure, "short", "cut") == "cut" else ", also with fewer relevant points"
         judged = "" if self.judged is None else f"  judged    {self.judged}\n"
-        k = f"\n  k         {self.measure.k}{kept}" if self.measure.k else ""
         return (
             f"Metric learning to rank by {self.measure.title} (McFee & Lanckriet 2010)\n"
             f"\n"
@@ -467,21 +459,34 @@ class RankingProblem(SpannedProblem):
             f"  queries   n = {len(self.rankings)}, ranking a corpus of {self.rankings.X.shape[0]} points{weighed}\n"
             f"  relevant  {span_of(p)} points a query; irrelevant {span_of(n)}\n"
             f"{judged}"
-            f"  C         {self.C:g}{k}{self._prior_line('W')}"
+            f"  Delta     {self._loss()}\n"
+            f"  C         {self.C:g}{self._prior_line('W')}"
         )
+
+    def _loss(self) -> str:
+        """What Delta(y*, y) is, in words: queries of fewer than k relevant points have a rule of their own."""
+        k, short = self.measure.k, getattr(self.measure, "short", "")
+        score = self.measure.name.upper() + (f"@{k}" if k else "")
+        if not short or self.rankings.relevance.n_relevant.min() >= k:
+            return f"1 - {score}(y)"
+        if short == "printed":
+            return f"{score}(y*) - {score}(y)"
+        return f"1 - {self.measure.name.upper()}@min({k}, p_q)(y), of a query q with p_q relevant points"
 
     def latex(self) -> str:
         """The program as a formula, with its sizes."""
         diagonal = self.cone.diagonal
         cone = r"W \in \mathrm{diag}(\mathbb{R}^d_+)" if diagonal else r"W \succeq 0"
-        at_k = f"@{self.measure.k}" if self.measure.k else ""
+        loss, _, short = self._loss().replace("(y*)", "(y^*_q)").replace("min", r"\min").partition(", of")
+        loss = re.sub(r"[A-Z][-\w]*(@\d+)?", r"\\mathrm{\g<0>}", loss)
+        loss += r",\quad p_q = |\mathcal{X}^+_q|" if short else ""
         return (
             rf"$$\begin{{aligned}}\min_{{{cone},\; \xi \ge 0}}\quad &{self.regularizer.latex('W')}"
             rf" + \frac{{C}}{{n}}\sum_{{q=1}}^{{n}}{'' if self.query_weights is None else 'w_q '}\xi_q \\"
             r"\text{s.t.}\quad & \langle W, \delta\psi_{po}(q, y^*_q, y)\rangle_F \ge \Delta(y^*_q, y) - \xi_q"
             r"\quad \forall q,\ \forall y \in \mathcal{Y}\end{aligned}$$"
             f"$$W \\in \\mathbb{{R}}^{{{self.cone.d} \\times {self.cone.d}}},\\quad n = {len(self.rankings)},\\quad "
-            f"C = {self.C:g},\\quad \\Delta = 1 - \\mathrm{{{self.measure.name.upper()}{at_k}}}$$"
+            f"C = {self.C:g},\\quad \\Delta(y^*_q, y) = {loss}$$"
         )
 
 

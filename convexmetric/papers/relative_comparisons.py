@@ -8,6 +8,7 @@ r"""Learning a distance metric from relative comparisons (Schultz & Joachims, NI
 =====================  ======================================================================================
 P                      triplets: x_i is closer to x_j than to x_k
 A                      any fixed matrix; the metric is A W A^T with W = diag(w) (equation 1)
+d_w(x, x')             sqrt((x - x')^T A W A^T (x - x')); the program has its square, w^T Delta^{x, x'}
 Delta^{x, x'}          (A^T x - A^T x') * (A^T x - A^T x'), entrywise (equation 6; equation 7 prints the
                        definition of Delta^{x_i, x_j} with x_k)
 L                      (A^T A) * (A^T A), so that w^T L w = ||A W A^T||_F^2; the identity for A = I
@@ -214,9 +215,9 @@ class RelativeComparisonProblem(MetricProblem):
         root = self.A.T @ self.A if self.A is not None else self.K
         if root is None:
             prior = self.regularizer.base.prior
-            objective = 0.5 * cp.sum_squares(w if prior is None else w - given("w0", prior))
+            objective = cp.sum_squares(w if prior is None else w - given("w0", prior)) / 2
         else:
-            objective = 0.5 * cp.quad_form(w, cp.psd_wrap(cp.Constant(root * root, name="L")))
+            objective = cp.quad_form(w, cp.psd_wrap(cp.Constant(root * root, name="L"))) / 2
         xi = cp.Variable(len(self.triplets), nonneg=True, name="xi")
         if soft := np.isfinite(self.C):
             weights = self.triplet_weights
@@ -251,7 +252,7 @@ class RelativeComparisonProblem(MetricProblem):
             f"Metric from relative comparisons (Schultz & Joachims 2003), {'hard' if hard else 'soft'} margin\n"
             f"\n"
             f"  minimise    {form}{slack}\n"
-            f"  subject to  d_w(x_i, x_k) - d_w(x_i, x_j) >= {margin}   for every triplet (i, j, k)\n"
+            f"  subject to  d_w(x_i, x_k)^2 - d_w(x_i, x_j)^2 >= {margin}   for every triplet (i, j, k)\n"
             f"              w >= 0{'' if hard else ', xi >= 0'}\n"
             f"\n"
             f"  w         {m} weights; {space}\n"

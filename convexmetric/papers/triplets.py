@@ -30,15 +30,14 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, check_one_of, checked_part_weights, checked_weight
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
@@ -48,21 +47,17 @@ from convexmetric.comparisons.triplets import checked_triplets
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Projection, make_projection
+from convexmetric.papers.choices import penalised, penalty_latex, penalty_term
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
+from convexmetric.regularizers import Regularizer
 from convexmetric.risks import PairwiseRisk
 
 if TYPE_CHECKING:
     from convexmetric.programs.program import Program
 
 __all__ = ["VARIANTS", "TripletProblem", "Variant"]
-
-REGULARIZERS: dict[str, Callable[[float], Regularizer]] = {
-    "squared-frobenius": SquaredFrobenius,
-    "trace": lambda reg: Trace(0.5 * reg),
-}
 
 
 @dataclass(frozen=True)
@@ -167,7 +162,6 @@ class TripletProblem(MetricProblem):
         #: S_1 and S_2.
         self.similar: Any = groups.positives if similar is None else ListedPairs(similar, n, "similar")
         self.dissimilar: Any = groups.negatives if dissimilar is None else ListedPairs(dissimilar, n, "dissimilar")
-        check_one_of(penalty, REGULARIZERS, "penalty")
         check_flag(diagonal, "diagonal")
         if projection is not None and not isinstance(projection, Projection):
             raise InputError(f"projection must be a Projection (see make_projection), got {type(projection).__name__}")
@@ -194,7 +188,7 @@ class TripletProblem(MetricProblem):
         risk = PairwiseRisk(rankings, shares, self.margin)
         weighted = (self.intra, self.similar), (-self.inter, self.dissimilar)
         means = [share * pairs.mean(rankings.X, cone) for share, pairs in weighted if share]
-        super().__init__(risk, self._norm(prior, cone), sum(means) if means else None)
+        super().__init__(risk, self._norm(self.reg, prior, cone), sum(means) if means else None)
 
     @classmethod
     def from_labels(
@@ -229,7 +223,7 @@ class TripletProblem(MetricProblem):
         negatives: Pairs = (
             LabelledPairs(codes, same=False) if n_other is None else _pairs_of(relevance, positives=False)
         )
-        return cls._of(points, relevance, None, positives, negatives, options)
+        return cls._of(points, _Groups(relevance, None, None, positives, negatives), options)
 
     @classmethod
     def from_graph(cls, X: Any, adjacency: Any, **options: Any) -> TripletProblem:
@@ -254,18 +248,10 @@ class TripletProblem(MetricProblem):
         graph = as_adjacency(adjacency, points.shape[0])
         relevance, anchors = linked_triplets(graph)
         unlinked = UnlinkedPairs(graph)
-        return cls._of(points, relevance, anchors, unlinked.links, unlinked, options)
+        return cls._of(points, _Groups(relevance, anchors, None, unlinked.links, unlinked), options)
 
     @classmethod
-    def _of(
-        cls,
-        points: Any,
-        relevance: Relevance,
-        anchors: np.ndarray | None,
-        positives: Pairs,
-        negatives: Pairs,
-        options: dict[str, Any],
-    ) -> TripletProblem:
+    def _of(cls, points: Any, groups: Any, options: dict[str, Any]) -> TripletProblem:
         known = [*inspect.signature(cls).parameters][2:]
         for name in options:
             if name not in known:
@@ -274,31 +260,26 @@ class TripletProblem(MetricProblem):
                 raise InputError(f"{name!r} is not an option; {hint}")
         own = checked_part_weights(options.pop("weights", None), points.shape[0], "weights", "point")
         if own is not None:
-            anchors = np.arange(len(own)) if anchors is None else anchors
+            anchors = np.arange(len(own)) if groups.anchors is None else groups.anchors
             kept = np.flatnonzero(own[anchors])
             if not kept.size:
                 raise InputError("weights is zero for every point that is the i of a triplet; make one positive")
-            relevance, anchors = relevance.subset(kept), anchors[kept]
-            own = own[anchors]
-        groups: Any = _Groups(relevance, anchors, own, positives, negatives)
+            anchors = anchors[kept]
+            groups = replace(groups, relevance=groups.relevance.subset(kept), anchors=anchors, weights=own[anchors])
         return cls(Checked(points), groups, **options)
 
-    def _norm(self, prior: Any, cone: Cone) -> Regularizer:
-        omega = REGULARIZERS[self.regularizer_name](self.reg)
-        return omega if prior is None else towards(omega, prior, cone)
+    def _norm(self, reg: float, prior: Any, cone: Cone) -> Regularizer:
+        # The trace is that of lambda / 2 ||L||_F^2.
+        return penalised(self.regularizer_name, 0.5 * reg if self.regularizer_name == "trace" else reg, prior, cone)
 
     def with_reg(self, reg: float) -> TripletProblem:
         """Copy the problem with another lambda, sharing all data."""
-        other = copy(self)
-        other.reg = checked_weight(reg, "reg")
-        other.regularizer = self.regularizer.with_user_terms(other._norm(self.regularizer.base.prior, self.cone))
-        return other
+        reg = checked_weight(reg, "reg")
+        return self._under(self._norm(reg, self.regularizer.base.prior, self.cone), reg)
 
     def with_prior(self, prior: ArrayLike | str | None) -> TripletProblem:
         """Copy the problem with another prior, or without one, sharing all data."""
-        other = copy(self)
-        other.regularizer = self.regularizer.with_user_terms(self._norm(prior, self.cone))
-        return other
+        return self._under(self._norm(self.reg, prior, self.cone), self.reg)
 
     @property
     def reg_max(self) -> float:
@@ -351,21 +332,23 @@ class TripletProblem(MetricProblem):
         check_size(self.count, "triplets")
         R, in_cone = self.cone.variable("w" if self.cone.diagonal else "R")
         lam, xi = given("lambda", self.reg, nonneg=True), given("xi", self.margin, nonneg=True)
-        prior = self.regularizer.base.prior
-        away = R if prior is None else R - given("R0", prior)
-        norm = cp.sum_squares(away)
-        if self.regularizer_name == "trace":
-            sizes = cp.norm1 if self.cone.diagonal else cp.normNuc
-            norm = self.cone.trace_expression(R) if prior is None else sizes(away)
-        objective = lam / 2 * norm
-        if self.G is not None:
-            objective += inner(given("G", self.G), R)
+        norm = penalty_term(self.regularizer_name, self.regularizer.base.prior, self.cone, R)
+        objective = (lam / 2 if self.regularizer_name == "trace" else lam) * norm
         V, cone = as_rows(self.rankings.X), self.cone
-        shares = np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp))
+        if self.intra:
+            mean = cp.Constant(self.similar.mean(self.rankings.X, cone), name="I1")
+            objective += given("intra", self.intra, nonneg=True) * inner(mean, R)
+        if self.inter:
+            mean = cp.Constant(self.dissimilar.mean(self.rankings.X, cone), name="I2")
+            objective -= given("inter", self.inter, nonneg=True) * inner(mean, R)
+        shares, count = (
+            np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp)),
+            cp.Constant(self.count, name="|S|"),
+        )
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
             hinge = cp.pos(inner(D, R) + xi)
-            objective += shares[t] * hinge if self.weighted else hinge / self.count
+            objective += cp.Constant(shares[t], name=f"c[{t}]") * hinge if self.weighted else hinge / count
         return self._program(objective, in_cone, R)
 
     def __str__(self) -> str:
@@ -392,22 +375,21 @@ class TripletProblem(MetricProblem):
         diagonal = self.cone.diagonal
         M, sign = ("w", r"\ge 0") if diagonal else ("R", r"\succeq 0")
         space = f"{self.cone.d}" if diagonal else rf"{self.cone.d} \times {self.cone.d}"
-        away = M if self.regularizer.base.prior is None else f"{M} - {M}_0"
-        trace = rf"\mathrm{{tr}}\, {M}" if away == M else rf"\|{away}\|_*"
-        norm = trace if self.regularizer_name == "trace" else rf"\|{away}\|_F^2"
-        similar = rf" + {self.intra:g} I_1({M})" if self.intra else ""
-        dissimilar = rf" - {self.inter:g} I_2({M})" if self.inter else ""
-        pull = rf",\quad \langle G, {M} \rangle ={similar.removeprefix(' +')}{dissimilar}" if self.G is not None else ""
-        linear = rf" + \langle G, {M} \rangle" if self.G is not None else ""
+        norm = penalty_latex(self.regularizer_name, self.regularizer, M, r"\frac{\lambda}{2}")
+        linear = weights = ""
+        for added, name, share, at in (("+", "intra", self.intra, 1), ("-", "inter", self.inter, 2)):
+            if share:
+                linear += rf" {added} \mathrm{{{name}}}\, \langle I_{at}, {M} \rangle"
+                weights += rf",\quad \langle I_{at}, {M} \rangle = \mathrm{{mean}}_{{S_{at}}} D_{M}"
+                weights += rf",\quad \mathrm{{{name}}} = {share:g}"
         mean = r"\frac{1}{|S|} \sum_{(i,j,k) \in S}"
         if self.weighted:
-            mean = r"\frac{1}{\sum_S c_{ijk}} \sum_{(i,j,k) \in S} c_{ijk}"
+            mean, weights = r"\sum_{(i,j,k) \in S} c_{ijk}", weights + r",\quad \sum_S c_{ijk} = 1"
         return (
-            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & \frac{{\lambda}}{{2}} {norm}{linear}"
-            rf"{self.regularizer.added_latex(M)} \\"
+            rf"$$\begin{{aligned}}\min_{{{M} {sign}}}\quad & {norm}{linear} \\"
             rf"& + {mean} Z_+(\langle D^{{i,j,k}}, {M} \rangle + \xi)"
             r"\end{aligned}$$"
-            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{pull},\quad "
+            rf"$$\langle D^{{i,j,k}}, {M} \rangle = D^{{i,j}}_{M} - D^{{i,k}}_{M}{weights},\quad "
             rf"{M} \in \mathbb{{R}}^{{{space}}},\quad |S| = {self.count},\quad "
             rf"\lambda = {self.reg:g},\quad \xi = {self.margin:g}$$"
         )
@@ -471,17 +453,9 @@ class Variant:
         if self.projection is not None:
             most = min(points.shape[0] - 1, points.shape[1]) if self.projection == "pca" else points.shape[1]
             projection = make_projection(self.projection, Checked(points), min(r, most), random_state=random_state)
-        return make(
-            Checked(points),
-            *arguments,
-            reg=reg,
-            intra=float(self.intra),
-            inter=float(self.inter),
-            diagonal=self.diagonal,
-            projection=projection,
-            penalty="trace" if self.low_rank else "squared-frobenius",
-            **options,
-        )
+        options |= {"reg": reg, "intra": float(self.intra), "inter": float(self.inter), "diagonal": self.diagonal}
+        penalty = "trace" if self.low_rank else "squared-frobenius"
+        return make(Checked(points), *arguments, projection=projection, penalty=penalty, **options)
 
 
 VARIANTS: dict[str, Variant] = {

@@ -7,29 +7,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from html import escape
 
 import cvxpy as cp
 
+from convexmetric.programs.printing import terms, tex, written
+
 __all__ = ["Program"]
 
-#: Patterns in CVXPY's output, and what is printed instead.
-SPELLING = (
-    (re.compile(r", None, False\)"), ")"),
-    (re.compile(r"^0\.0 <= (\w+)$"), r"\1 >= 0"),
-    (re.compile(r" \+ Promote\(-0\.0, \([\d, ]+\)\) >> 0"), " >> 0"),
-    (re.compile(r"\breshape\((\w+), \(\d+,\), F\)"), r"\1"),
-    (re.compile(r"quad_over_lin\((\w+), 1\.0\)"), r"sum_squares(\1)"),
-    (re.compile(r"PnormApprox\((\w+), 2\)"), r"norm(\1)"),
-    (re.compile(r"Pnorm\((\w+), 2\)"), r"norm(\1)"),
-    (re.compile(r"psd_wrap\((\w+)\)"), r"\1"),
-    (re.compile(r"PowerApprox\((.*), 2\.0\)"), r"square(\1)"),
-    (re.compile(r"maximum\((.*), 0\.0\)"), r"pos(\1)"),
-    (re.compile(r"(?<!\w)\((Sum\([^()]*\))\)"), r"\1"),
-    (re.compile(r"(?<!\w)\((\w+ @ Delta\[[^()]*\])\)"), r"\1"),
-    (re.compile(r" \+ -(?=[\w(])"), " - "),
-)
-#: Numbers of seven decimals or more, which are printed with six significant digits.
-LONG = re.compile(r"\d+\.\d{7,}(e[-+]\d+)?")
+#: Names of numbers; CVXPY calls constants without a name by their value.
+NAME = re.compile(r"[A-Za-z|]")
 
 
 class Program(cp.Problem):
@@ -57,37 +44,37 @@ class Program(cp.Problem):
             # CVXPY advises to write many terms as one vector; here they are kept apart to be read.
             warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
             super().__init__(cp.Minimize(objective), constraints)
-        self._metric, self._latex = metric, latex
+        #: The metric's variable.
+        self.metric: cp.Variable = metric
+        self._latex = latex
 
     @property
-    def metric(self) -> cp.Variable:
-        """The metric's variable."""
-        return self._metric
+    def given(self) -> dict[str, cp.Expression]:
+        """Parameters and constants by name. Constants, such as the number of comparisons, cannot be changed."""
+        leaves = [*self.parameters(), *self.constants()]
+        return {leaf.name(): leaf for leaf in leaves if leaf.is_constant() and NAME.match(leaf.name())}
 
     def latex(self) -> str:
-        """The program as a formula."""
-        return self._latex
+        """The program as a formula, with the values that its parameters have now."""
+        text = self._latex
+        for name, number in self.param_dict.items():
+            before = rf"(?<![\w\\{{])({re.escape(tex(name))} = )[-+.\w]+"
+            text = re.sub(before, rf"\g<1>{number.value:g}", text) if number.is_scalar() else text
+        return text
 
     def _repr_latex_(self) -> str:
-        return self._latex
+        return self.latex()
+
+    def _repr_html_(self) -> str:
+        return f'<div class="math">{escape(self.latex())}</div>'
 
     def __str__(self) -> str:
-        terms = self.objective.expr.args if isinstance(self.objective.expr, _Sum) else [self.objective.expr]
-        lines = ["minimize   " + _spelled(terms[0])]
-        lines += ["           + " + _spelled(term) for term in terms[1:]]
+        lines = ["minimize   " + "\n           + ".join(terms(self.objective.expr))]
         for at, constraint in enumerate(self.constraints):
-            lines.append(("subject to " if at == 0 else "           ") + _spelled(constraint))
-        lines += [
-            f"           {variable.name()} >= 0" for variable in self.variables() if variable.attributes["nonneg"]
+            lines.append(f"{'subject to' if at == 0 else '':10} {written(constraint)}")
+        lines += [f"{'':11}{variable.name()} >= 0" for variable in self.variables() if variable.attributes["nonneg"]]
+        numbers = [
+            f"{name} = {leaf.value:g}" for name, leaf in self.given.items() if leaf.is_scalar() and "[" not in name
         ]
+        lines += [f"with       {', '.join(numbers)}"] if numbers else []
         return "\n".join(lines).replace("+ -", "- ")
-
-
-_Sum = type(cp.Variable() + cp.Variable())
-
-
-def _spelled(stated: cp.Expression | cp.Constraint) -> str:
-    text = str(stated)
-    for found, instead in SPELLING:
-        text = found.sub(instead, text)
-    return LONG.sub(lambda number: f"{float(number.group()):.6g}", text)

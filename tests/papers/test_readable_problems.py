@@ -10,7 +10,7 @@ from matplotlib.mathtext import MathTextParser
 import convexmetric as cm
 
 
-@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
+@pytest.mark.parametrize("name", cases("method"))
 def test_text_states_sizes_formula_and_source(name):
     problem = instance(name)
     text = str(problem)
@@ -32,6 +32,7 @@ def test_text_states_sizes_formula_and_source(name):
         assert ("mean_S2" in text) == (problem.inter > 0)
     elif isinstance(problem, cm.CrossModalProblem):
         assert "BPRHML" in text
+        assert "d(x, y_i)^2 - d(x, y_j)^2" in text
         assert "4 x 4: 2 features of X and 2 of Y" in text
         assert f"{problem.count} triples in all" in text
     elif isinstance(problem, cm.PairMarginProblem):
@@ -56,15 +57,19 @@ def test_text_states_sizes_formula_and_source(name):
     elif isinstance(problem, cm.papers.CollapsingClassesProblem):
         assert "Globerson & Roweis 2005" in text
         assert "12 points" in text
+    elif isinstance(problem, cm.InformationTheoreticProblem):
+        assert "Davis et al. 2007" in text
+        assert "11 similar" in text
     else:
         assert "Schultz & Joachims 2003" in text
+        assert "d_w(x_i, x_k)^2 - d_w(x_i, x_j)^2" in text
         assert f"{problem.cone.d} weights" in text
         assert f"triplets  {len(problem.triplets)} on 12 points" in text
         assert ("hard margin" in text) == np.isinf(problem.C)
         assert ("xi" in text) == np.isfinite(problem.C)
 
 
-@pytest.mark.parametrize("name", cases("method", without="information-theoretic"))
+@pytest.mark.parametrize("name", cases("method"))
 def test_latex_is_balanced_and_its_parts_render(name):
     latex = instance(name)._repr_latex_()
     assert latex.count("$$") == 4
@@ -77,7 +82,7 @@ def test_latex_is_balanced_and_its_parts_render(name):
     assert latex.count(r"\begin{aligned}") == latex.count(r"\end{aligned}") == 1
     # mathtext knows no alignment, but the cells between its marks are formulas it can draw, in its spelling.
     inside = re.sub(r"\\(begin|end)\{aligned\}", "", latex)
-    inside = re.sub(r"\\ge\b", r"\\geq", inside.replace(r"\tfrac12", r"\frac{1}{2}"))
+    inside = re.sub(r"\\(ge|le)\b", r"\\\1q", inside.replace(r"\tfrac12", r"\frac{1}{2}"))
     cells = [cell.strip() for cell in re.split(r"\$\$|\\\\|&", inside) if cell.strip()]
     assert len(cells) >= 4
     for cell in cells:

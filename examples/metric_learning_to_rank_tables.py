@@ -22,9 +22,10 @@ from typing import Any
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
 from ranking_paper import classification, matchings, pictures, tables
 from ranking_paper import kernels as kernels_of
+from ranking_paper import rows as rows_of
 from ranking_paper.toy import toy
 
 UCI = (*classification.SMALL, "isolet")
@@ -97,6 +98,13 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         pictures.draw_toy(toy(), arguments.output / "toy.png")
     write(sheets, arguments.output / ("tables.md" if uci else "matchings.md" if large else "kernel.md"))
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    yield from rows_of.errors(_by_split(list(_uci_tasks(arguments))))
+    large = _known(list(_matchings_tasks(arguments)))
+    yield from rows_of.matchings({(s["method"], s["solver"]): result for s, result in large if "share" not in s})
 
 
 def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:

@@ -22,18 +22,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import math
 import shlex
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 
-from experiments.pool import CHANCE, Queue, Task, run_queues
+from experiments.pool import Queue, Task, run_queues
 from experiments.sheet import Row, Sheet, rows_sheet
 from rich.console import Console
 
@@ -157,23 +154,13 @@ PARTS = (
 
 
 class Job:
-    """A part with its results in a folder, as a queue of tasks with estimates that measurements renew."""
+    """A part with its results in a folder, as a queue of tasks."""
 
     def __init__(self, part: Part, output: Path) -> None:
         self.part = part
-        self.folder = output / part.name
-        self.arguments = self.script.parser().parse_args([*shlex.split(part.line), "--output", str(self.folder)])
-        self._measured: dict[str, list[float]] = {}
-
-    @cached_property
-    def script(self) -> ModuleType:
-        """The module."""
-        return importlib.import_module(self.part.script)
-
-    def queue(self) -> Queue:
-        """All stages, with measured times."""
-        self.tasks()
-        return Queue(self.part.name, self.script.stages(self.arguments), self.estimate, self.part.weight)
+        self.script = importlib.import_module(part.script)
+        self.arguments = self.script.parser().parse_args([*shlex.split(part.line), "--output", str(output / part.name)])
+        self.queue = Queue(part.name, self.script.stages(self.arguments), self._guess, part.weight)
 
     def tasks(self) -> list[Task]:
         """Those of all stages that have begun; what they took is noted."""
@@ -181,24 +168,14 @@ class Job:
         for stage in self.script.stages(self.arguments):
             every += stage
             for task in stage:
-                if (seconds := task[0].seconds(task[1])) is not None:
-                    self._measured.setdefault(_kind(task), []).append(seconds)
+                self.queue.measure(task)
             if any(results.get(settings) is None for results, settings, _, _ in stage):
                 break
         return every
 
-    def estimate(self, task: Task) -> float:
-        """Seconds of a task: the longest of those that differ by chance alone, or the estimate of the part."""
-        if seconds := self._measured.get(_kind(task)):
-            return max(seconds)
+    def _guess(self, task: Task) -> float:
         texts = {task[0].path.stem, *(value for value in task[1].values() if isinstance(value, str))}
         return float(next(value for word, value in self.part.seconds.items() if word in texts or not word))
-
-
-def _kind(task: Task) -> str:
-    """The file of a task and its settings, but for those that count repetitions."""
-    kept = {key: value for key, value in task[1].items() if key not in CHANCE}
-    return task[0].path.stem + json.dumps(kept, sort_keys=True)
 
 
 def listed(jobs: Sequence[Job]) -> Sheet:
@@ -207,7 +184,7 @@ def listed(jobs: Sequence[Job]) -> Sheet:
     totals = [0.0] * 4
     for job in jobs:
         tasks = job.tasks()
-        left = [job.estimate(task) for task in tasks if task[0].get(task[1]) is None]
+        left = [job.queue.estimate(task) for task in tasks if task[0].get(task[1]) is None]
         spent = sum(results.seconds(settings) or 0.0 for results, settings, _, _ in tasks)
         numbers = [len(tasks) - len(left), len(tasks), spent / 3600.0, sum(left) / 3600.0]
         totals = [total + number for total, number in zip(totals, numbers, strict=True)]
@@ -273,7 +250,7 @@ def main() -> None:
     failed: list[str] = []
     if not (arguments.list or arguments.report):
         limit = None if math.isinf(until) else until
-        failed = run_queues([job.queue() for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
+        failed = run_queues([job.queue for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
     if arguments.report:
         failed += report(jobs, arguments.output)
     Console(width=120).print(listed(jobs).rich())

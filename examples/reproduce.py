@@ -72,7 +72,7 @@ PARTS = (
     Part("wdbc", RANKING, "--data wdbc --splits 50 --C 1 10 100 1000", {"": 30}, 2.0),
     Part("isolet", RANKING, "--data isolet --splits 10 --k 100 --mlcc-reg 1e-3 1e-1", {"MLR-AUC": 100, "": 240}),
     Part("kernel", RANKING, "--data kernel --kernel-splits 10 --tol 0.02", {"gaussian": 200, "": 10}),
-    Part("matchings", RANKING, "--data matchings", {"printed": 400, "": 60}),
+    Part("matchings", RANKING, "--data matchings --matchings-sets 5", {"printed": 400, "": 60}),
     Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"": 20}),
     Part("matchings-appeal", RANKING, "--data matchings-appeal", {"": 20}),
     Part("relative", RELATIVE, "--splits 10", {"": 10}, 2.0),

@@ -18,6 +18,7 @@ from experiments import pool
 from experiments.results import Results
 from experiments.sheet import Row, row_of, rows_sheet
 from operator_paper.experiments import _sample, load
+from ranking_paper import matchings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -324,6 +325,16 @@ def test_rows_of_trials_and_samples(tmp_path, data_folder):
     )
     row = next(row for row in job.script.rows(job.arguments) if row.what == "scale, scaled-digits, exact: risk")
     assert (row.printed, row.count, row.ours) == (0.061, 5, pytest.approx(0.3))
+
+
+def test_sets_of_users_have_other_metrics_planted(tmp_path):
+    (train, test), (other, _) = (matchings.intervals(0.01, sample=sample) for sample in (0, 1))
+    np.testing.assert_array_equal(train.planted, test.planted)
+    assert np.abs(train.planted - other.planted).max() > 1e-3
+    job = job_of("matchings", tmp_path)
+    fill(job.tasks(), lambda settings: {"scores": [0.5 + 0.1 * settings.get("sample", 0), 0.4, 0.3]})
+    row = next(row for row in job.script.rows(job.arguments) if row.what == "MLR-MAP on matchings, AUC")
+    assert (row.ours, row.error, row.count) == (pytest.approx(0.7), pytest.approx(0.1 * 2.5**0.5 / 5**0.5), 5)
 
 
 def test_a_sample_of_letters_is_drawn_as_the_data_set_is():

@@ -27,7 +27,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from experiments.pool import Queue, Task, run_queues
@@ -209,7 +209,7 @@ def report(jobs: Sequence[Job], output: Path) -> list[str]:
         try:
             sheets = job.script.report(job.arguments)
             if hasattr(job.script, "rows"):
-                rows += job.script.rows(job.arguments)
+                rows += [replace(row, what=f"{job.part.name}: {row.what}") for row in job.script.rows(job.arguments)]
         except Exception as error:
             failed.append(f"report of {job.part.name}: {type(error).__name__}: {error}")
             continue

@@ -54,7 +54,7 @@ class Queue:
         Tasks of the stage that have not been started, first repetitions first.
     running : int
     measured : dict
-        Longest seconds of tasks that differ by chance alone.
+        Seconds of tasks that differ by chance alone.
     spent : float
         Seconds of the processor of tasks that are done, and estimates of those that run.
     failed : list of str
@@ -67,7 +67,7 @@ class Queue:
     weight: float = 1.0
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
-    measured: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, list[float]] = field(default_factory=dict)
     spent: float = 0.0
     failed: list[str] = field(default_factory=list)
     ended: bool = False
@@ -84,19 +84,19 @@ class Queue:
                 self.failed.append(f"{self.name}: {type(error).__name__}: {error}")
                 return
             self.waiting = sorted((task for task in tasks if task[0].get(task[1]) is None), key=_repetition)
-            for task in tasks:
-                self.spent += self.measure(task)
+            self.spent += sum(self.measure(task) for task in tasks)
 
     def measure(self, task: Task) -> float:
         """Seconds that a task took, 0 if that is not known; others like it are expected to take as long."""
-        seconds = task[0].seconds(task[1]) or 0.0
-        if seconds:
-            self.measured[_kind(task)] = max(seconds, self.measured.get(_kind(task), 0.0))
-        return seconds
+        seconds = task[0].seconds(task[1])
+        if seconds is not None:
+            self.measured.setdefault(_kind(task), []).append(seconds)
+        return seconds or 0.0
 
     def estimate(self, task: Task) -> float:
         """Seconds that a task may take."""
-        return self.measured.get(_kind(task)) or self.guess(task)
+        known = self.measured.get(_kind(task))
+        return sum(known) / len(known) if known else self.guess(task)
 
     def first(self, within: float) -> Task | None:
         """The first task that is likely to take no longer than so many seconds."""

@@ -132,17 +132,18 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished(tmp_path, capsys):
 
     def guess(task):
         # The first is finished when the second one is chosen.
-        seen.append(task[1]["split"])
-        if seen.count(1) == 1 and seen[-1] == 1:
+        seen.append(task[1]["method"])
+        if seen[-1] == "long" and seen.count("long") == 1:
             os.kill(os.getpid(), signal.SIGINT)
         return 0.0
 
-    tasks = tasks_of(results, 1) + tasks_of(results, 5, nap=600.0)[1:]
+    every = [{"method": "short" if split == 0 else "long", "split": split} for split in range(5)]
+    tasks = [(results, one, work, {"value": 3, "nap": 600.0 * (one["method"] == "long")}) for one in every]
     start = time.monotonic()
     assert pool.run_queues([pool.Queue("a", iter([tasks]), guess)], jobs=1, grace=1.0) == []
     assert time.monotonic() - start < 300.0
-    assert [results.get({"split": at}) for at in range(3)] == [{"square": 0}, None, None]
-    assert "a: 1: ended with the time that was given" in capsys.readouterr().err
+    assert [results.get(settings) for settings in every] == [{"square": 9}, None, None, None, None]
+    assert "a: long 1: ended with the time that was given" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is before
 
 

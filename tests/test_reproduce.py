@@ -111,14 +111,17 @@ def test_nothing_starts_that_would_end_too_late(tmp_path):
     results = Results(tmp_path / "kept.jsonl")
     start = time.monotonic()
 
+    every = [{"method": method, "split": split} for split in range(2) for method in ("short", "long")]
+
     def queue():
-        return pool.Queue("a", iter([tasks_of(results, 3)]), guess=lambda task: 500.0 * (task[1]["split"] == 1))
+        tasks = [(results, settings, work, {"value": 3}) for settings in every]
+        return pool.Queue("a", iter([tasks]), guess=lambda task: 500.0 * (task[1]["method"] == "long"))
 
     assert pool.run_queues([queue()], jobs=1, until=start) == []
     assert pool.run_queues([queue()], jobs=1, longest=-1.0) == []
-    assert results.get({"split": 0}) is None
+    assert not results.path.exists()
     assert pool.run_queues([queue()], jobs=1, until=start + 400.0) == []
-    assert [results.get({"split": at}) for at in range(3)] == [{"square": 0}, None, {"square": 4}]
+    assert [results.get(settings) for settings in every] == [{"square": 9}, None, {"square": 9}, None]
     assert time.monotonic() - start < 300.0
 
 
@@ -129,17 +132,18 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished(tmp_path, capsys):
 
     def guess(task):
         # The first is finished when the second one is chosen.
-        seen.append(task[1]["split"])
-        if seen.count(1) == 1 and seen[-1] == 1:
+        seen.append(task[1]["method"])
+        if seen[-1] == "long" and seen.count("long") == 1:
             os.kill(os.getpid(), signal.SIGINT)
         return 0.0
 
-    tasks = tasks_of(results, 1) + tasks_of(results, 5, nap=600.0)[1:]
+    every = [{"method": "short" if split == 0 else "long", "split": split} for split in range(5)]
+    tasks = [(results, one, work, {"value": 3, "nap": 600.0 * (one["method"] == "long")}) for one in every]
     start = time.monotonic()
     assert pool.run_queues([pool.Queue("a", iter([tasks]), guess)], jobs=1, grace=1.0) == []
     assert time.monotonic() - start < 300.0
-    assert [results.get({"split": at}) for at in range(3)] == [{"square": 0}, None, None]
-    assert "a: 1: ended with the time that was given" in capsys.readouterr().err
+    assert [results.get(settings) for settings in every] == [{"square": 9}, None, None, None, None]
+    assert "a: long 1: ended with the time that was given" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -350,14 +354,17 @@ def test_a_sample_of_letters_is_drawn_as_the_data_set_is():
 
 @pytest.mark.integration
 def test_cheap_tasks_of_the_real_table_and_again_without_work(tmp_path, data_folder):
-    command = [sys.executable, str(EXAMPLES / "reproduce.py"), "--output", str(tmp_path), "--parts", "matchings-appeal"]
-    command += ["faces", "--longest", "11", "--jobs", "1"]
+    command = [sys.executable, str(EXAMPLES / "reproduce.py"), "--output", str(tmp_path), "--jobs", "1"]
+    command += ["--parts", "phenotype-like", "objects", "--longest", "1"]
     first = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*.jsonl") if path.stat().st_size}
-    assert kept
+    assert [data.count(b"\n") for _, data in sorted(kept.items())] == [1, 3]
     again = subprocess.run(command, capture_output=True, text=True, timeout=500, check=True)
     assert again.stderr == ""
     assert again.stdout == first.stdout
     assert kept == {path: path.read_bytes() for path in kept}
     subprocess.run([*command, "--report"], capture_output=True, text=True, timeout=500, check=True)
     assert "| input |" in (tmp_path / f"{reproduce.OPERATORS}.md").read_text()
+    rows = (tmp_path / "rows.md").read_text()
+    assert "| objects: objects, objects 17-20, input: error | 0.375 | 0.237 | - | 1 sample | - |" in rows
+    assert "| 3 folds |" in rows

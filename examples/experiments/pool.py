@@ -137,13 +137,13 @@ def run_queues(
     lost: list[str] = []
     for queue in queues:
         queue.advance()
-    if not any(queue.waiting for queue in queues):
+    end = math.inf if until is None else until
+    if _next(queues, min(longest, end - time.monotonic()), None) is None:
         return [line for queue in queues for line in queue.failed]
     # Processes started from now on read these; libraries loaded here have read them already.
     for name in ("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ[name] = str(threads)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    end = math.inf if until is None else until
     workers = [_Worker() for _ in range(jobs)]
     try:
         with Progress(*columns, console=Console(stderr=True)) as progress, _interrupts() as interrupts:

@@ -90,7 +90,7 @@ def test_points_for_what_is_right_and_a_hint_for_what_is_wrong(opened, site):
     [
         ("def objective(w, D, C)\n    return 0.0\n", "SyntaxError"),
         ("def objective(w, D, C):\n    return w.nothing\n", "line 2: return w.nothing"),
-        ("import js\njs.fetch('https://example.org/')\n", "the file does not run"),
+        ("import nothing_of_this_name\n", "the file does not run: ModuleNotFoundError"),
     ],
 )
 def test_code_that_does_not_run_is_shown_with_its_line(opened, text, said):

@@ -39,7 +39,7 @@ from rich.console import Console
 
 RANKING, RELATIVE = "metric_learning_to_rank_tables", "relative_comparisons_webkb"
 GRAPHS, OPERATORS, STUDIES = "random_projection_tables", "operator_margin_tables", "operator_margin_studies"
-MODALITIES = "cross_modal_tables"
+MODALITIES, QUESTIONS = "cross_modal_tables", "paper_questions"
 EXACT = "--learners exact exact-trace --pairs all --tol 1e-5 --seconds 240"
 
 
@@ -153,6 +153,9 @@ PARTS = (
         "--no-descents",
         {"tests": 700, "": 200},
     ),
+    Part("graph-questions", QUESTIONS, "--paper graph", {"": 10}),
+    Part("operator-questions", QUESTIONS, "--paper operator", {"descent": 120, "": 40}),
+    Part("cross-modal-questions", QUESTIONS, "--paper cross-modal", {"BPRHML": 20, "": 5}),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,27 @@ import numpy as np
 import scipy.sparse as sp
 from experiments.pool import Task
 from experiments.results import Results
-from experiments.sheet import Sheet
 from sklearn.linear_model import LogisticRegression
 
 import convexmetric as cm
 
-from . import printed
-from .learners import DISTANCES, RIDGES, _compared, _correlated, _coupled, distances_of, learn, settings_of
-from .media import TASKS, Part, _components, _scaled, load
+from .learners import DISTANCES, RIDGES, _compared, _correlated, _coupled, learn, settings_of
+from .media import TASKS, Part, _components, _scaled
 from .protocol import mean_average_precision
 
-__all__ = ["FORMS", "best_on_test", "keywords", "lengths", "matched", "posed", "ranked", "separated", "sheets", "tasks"]
+__all__ = [
+    "FORMS",
+    "SCALES",
+    "best_on_test",
+    "galleries",
+    "keywords",
+    "lengths",
+    "matched",
+    "posed",
+    "ranked",
+    "separated",
+    "tasks",
+]
 
 #: What is done to features before they are centred or scaled.
 FORMS = ("raw", "root", "log", "length", "log-ratio")
@@ -37,6 +47,23 @@ SCALES = ("scale", "centre", "zscore")
 ALPHAS, BETAS = (300.0, 1000.0, 3000.0), (0.001, 1.0)
 #: Keywords kept have at least so many training images.
 LEAST = (1, 5, 10, 20, 40, 80, 160)
+#: Scale and setting of every method, as chosen by cross-validation with features as they are.
+SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "image-text": {
+        "CCA": ("centre", {"ridge": 1.0, "c": 8, "distance": "inner"}),
+        "CFA": ("centre", {"c": 5, "distance": "inner"}),
+        "MSmethod": ("zscore", {"c": 5, "distance": "inner"}),
+        "SCM": ("zscore", {"ridge": 1.0, "strength": 1.0, "distance": "inner"}),
+        "BPRHML": ("centre", {"alpha": 1000.0, "beta": 0.001, "c": 8, "distance": "inner"}),
+    },
+    "text-image": {
+        "CCA": ("zscore", {"ridge": 1.0, "c": 0, "distance": "cosine"}),
+        "CFA": ("zscore", {"c": 0, "distance": "cosine"}),
+        "MSmethod": ("zscore", {"c": 8, "distance": "inner"}),
+        "SCM": ("zscore", {"ridge": 1.0, "strength": 1.0, "distance": "inner"}),
+        "BPRHML": ("centre", {"alpha": 3000.0, "beta": 0.001, "c": 5, "distance": "inner"}),
+    },
+}
 #: What the paper's sentence on MSmethod may mean.
 READINGS = ("alike", "means", "couples", "norms", "stacked")
 #: Strength of the logistic regressions of SCM.
@@ -145,8 +172,9 @@ def _apart(p: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
 def separated(task: str, forms: list[str], scale: str) -> dict[str, Any]:
     """MSmethod read in five ways: best test MAP of each over columns, distances and the weight of irrelevant pairs.
 
-    ``alike``: relevant pairs alone, which is factor analysis of all pairs of one category. ``means``: mean product of relevant pairs less a weight times that of irrelevant ones, norms left out, as in
-    the table. ``couples``: relevant pairs are the couples alone. ``norms``: with norms, by turns in U and V.
+    ``alike``: relevant pairs alone, which is factor analysis of all pairs of one category. ``means``: mean product of
+    relevant pairs less a weight times that of irrelevant ones, norms left out, as in the table. ``couples``: relevant
+    pairs are the couples alone. ``norms``: with norms, by turns in U and V.
     ``stacked``: ``[U; V]`` orthonormal, the leading eigenvectors of the difference of the two distances.
     """
     train, test = wikipedia(task, (forms[0], forms[1]), scale)
@@ -173,9 +201,7 @@ def separated(task: str, forms: list[str], scale: str) -> dict[str, Any]:
     return found
 
 
-def _orthonormal(
-    name: str, A: np.ndarray, B: np.ndarray, cross: np.ndarray, c: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _orthonormal(name: str, A: np.ndarray, B: np.ndarray, cross: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     """Maps that make ``tr U'AU + tr V'BV - 2 tr U'cross V`` small."""
     if name == "stacked":
         vectors = np.linalg.eigh(np.block([[A, -cross], [-cross.T, B]]))[1][:, :c]
@@ -196,7 +222,7 @@ def _polar(M: np.ndarray) -> np.ndarray:
     return U @ Vt
 
 
-def ranked(trials: int) -> list[dict[str, Any]]:
+def ranked(trials: int) -> dict[str, Any]:
     """Corel5k with keywords of so many training images at least: sizes and MAP of random rankings, both directions."""
     data = cm.datasets.load("corel5k")
     y = np.asarray(data.y, dtype=float)
@@ -213,11 +239,31 @@ def ranked(trials: int) -> list[dict[str, Any]]:
         together = y[:4500][:, kept].T @ y[:4500][:, kept]
         values = np.linalg.svd(together - together.mean(axis=0), compute_uv=False) ** 2
         components = int(np.searchsorted(np.cumsum(values) / values.sum(), 0.85)) + 1
+        # By how often a keyword is asked for, as if every keyword of every image were a query.
+        random = np.mean([_precisions(rng.random(relevant.T.shape), relevant.T) for _ in range(trials)], axis=0)
+        weighted = float(random @ relevant.sum(axis=0) / relevant.sum())
         found.append(
             {"least": least, "keywords": len(kept), "images": int(relevant.shape[0]),
-             "image-keyword": float(scores[0]), "keyword-image": float(scores[1]), "components": components}
+             "image-keyword": float(scores[0]), "keyword-image": float(scores[1]), "weighted": weighted,
+             "components": components}
         )  # fmt: skip
-    return found
+    return {"found": found}
+
+
+def _precisions(distances: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+    """Average precision of every query."""
+    return np.array([mean_average_precision(d[None], r[None]) for d, r in zip(distances, relevant, strict=True)])
+
+
+def galleries(task: str, method: str, scale: str, setting: dict[str, Any]) -> dict[str, float]:
+    """MAP of test queries among test items, among those learned from, and with test features scaled by themselves."""
+    train, test = wikipedia(task, ("raw", "raw"), scale)
+    (learned,) = learn(method, task, train, [setting], 1e-3, 60.0)
+    every = np.arange(len(test.X))
+    own = Part(*(_scaled(m, every, scale) for m in (test.X, test.Y)), test.labels_x, test.labels_y, test.couples)
+    among = Part(test.X, train.Y, test.labels_x, train.labels_y, test.couples)
+    cases = {"test": test, "training": among, "own scale": own}
+    return {name: mean_average_precision(learned.distances(of), of.relevant()) for name, of in cases.items()}
 
 
 def keywords(task: str, least: int, blobs: int, method: str, setting: dict[str, Any], scale: str) -> dict[str, Any]:
@@ -286,6 +332,15 @@ def tasks(output: Path, tol: float = 1e-3, limit: float = 20.0) -> Iterator[Task
     yield task("Corel5k, random", ranked, trials=20)
     for method, setting in (("CCA", {"ridge": 1.0, "c": 0}), ("CFA", {"c": 0})):
         yield task("Corel5k, lengths", lengths, method=method, setting=setting)
+    for name, ways in SETTINGS.items():
+        for method, (scale, setting) in ways.items():
+            yield task("gallery", galleries, task=name, method=method, scale=scale, setting=setting)
+    for least, blobs in itertools.product((1, 20, 80), (499, 100, 30, 10)):
+        for method, own in (("CCA", {"ridge": 1.0}), ("CFA", {})):
+            for name, scale, distance in (("image-keyword", "centre", "inner"), ("keyword-image", "zscore", "cosine")):
+                setting = {**own, "c": 0, "distance": distance}
+                of = {"least": least, "blobs": blobs, "scale": scale}
+                yield task("Corel5k, fewer", keywords, task=name, method=method, setting=setting, **of)
     for name in ("image-text", "text-image"):
         for images, texts, scale in itertools.product(FORMS, FORMS, SCALES):
             own = {"task": name, "forms": [images, texts], "scale": scale}
@@ -296,3 +351,10 @@ def tasks(output: Path, tol: float = 1e-3, limit: float = 20.0) -> Iterator[Task
                 yield task("best on test", best_on_test, method="BPRHML", scale=scale, **own, **limits)
             yield task("MSmethod", separated, scale="zscore", **own)
             yield task("SCM", matched, scale="zscore", **own)
+    setting = {"alpha": 10000.0, "beta": 0.001, "c": 8, "distance": "cosine"}
+    for least in (1, 20):
+        of = {"task": "keyword-image", "method": "BPRHML", "least": least, "blobs": 499, "scale": "zscore"}
+        yield task("Corel5k, fewer", keywords, setting=setting, **of)
+    setting = {"alpha": 3000.0, "beta": 0.001, "c": 0, "distance": "euclidean"}
+    of = {"task": "image-keyword", "method": "BPRHML", "least": 1, "blobs": 100, "scale": "centre"}
+    yield task("Corel5k, fewer", keywords, setting=setting, **of)

@@ -22,7 +22,7 @@ import convexmetric as cm
 
 from . import factors, procedure
 from .learners import LOGISTIC_C, LOGISTIC_PAIRS, Precision, learn
-from .nodes import GRAPHS, LABELLED, Graph, Labelled, Nodes, load
+from .nodes import GRAPHS, Graph, Labelled, Nodes, load
 from .protocol import pair_auc, split
 
 __all__ = ["KINDS", "SIZES", "logistic", "projected", "sample", "small", "spread", "tasks"]

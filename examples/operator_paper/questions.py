@@ -49,6 +49,8 @@ def characters(text: str, count: int, how: str, font: str, reach: float, low: fl
             canvas = RendererAgg(PIXELS, PIXELS, 72.0)
             gc = canvas.new_gc()
             gc.set_linewidth(0.0)
+            # Outlines stay where they are, not on the grid of pixels.
+            gc.set_snap(False)
             canvas.draw_path(gc, path, move, (0.0, 0.0, 0.0))
             images.append(1.0 - np.asarray(canvas.buffer_rgba())[:, :, 3].ravel() / 255.0)
     return np.array(images), np.repeat(np.arange(len(text)), count)

@@ -184,6 +184,9 @@ def tasks(output: Path, samples: int = 5, tol: float = 1e-2, seconds: float = 60
     ranges = [{"reach": reach} for reach in (7.0, 10.0)] + [{"low": low} for low in (0.25, 0.35, 0.7)]
     for other in ({}, *ranges, *others):
         yield task("sample", sampled, **scaled, **{**base, **other})
+    # All 30 images of a letter, as in the table.
+    for other in ({}, {"font": "DejaVu Serif"}, {"low": 0.4}):
+        yield task("sample", sampled, **{**scaled, **base, **other, "counts": [30, 30], "seconds": 4.0 * seconds})
     for other in ({}, *others):
         yield task("sample", sampled, **{**turned, **other})
     for test, norm in ((1, "frobenius"), (1, "trace")):

@@ -121,6 +121,13 @@ def test_measures_of_a_sample_and_of_a_descent(data_folder):
     assert descent["area"] > 0.8
 
 
+def test_turned_pixels_are_as_far_apart_as_turned_outlines():
+    fine, coarse = (operators.turned_pixels("ABCDE", way, 0, 1e-1, 30.0) for way in (False, True))
+    assert fine["gap"] <= 1e-1
+    assert coarse["input area"] == pytest.approx(fine["input area"], abs=0.05)
+    assert coarse["area"] > coarse["input area"]
+
+
 def test_random_rankings_of_fewer_keywords(data_folder):
     found = modalities.ranked(2)["found"]
     assert found[0]["keywords"] == 260

@@ -24,7 +24,17 @@ from .framing import framed_alphadigits
 from .learners import KERNEL, REG, Learner
 from .protocol import judged
 
-__all__ = ["FONTS", "categories_told_apart", "characters", "descended", "pens", "sampled", "spread", "tasks"]
+__all__ = [
+    "FONTS",
+    "categories_told_apart",
+    "characters",
+    "descended",
+    "pens",
+    "sampled",
+    "spread",
+    "tasks",
+    "turned_pixels",
+]
 
 #: Fonts that come with matplotlib.
 FONTS = ("DejaVu Sans", "DejaVu Serif", "DejaVu Sans Mono", "STIXGeneral", "cmr10", "cmss10", "cmtt10")
@@ -81,6 +91,23 @@ def sampled(
     train = characters(letters, counts[0], how, font, reach, low, 2 * seed)
     test = characters(digits, counts[1], how, font, reach, low, 2 * seed + 1)
     return _learned(train, test, REG[norm], norm, tol, seconds)
+
+
+def turned_pixels(letters: str, coarse: bool, seed: int, tol: float, seconds: float) -> dict[str, Any]:
+    """Rotation with other letters; with ``coarse`` upright images are turned pixel by pixel, without interpolation."""
+    parts = []
+    for text, count, draw in ((letters, 25, 2 * seed), (TURNED[1], 50, 2 * seed + 1)):
+        how = "as they are" if coarse else "rotated"
+        X, y = characters(text, count, how, FONTS[0], 13.0, 0.5, draw)
+        if coarse:
+            angles = 360.0 * np.random.default_rng(draw).random(len(X))
+            ink = (1.0 - X).reshape(-1, PIXELS, PIXELS)
+            turned = [
+                ndimage.rotate(one, angle, reshape=False, order=0) for one, angle in zip(ink, angles, strict=True)
+            ]
+            X = 1.0 - np.array(turned).reshape(len(X), -1)
+        parts.append((X, y))
+    return _learned(parts[0], parts[1], REG["frobenius"], "frobenius", tol, seconds)
 
 
 def _learned(
@@ -189,6 +216,9 @@ def tasks(output: Path, samples: int = 5, tol: float = 1e-2, seconds: float = 60
         yield task("sample", sampled, **{**scaled, **base, **other, "counts": [30, 30], "seconds": 4.0 * seconds})
     for other in ({}, *others):
         yield task("sample", sampled, **{**turned, **other})
+    for letters in (TURNED[0], string.ascii_uppercase[:20], string.ascii_lowercase[:20], TURNED[0][:10]):
+        for coarse in (False, True):
+            yield task("rotation", turned_pixels, letters=letters, coarse=coarse, seed=0, **limits)
     yield task("spread", spread, experiment="handwritten", test=1, norm="frobenius", images=None, **limits)
     for norm in ("frobenius", "trace"):
         of = {"experiment": "rotation+scale", "norm": norm, "images": 50}

@@ -216,6 +216,10 @@ def tasks(output: Path, samples: int = 5, tol: float = 1e-2, seconds: float = 60
         yield task("sample", sampled, **{**scaled, **base, **other, "counts": [30, 30], "seconds": 4.0 * seconds})
     for other in ({}, *others):
         yield task("sample", sampled, **{**turned, **other})
+    both = {**turned, "how": "rotated, scaled", "counts": [50, 50]}
+    for norm in ("frobenius", "trace"):
+        for other in ({}, *others):
+            yield task("norms", sampled, **{**both, **other, "norm": norm})
     for letters in (TURNED[0], string.ascii_uppercase[:20], string.ascii_lowercase[:20], TURNED[0][:10]):
         for coarse in (False, True):
             yield task("rotation", turned_pixels, letters=letters, coarse=coarse, seed=0, **limits)

@@ -117,18 +117,28 @@ def run(
     return found
 
 
-def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: float) -> dict[str, Any]:
-    """Measures on the first test task of an experiment, and their standard errors by leaving out a test category each.
+def run_spread(
+    experiment: str,
+    reg: float,
+    draws: int,
+    tol: float,
+    seconds: float,
+    train: str | None = None,
+    test: str | None = None,
+) -> dict[str, Any]:
+    """Measures on a test task of an experiment, and their standard errors by leaving out a test category each.
+
+    Training and test images are those of the experiment, its first test, unless others are named.
 
     Returns
     -------
     dict
-        ``gap``; ``risk``, ``area``, ``error``, and these with ``_error``.
+        ``gap``, ``seconds``, test ``categories``; ``risk``, ``area``, ``error``, and these with ``_error``.
     """
     of = EXPERIMENTS[experiment]
-    X, y = load(of.train)
+    X, y = images_of(train or of.train)
     solution = cm.solve(cm.PairMarginProblem.from_labels(X, y, reg=reg, kernel=KERNEL), tol, max_seconds=seconds)
-    X, y = load(of.tests[0])
+    X, y = images_of(test or of.tests[0])
     points = cm.evaluation.SimilarityOperator.of(solution).transform(X)
 
     def measured(rows: np.ndarray) -> list[float]:
@@ -141,7 +151,7 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
     left_out = np.array([measured(y != category) for category in np.unique(y)])
     count = len(left_out)
     errors = np.sqrt((count - 1.0) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
-    found = {"gap": solution.gap, "seconds": solution.seconds}
+    found = {"gap": solution.gap, "seconds": solution.seconds, "categories": count}
     for name, value, error in zip(("risk", "area", "error"), measured(y >= 0), errors, strict=True):
         found |= {name: value, f"{name}_error": float(error)}
     return found

@@ -178,9 +178,9 @@ PARTS = (
         "--no-descents",
         {"tests": 600, "": 165},
     ),
-    Part("graph-questions", QUESTIONS, "--paper graph", {"": 10}),
-    Part("operator-questions", QUESTIONS, "--paper operator", {"descent": 120, "": 40}),
-    Part("cross-modal-questions", QUESTIONS, "--paper cross-modal", {"BPRHML": 20, "": 5}),
+    Part("graph-questions", QUESTIONS, "--paper graph", {"": 8}),
+    Part("operator-questions", QUESTIONS, "--paper operator", {"descent": 65, "spread": 30, "": 5}),
+    Part("cross-modal-questions", QUESTIONS, "--paper cross-modal", {"BPRHML": 15, "": 4}),
 )
 
 

@@ -36,7 +36,7 @@ from rich.console import Console
 
 RANKING, RELATIVE = "metric_learning_to_rank_tables", "relative_comparisons_webkb"
 GRAPHS, OPERATORS, STUDIES = "random_projection_tables", "operator_margin_tables", "operator_margin_studies"
-MODALITIES = "cross_modal_tables"
+MODALITIES, QUESTIONS = "cross_modal_tables", "paper_questions"
 EXACT = "--learners exact exact-trace --pairs all --tol 1e-5 --seconds 240"
 
 
@@ -178,6 +178,9 @@ PARTS = (
         "--no-descents",
         {"tests": 600, "": 165},
     ),
+    Part("graph-questions", QUESTIONS, "--paper graph", {"": 8}),
+    Part("operator-questions", QUESTIONS, "--paper operator", {"descent": 65, "spread": 30, "": 5}),
+    Part("cross-modal-questions", QUESTIONS, "--paper cross-modal", {"BPRHML": 15, "": 4}),
 )
 
 

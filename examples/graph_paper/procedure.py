@@ -12,10 +12,10 @@ from convexmetric.approximate.batches import BatchState
 from convexmetric.risks import PairwiseRisk
 
 from .factors import area
-from .nodes import load
+from .nodes import Nodes, load
 from .protocol import split
 
-__all__ = ["LETTERS", "run"]
+__all__ = ["LETTERS", "compared", "run"]
 
 LETTERS = "FGHIJL"
 #: lambda over the one from which on all triplets violate their margin: the largest of the grid with uniform entries
@@ -27,6 +27,11 @@ def run(data: str, letter: str, r: int, batch: int, steps: int) -> dict[str, Any
     """AUC on test pairs after the last step on the first split of a graph, corrected and as printed."""
     nodes = load(data)
     train, test = (nodes.part(rows) for rows in split(len(nodes), 0, None))
+    return compared(train, test, letter, r, batch, steps)
+
+
+def compared(train: Nodes, test: Nodes, letter: str, r: int, batch: int, steps: int) -> dict[str, Any]:
+    """The same on other nodes."""
     problem = train.problem(cm.papers.VARIANTS[letter], r, 0)
     problem = problem.with_reg(RATIOS[letter] * (problem.reg_max or 1.0))
     assert problem.projection is not None

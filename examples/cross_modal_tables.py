@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from cross_modal_paper import descents, pictures, printed, protocol, stand_ins, tables
 from cross_modal_paper.learners import DISTANCES, METHODS, settings_of
 from cross_modal_paper.media import TASKS
 from cross_modal_paper.stand_ins import STAND_INS
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
-from rich.console import Console
+from experiments.script import parser_of, run_script, write
+from experiments.sheet import Sheet
 
 #: What cross-validation chose: preprocessing, setting, its held-out MAP, and the largest gap of the fits.
 Choice = dict[str, Any]
@@ -40,9 +40,9 @@ held-out MAP they are those over folds. The features of Corel5k are not the pape
 certified lower bound over all c leaves no more room than the tolerance."""
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "cross-modal-tables")
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--folds", type=int, default=5, help="of cross-validation on the training part")
@@ -54,45 +54,76 @@ def main() -> None:
     parser.add_argument(
         "--stand-ins", nargs="*", choices=list(STAND_INS), default=[], help="representatives to compare"
     )
-    parser.add_argument("--objects", type=int, help="training pairs to compare them on; all by default")
+    parser.add_argument(
+        "--objects", nargs="+", type=_objects, default=[None], help="training pairs to compare them on, or all"
+    )
     parser.add_argument("--stand-in-draws", type=int, default=3, help="of these pairs")
     parser.add_argument("--columns", nargs="+", type=int, default=list(range(1, 11)), help="c of the descents")
     parser.add_argument("--starts", type=int, default=10, help="descents for every c, the first from CFA")
     parser.add_argument("--max-steps", type=int, default=5_000, help="of a descent")
-    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
-    parser.add_argument("--output", type=Path, default=Path("cross-modal-tables"))
-    arguments = parser.parse_args()
+    return parser
 
-    console = Console(width=170)
-    names = ("folds", "tests", "stand-ins", "optima", "descents")
-    kept = {name: Results(arguments.output / f"{name}.jsonl") for name in names}
-    best, of_distances = _choices(arguments, kept["folds"])
-    found = _tests(arguments, best, kept["tests"])
-    sheets = [tables.scores(found, arguments.tasks), tables.choices(best, found)]
-    if of_distances:
-        others = _tests(arguments, of_distances, kept["tests"])
+
+class _Kept:
+    """The files of results in a folder."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        names = ("folds", "tests", "stand-ins", "optima", "descents")
+        self.folds, self.tests, self.stand_ins, self.optima, self.descents = (
+            Results(arguments.output / f"{name}.jsonl") for name in names
+        )
+
+
+def stages(arguments: argparse.Namespace) -> Stages:
+    """Cross-validation and descents, then all that needs what was chosen."""
+    kept = _Kept(arguments)
+    yield [*_fold_tasks(arguments, kept), *_optimum_tasks(arguments, kept), *_descent_tasks(arguments, kept)]
+    best, of_distances = _choices(arguments, kept)
+    tests = {**_test_tasks(arguments, best, kept), **_test_tasks(arguments, of_distances, kept)}
+    # What is best of all is the best of a distance as well.
+    different = {repr(task[1]): task for task in tests.values()}
+    yield [*different.values(), *_stand_in_tasks(arguments, best, kept)]
+
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and pictures."""
+    kept = _Kept(arguments)
+    best, of_distances = _choices(arguments, kept)
+    found = _known(_test_tasks(arguments, best, kept))
+    sheets = [tables.scores(found, arguments.tasks), tables.choices(best, found)] if found else []
+    if others := _known(_test_tasks(arguments, of_distances, kept)):
         sheets.append(tables.by_distance(of_distances, others, arguments.tasks))
-    if arguments.stand_ins:
-        sheets.append(tables.stand_ins(_stand_ins(arguments, best, kept["stand-ins"])))
+    stand_ins_of: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for settings, result in _results(_stand_in_tasks(arguments, best, kept)):
+        key = (settings["task"], str(settings["objects"] or "all"), settings["stand_in"])
+        stand_ins_of.setdefault(key, []).append(result)
+    if stand_ins_of:
+        sheets.append(tables.stand_ins(stand_ins_of))
     shown = [task for task in arguments.tasks if any(of == task for of, _ in found)]
     if shown:
         pictures.draw_curves(found, shown, arguments.output / "curves.png")
-    if not arguments.no_descents:
-        optima, runs = _descents(arguments, kept["optima"], kept["descents"])
-        if optima:
-            sheets.append(tables.descents(optima, runs, arguments.tol))
-            pictures.draw_descents(optima, runs, arguments.output / "descents.png")
-    for sheet in sheets:
-        console.print(sheet.rich())
-    console.print(NOTES)
-    (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
-    console.print(f"Written to {arguments.output}")
+    optima = {settings["task"]: result for settings, result in _results(_optimum_tasks(arguments, kept))}
+    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for settings, result in _results(_descent_tasks(arguments, kept)):
+        if settings["task"] in optima:
+            runs.setdefault((settings["task"], settings["c"]), []).append(result)
+    if runs:
+        sheets.append(tables.descents(optima, runs, arguments.tol))
+        pictures.draw_descents(optima, runs, arguments.output / "descents.png")
+    write(sheets, arguments.output / "tables.md")
+    return sheets
 
 
-def _choices(
-    arguments: argparse.Namespace, results: Results
-) -> tuple[dict[tuple[str, str], Choice], dict[tuple[str, str, str], Choice]]:
-    """Cross-validation: preprocessing and setting by task and method, the best of all and of every distance."""
+def _results(tasks: list[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Settings and results of the tasks that were run."""
+    return [(task[1], result) for task in tasks if (result := task[0].get(task[1])) is not None]
+
+
+def _known(tasks: Mapping[Key, Task]) -> dict[Key, dict[str, Any]]:
+    return {key: result for key, task in tasks.items() if (result := task[0].get(task[1])) is not None}
+
+
+def _fold_tasks(arguments: argparse.Namespace, kept: _Kept) -> list[Task]:
     rough = {"folds": arguments.folds, "tol": arguments.rough_tol, "limit": arguments.rough_seconds}
     tasks: list[Task] = []
     for task, method in _cases(arguments):
@@ -100,89 +131,89 @@ def _choices(
             for preprocessing in protocol.preprocessing_of(method, task):
                 for fold in range(arguments.folds):
                     settings = {"task": task, "method": method, "preprocessing": preprocessing, "fold": fold, **rough}
-                    tasks.append((results, settings, protocol.run_fold, settings))
+                    tasks.append((kept.folds, settings, protocol.run_fold, settings))
     # The slow ones first, so that all processes are busy to the end.
-    run_missing(sorted(tasks, key=lambda task: task[1]["method"] != "BPRHML"), arguments.jobs)
+    return sorted(tasks, key=lambda task: task[1]["method"] != "BPRHML")
+
+
+def _choices(
+    arguments: argparse.Namespace, kept: _Kept
+) -> tuple[dict[tuple[str, str], Choice], dict[tuple[str, str, str], Choice]]:
+    """What cross-validation chose by task and method, the best of all and of every distance.
+
+    A method is left out while some of its folds are missing.
+    """
+    tasks = _fold_tasks(arguments, kept)
     best: dict[tuple[str, str], Choice] = {}
     of_distances: dict[tuple[str, str, str], Choice] = {}
     for task, method in _cases(arguments):
-        own = [settings for _, settings, _, _ in tasks if (settings["task"], settings["method"]) == (task, method)]
-        known = [(settings["preprocessing"], result) for settings in own if (result := results.get(settings))]
+        own = [one for one in tasks if (one[1]["task"], one[1]["method"]) == (task, method)]
+        known = [(settings["preprocessing"], result) for settings, result in _results(own)]
+        if not own:
+            nothing = {"setting": {}, "map": None, "standard_error": None, "gap": 0.0}
+            best[task, method] = {"preprocessing": "zscore", **nothing}
+        if not own or len(known) < len(own):
+            continue
         held_out: dict[str, list[list[float]]] = {}
         for preprocessing, result in known:
             held_out.setdefault(preprocessing, []).append(result["map"])
-        gap = max((result["gap"] for _, result in known), default=0.0)
-        if not held_out:
-            best[task, method] = {
-                "preprocessing": "zscore",
-                "setting": {},
-                "map": None,
-                "standard_error": None,
-                "gap": gap,
-            }
-            continue
+        gap = max(result["gap"] for _, result in known)
         best[task, method] = protocol.choose(held_out, method, task) | {"gap": gap}
         for distance in DISTANCES:
             of_distances[task, method, distance] = protocol.choose(held_out, method, task, distance) | {"gap": gap}
     return best, of_distances
 
 
-def _tests(arguments: argparse.Namespace, chosen: Mapping[Key, Choice], results: Results) -> dict[Key, dict[str, Any]]:
+def _test_tasks(arguments: argparse.Namespace, chosen: Mapping[Key, Choice], kept: _Kept) -> dict[Key, Task]:
     """Scores on the test part with what was chosen; keys begin with task and method."""
     exact = {"tol": arguments.tol, "limit": arguments.seconds}
-    wanted = {}
+    wanted: dict[Key, Task] = {}
     for key, choice in chosen.items():
         settings = {"task": key[0], "method": key[1], "preprocessing": choice["preprocessing"]}
-        wanted[key] = settings | {"setting": choice["setting"], **exact}
-    run_missing([(results, settings, protocol.run_test, settings) for settings in wanted.values()], arguments.jobs)
-    return {key: result for key, settings in wanted.items() if (result := results.get(settings)) is not None}
+        settings |= {"setting": choice["setting"], **exact}
+        wanted[key] = (kept.tests, settings, protocol.run_test, settings)
+    return wanted
 
 
-def _stand_ins(
-    arguments: argparse.Namespace, best: Mapping[tuple[str, str], Choice], results: Results
-) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
-    """Results by task, training pairs and representatives, with the setting that was chosen for BPRHML."""
-    draws = 1 if arguments.objects is None else arguments.stand_in_draws
+def _stand_in_tasks(arguments: argparse.Namespace, best: Mapping[tuple[str, str], Choice], kept: _Kept) -> list[Task]:
+    """With the setting that was chosen for BPRHML."""
     wanted: list[Task] = []
     for task in arguments.tasks:
-        choice = best[task, "BPRHML"]
-        for name in arguments.stand_ins:
-            for draw in range(draws):
-                settings = {"task": task, "stand_in": name, "objects": arguments.objects, "draw": draw}
-                settings |= {"preprocessing": choice["preprocessing"], "setting": choice["setting"]}
-                settings |= {"tol": arguments.rough_tol, "limit": arguments.seconds}
-                wanted.append((results, settings, stand_ins.run, settings))
-    run_missing(wanted, arguments.jobs)
-    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for _, settings, _, _ in wanted:
-        if (result := results.get(settings)) is not None:
-            key = (settings["task"], str(settings["objects"] or "all"), settings["stand_in"])
-            found.setdefault(key, []).append(result)
-    return found
+        choice = best.get((task, "BPRHML"))
+        if choice is None:
+            continue
+        for objects in arguments.objects:
+            for name in arguments.stand_ins:
+                for draw in range(1 if objects is None else arguments.stand_in_draws):
+                    settings = {"task": task, "stand_in": name, "objects": objects, "draw": draw}
+                    settings |= {"preprocessing": choice["preprocessing"], "setting": choice["setting"]}
+                    settings |= {"tol": arguments.rough_tol, "limit": arguments.seconds}
+                    wanted.append((kept.stand_ins, settings, stand_ins.run, settings))
+    return wanted
 
 
-def _descents(
-    arguments: argparse.Namespace, optima: Results, results: Results
-) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, int], list[dict[str, Any]]]]:
-    """Certified optima with the paper's weights, and descents by task and number of columns."""
-    tasks = [task for task in arguments.tasks if task in printed.WEIGHTS]
-    wanted: list[Task] = []
-    for task in tasks:
-        settings = {"task": task, "tol": min(arguments.tol, 1e-7)}
-        wanted.append((optima, settings, descents.run_optimum, settings))
-    runs: list[Task] = []
-    for task in tasks:
-        for c in arguments.columns:
-            for start in range(arguments.starts):
-                settings = {"task": task, "c": c, "start": start, "max_steps": arguments.max_steps}
-                runs.append((results, settings, descents.run_descent, settings))
-    run_missing([*wanted, *runs], arguments.jobs)
-    known = {settings["task"]: result for _, settings, _, _ in wanted if (result := optima.get(settings)) is not None}
-    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for _, settings, _, _ in runs:
-        if (result := results.get(settings)) is not None:
-            found.setdefault((settings["task"], settings["c"]), []).append(result)
-    return known, found
+def _optimum_tasks(arguments: argparse.Namespace, kept: _Kept) -> list[Task]:
+    """Certified optima with the paper's weights."""
+    every = [{"task": task, "tol": min(arguments.tol, 1e-7)} for task in _descended(arguments)]
+    return [(kept.optima, settings, descents.run_optimum, settings) for settings in every]
+
+
+def _descent_tasks(arguments: argparse.Namespace, kept: _Kept) -> list[Task]:
+    every = [
+        {"task": task, "c": c, "start": start, "max_steps": arguments.max_steps}
+        for task in _descended(arguments)
+        for c in arguments.columns
+        for start in range(arguments.starts)
+    ]
+    return [(kept.descents, settings, descents.run_descent, settings) for settings in every]
+
+
+def _descended(arguments: argparse.Namespace) -> list[str]:
+    return [] if arguments.no_descents else [task for task in arguments.tasks if task in printed.WEIGHTS]
+
+
+def _objects(text: str) -> int | None:
+    return None if text == "all" else int(text)
 
 
 def _cases(arguments: argparse.Namespace) -> list[tuple[str, str]]:
@@ -192,6 +223,11 @@ def _cases(arguments: argparse.Namespace) -> list[tuple[str, str]]:
         for method in protocol.methods_of(task)
         if method in arguments.methods
     ]
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    run_script(parser(), stages, report, NOTES)
 
 
 if __name__ == "__main__":

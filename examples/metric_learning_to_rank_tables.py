@@ -17,15 +17,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
+from experiments.script import parser_of, run_script, write
+from experiments.sheet import Sheet
 from ranking_paper import classification, matchings, pictures, tables
 from ranking_paper import kernels as kernels_of
 from ranking_paper.toy import toy
-from rich.console import Console
 
 UCI = (*classification.SMALL, "isolet")
 OTHERS = ("matchings", "matchings-sweep", "matchings-appeal", "kernel")
@@ -39,9 +39,9 @@ With precision and NDCG of few places, the cheapest way to ruin a ranking lifts 
 relevant ones; while classes are wide this costs little, and no metric gains anything. Splits are stratified."""
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "ranking-tables")
     parser.add_argument("--data", nargs="+", choices=[*UCI, *OTHERS, "toy"], default=[*classification.SMALL, "toy"])
     parser.add_argument("--methods", nargs="+", choices=classification.METHODS, default=classification.METHODS)
     parser.add_argument("--splits", type=int, default=50, help="random splits (the paper: 50, and 10 of IsoLet)")
@@ -63,19 +63,18 @@ def main() -> None:
     parser.add_argument("--kernel-splits", type=int, default=5)
     parser.add_argument("--matchings-tol", type=float, default=1e-3)
     parser.add_argument("--matchings-seconds", type=float, default=900.0, help="limit of each solve")
-    parser.add_argument("--report", action="store_true", help="run nothing: tables of the results that are there")
-    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
-    parser.add_argument("--output", type=Path, default=Path("ranking-tables"))
-    arguments = parser.parse_args()
+    return parser
 
-    console = Console(width=170)
+
+def stages(arguments: argparse.Namespace) -> Stages:
+    """One list: no task needs the result of another."""
+    yield [*_uci_tasks(arguments), *_kernel_tasks(arguments), *_matchings_tasks(arguments)]
+
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and pictures."""
     uci, large = list(_uci_tasks(arguments)), list(_matchings_tasks(arguments))
     kernels = list(_kernel_tasks(arguments))
-    # Solves of the large task use threads of their own, so they run one by one.
-    if not arguments.report:
-        run_missing(uci + kernels, arguments.jobs)
-        run_missing(large, 1, threads=arguments.jobs)
-
     sheets = []
     if uci:
         found = _merged(uci)
@@ -96,14 +95,8 @@ def main() -> None:
     if "toy" in arguments.data:
         arguments.output.mkdir(parents=True, exist_ok=True)
         pictures.draw_toy(toy(), arguments.output / "toy.png")
-    for sheet in sheets:
-        console.print(sheet.rich())
-    if uci:
-        console.print(NOTES)
-    if sheets:
-        name = "tables.md" if uci else "matchings.md" if large else "kernel.md"
-        (arguments.output / name).write_text("\n".join(sheet.markdown() for sheet in sheets))
-    console.print(f"Written to {arguments.output}")
+    write(sheets, arguments.output / ("tables.md" if uci else "matchings.md" if large else "kernel.md"))
+    return sheets
 
 
 def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
@@ -122,26 +115,38 @@ def _uci_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
                 C = [] if learned is None else arguments.isolet_C if data == "isolet" else arguments.C
                 own = {"LMNN": arguments.targets, "Logistic": arguments.logistic_C, "MLCC": arguments.mlcc_reg}
                 C = own.get(method, C)
-                if certified and data == "isolet":
-                    settings["seconds"] = arguments.isolet_seconds
                 settings |= {"C": C, "k": arguments.k if at_k else [], "tol": arguments.tol if certified else None}
+                if data == "isolet":
+                    # A task a weight, since one takes minutes.
+                    limit = {"seconds": arguments.isolet_seconds} if certified else {}
+                    for own_C in [[value] for value in C] or [[]]:
+                        one = settings | limit | {"C": own_C}
+                        yield files[data], one, classification.run, one
+                    continue
                 yield files[data], settings, classification.run, settings
-                if data != "isolet" and split < arguments.validated:
+                if split < arguments.validated:
                     yield validations[data], settings, classification.validate, settings
 
 
-def _merged(tasks: list[Task]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Results by data set and method, a split each, with what validation chose where that is known.
-
-    Of an interrupted run the splits that not all methods have are left out.
-    """
+def _by_split(tasks: list[Task]) -> dict[tuple[str, str], dict[int, dict[str, Any]]]:
+    """Results by data set and method, then split, with what validation chose where that is known."""
+    parts: dict[tuple[str, str, int], list[tuple[bool, dict[str, Any] | None]]] = {}
+    for results, settings, function, _ in tasks:
+        key = (settings["data"], settings["method"], settings["split"])
+        parts.setdefault(key, []).append((function is classification.run, results.get(settings)))
     found: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
-    for results, settings, _, _ in tasks:
-        if (result := results.get(settings)) is not None:
-            splits = found.setdefault((settings["data"], settings["method"]), {})
-            splits[settings["split"]] = splits.get(settings["split"], {}) | result
-    # What was chosen is of no use without the errors.
-    found = {key: {s: r for s, r in splits.items() if "errors" in r} for key, splits in found.items()}
+    for (data, method, split), part in parts.items():
+        runs = [result for is_run, result in part if is_run]
+        if whole := [result for result in runs if result is not None]:
+            chosen = next((result for is_run, result in part if result is not None and not is_run), {})
+            if len(whole) == len(runs):
+                found.setdefault((data, method), {})[split] = classification.together(whole) | chosen
+    return found
+
+
+def _merged(tasks: list[Task]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Results by data set and method, a split each; of an interrupted run, those of splits that all methods have."""
+    found = _by_split(tasks)
     whole = {name: set.intersection(*(set(found[key]) for key in found if key[0] == name)) for name, _ in found}
     return {key: [splits[s] for s in sorted(whole[key[0]])] for key, splits in found.items()}
 
@@ -185,6 +190,11 @@ def _known(tasks: list[Task]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]
     for results, settings, _, _ in tasks:
         if (result := results.get(settings)) is not None:
             yield settings, result
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    run_script(parser(), stages, report, NOTES)
 
 
 if __name__ == "__main__":

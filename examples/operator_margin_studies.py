@@ -14,22 +14,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
+from experiments.script import parser_of, run_script, write
+from experiments.sheet import Sheet
 from operator_paper import studies, study_tables
 from operator_paper.experiments import EXPERIMENTS
 from operator_paper.learners import REG
-from rich.console import Console
 
 STUDIES = ("objects", "lambda", "categories", "images", "framing", "spread")
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and a picture."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "operator-studies", jobs=1)
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=STUDIES)
     parser.add_argument(
         "--spread", nargs="+", choices=list(EXPERIMENTS), default=["rotation", "scale", "handwritten", "faces"]
@@ -39,26 +39,40 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=100, help="choices of a single example of every category")
     parser.add_argument("--tol", type=float, default=1e-2, help="certified gap of the fits")
     parser.add_argument("--seconds", type=float, default=300.0, help="limit of each fit")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
-    parser.add_argument("--output", type=Path, default=Path("operator-studies"))
-    arguments = parser.parse_args()
+    return parser
 
+
+def stages(arguments: argparse.Namespace) -> Stages:
+    """Cross-validation of lambda, then all that needs what it chose."""
     results = Results(arguments.output / "fits.jsonl")
-    found: study_tables.Found = {}
-    if {"lambda", "categories", "images", "framing"} & set(arguments.studies):
-        _add(found, studies.over_lambdas(), results, arguments)
-    chosen = study_tables.chosen_lambda(found)
-    _add(found, _others(arguments, chosen), results, arguments)
+    cases = _lambdas(arguments)
+    yield _tasks(cases, results, arguments)
+    chosen = study_tables.chosen_lambda(_found(cases, results, arguments))
+    yield [*_tasks(_others(arguments, chosen), results, arguments), *_spread(arguments, chosen).values()]
 
-    console = Console(width=150)
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and a picture."""
+    results = Results(arguments.output / "fits.jsonl")
+    found = _found(_lambdas(arguments), results, arguments)
+    chosen = study_tables.chosen_lambda(found)
+    found |= _found(_others(arguments, chosen), results, arguments)
     sheets = list(study_tables.sheets(found, chosen))
-    if "spread" in arguments.studies:
-        sheets.append(study_tables.spread(_spread(arguments, chosen)))
-    for sheet in sheets:
-        console.print(sheet.rich())
-    (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
-    study_tables.draw(found, chosen, arguments.output / "studies.png")
-    console.print(f"Written to {arguments.output}")
+    if spread := {
+        key: result
+        for key, (results, settings, _, _) in _spread(arguments, chosen).items()
+        if (result := results.get(settings)) is not None
+    }:
+        sheets.append(study_tables.spread(spread))
+    if found:
+        study_tables.draw(found, chosen, arguments.output / "studies.png")
+    write(sheets, arguments.output / "tables.md")
+    return sheets
+
+
+def _lambdas(arguments: argparse.Namespace) -> list[studies.Case]:
+    needed = {"lambda", "categories", "images", "framing"} & set(arguments.studies)
+    return list(studies.over_lambdas()) if needed else []
 
 
 def _others(arguments: argparse.Namespace, chosen: float | None) -> Iterator[studies.Case]:
@@ -76,29 +90,39 @@ def _others(arguments: argparse.Namespace, chosen: float | None) -> Iterator[stu
         yield from studies.by_framing((paper, chosen))
 
 
-def _spread(arguments: argparse.Namespace, chosen: float | None) -> dict[tuple[str, float], dict[str, Any]]:
+def _spread(arguments: argparse.Namespace, chosen: float | None) -> dict[tuple[str, float], Task]:
+    if "spread" not in arguments.studies:
+        return {}
     results = Results(arguments.output / "spread.jsonl")
     wanted = {(experiment, REG["frobenius"]): {"experiment": experiment} for experiment in arguments.spread}
     if chosen is not None and "handwritten" in arguments.spread:
         wanted["handwritten", chosen] = {"experiment": "handwritten"}
     limits = {"draws": arguments.draws, "tol": arguments.tol, "seconds": arguments.seconds}
     settings = {key: {**own, "reg": key[1], **limits} for key, own in wanted.items()}
-    run_missing([(results, own, studies.run_spread, own) for own in settings.values()], arguments.jobs)
-    return {key: result for key, own in settings.items() if (result := results.get(own)) is not None}
+    return {key: (results, own, studies.run_spread, own) for key, own in settings.items()}
 
 
-def _add(
-    found: study_tables.Found, cases: Iterable[studies.Case], results: Results, arguments: argparse.Namespace
-) -> None:
-    limits: dict[str, Any] = {"draws": arguments.draws, "tol": arguments.tol, "seconds": arguments.seconds}
-    cases = list(cases)
+def _settings(case: studies.Case, arguments: argparse.Namespace) -> dict[str, Any]:
+    return case.settings() | {"draws": arguments.draws, "tol": arguments.tol, "seconds": arguments.seconds}
+
+
+def _tasks(cases: Iterable[studies.Case], results: Results, arguments: argparse.Namespace) -> list[Task]:
     # Cases of two studies may be one fit.
-    fits = {repr(case.settings()): case.settings() | limits for case in cases}
-    tasks: list[Task] = [(results, settings, studies.run, settings) for settings in fits.values()]
-    run_missing(tasks, arguments.jobs)
+    fits = {repr(settings): settings for settings in (_settings(case, arguments) for case in cases)}
+    return [(results, settings, studies.run, settings) for settings in fits.values()]
+
+
+def _found(cases: Iterable[studies.Case], results: Results, arguments: argparse.Namespace) -> study_tables.Found:
+    found: study_tables.Found = {}
     for case in cases:
-        if (result := results.get(case.settings() | limits)) is not None:
+        if (result := results.get(_settings(case, arguments))) is not None:
             found.setdefault((case.study, case.at, case.reg), []).append(result)
+    return found
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and a picture."""
+    run_script(parser(), stages, report)
 
 
 if __name__ == "__main__":

@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
+from experiments.script import parser_of, run_script, write
 from experiments.sheet import Sheet
 from operator_paper import pictures, protocol, tables
-from operator_paper.experiments import CHOICE, EXPERIMENTS, is_there
+from operator_paper.experiments import CHOICE, EXPERIMENTS, RANDOM, is_there
 from operator_paper.learners import INPUT, LEARNERS
-from rich.console import Console
 
 NOTES = """\
 How to read the tables. exact, exact-trace and exact-doubled are certified optima for the Hilbert-Schmidt norm with the
@@ -38,42 +37,41 @@ lambda / sqrt(m), m being the number of pairs drawn, or of images where all pair
 digits is that of table 4; table 2 has 0.55 for it."""
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "operator-tables")
     parser.add_argument("--experiments", nargs="+", choices=list(EXPERIMENTS), default=list(EXPERIMENTS))
     parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
     parser.add_argument(
         "--pairs", nargs="+", type=_pairs, default=[None, 2000, 4000], help="to learn from: so many drawn, or all"
     )
     parser.add_argument("--lists", type=int, default=1, help="draws of pairs, and runs of the descent")
+    parser.add_argument("--samples", type=int, default=1, help="of printed characters to learn from and to test on")
     parser.add_argument("--draws", type=int, default=100, help="choices of a single example of every category")
     parser.add_argument("--images", type=int, help="of each category at most; all by default")
     parser.add_argument("--tol", type=float, default=1e-6, help="certified gap of exact fits")
     parser.add_argument("--seconds", type=float, default=300.0, help="limit of each exact fit")
     parser.add_argument("--steps", type=int, default=1_000_000, help="of the descent")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--threads", type=int, default=1, help="of each process")
-    parser.add_argument("--output", type=Path, default=Path("operator-tables"))
-    arguments = parser.parse_args()
+    return parser
 
-    console = Console(width=170)
-    tasks = list(_tasks(arguments))
-    run_missing(tasks, arguments.jobs, arguments.threads)
 
+def stages(arguments: argparse.Namespace) -> Stages:
+    """One list: no task needs the result of another."""
+    yield list(_tasks(arguments))
+
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and pictures."""
     found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in tasks:
+    for results, settings, _, _ in _tasks(arguments):
         if (result := results.get(settings)) is not None:
             found.setdefault((settings["experiment"], settings["learner"], settings["pairs"]), []).append(result)
     sheets = list(_sheets(found, arguments))
-    for sheet in sheets:
-        console.print(sheet.rich())
-    console.print(NOTES)
-    (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
+    write(sheets, arguments.output / "tables.md")
     ways = [(learner, arguments.pairs[0]) for learner in _shown(arguments)]
     pictures.draw_spectra(found, arguments.experiments, ways, arguments.output / "figure-3.png")
     pictures.draw_curves(found, arguments.experiments, ways, arguments.output / "figure-5.png")
-    console.print(f"Written to {arguments.output}")
+    return sheets
 
 
 def _pairs(text: str) -> int | None:
@@ -107,9 +105,10 @@ def _tasks(arguments: argparse.Namespace) -> Iterator[Task]:
         for experiment in arguments.experiments:
             for pairs in [None] if learner == INPUT else arguments.pairs:
                 for seed in range(_seeds(learner, pairs, arguments.lists)):
-                    settings = {"experiment": experiment, "learner": learner, "pairs": pairs, "seed": seed, **common}
-                    settings |= _limits(learner, arguments)
-                    yield files[experiment], settings, protocol.run, settings
+                    for sample in range(arguments.samples if experiment in RANDOM else 1):
+                        settings = {"experiment": experiment, "learner": learner, "pairs": pairs, "seed": seed}
+                        settings |= common | _limits(learner, arguments) | ({"sample": sample} if sample else {})
+                        yield files[experiment], settings, protocol.run, settings
 
 
 def _seeds(learner: str, pairs: int | None, lists: int) -> int:
@@ -125,6 +124,11 @@ def _limits(learner: str, arguments: argparse.Namespace) -> dict[str, Any]:
     if LEARNERS[learner].descent:
         return {"tol": arguments.tol, "seconds": None, "steps": arguments.steps}
     return {"tol": arguments.tol, "seconds": arguments.seconds, "steps": None}
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    run_script(parser(), stages, report, NOTES)
 
 
 if __name__ == "__main__":

@@ -17,16 +17,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
+from experiments.script import parser_of, run_script, write
 from experiments.sheet import Sheet
 from graph_paper import dimensions, factors, pictures, printed, procedure, protocol, tables
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
-from rich.console import Console
 
 EVERY_METHOD = tuple(dict.fromkeys((*GRAPH_METHODS, *LABEL_METHODS)))
 #: Folds of section 4.2.
@@ -43,9 +42,9 @@ nodes (five folds of the graphs, three of labelled sets, two for E). Areas are m
 random projection or start."""
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "graph-tables")
     parser.add_argument(
         "--data",
         nargs="+",
@@ -75,15 +74,23 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=100, help="triplets a step, for factors")
     parser.add_argument("--steps", type=int, default=1000, help="for factors")
     parser.add_argument("--procedure-steps", type=int, default=400)
-    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
-    parser.add_argument("--output", type=Path, default=Path("graph-tables"))
-    arguments = parser.parse_args()
+    return parser
 
-    console = Console(width=170)
+
+def stages(arguments: argparse.Namespace) -> Stages:
+    """One list: no task needs the result of another."""
+    yield [
+        *_method_tasks(arguments),
+        *_size_tasks(arguments),
+        *_factor_tasks(arguments),
+        *_step_tasks(arguments),
+    ]
+
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and pictures."""
     tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
     starts, steps = list(_factor_tasks(arguments)), list(_step_tasks(arguments))
-    run_missing([*tasks, *sizes, *starts, *steps], arguments.jobs)
-
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for results, settings, _, _ in tasks:
         if (result := results.get(settings)) is not None:
@@ -102,18 +109,14 @@ def main() -> None:
         if (result := results.get(settings)) is not None
     }:
         sheets.append(tables.steps(by_letter))
-    for sheet in sheets:
-        console.print(sheet.rich())
-    if sheets:
-        console.print(NOTES)
-        (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
+    write(sheets, arguments.output / "tables.md")
     by_size: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for results, settings, _, _ in sizes:
         if (result := results.get(settings)) is not None:
             by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
     if by_size:
         pictures.draw_dimensions(by_size, arguments.output / "dimensions.png")
-    console.print(f"Written to {arguments.output}")
+    return sheets
 
 
 def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argparse.Namespace) -> Iterator[Sheet]:
@@ -197,6 +200,11 @@ def _step_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
         for letter in procedure.LETTERS:
             settings = {"data": data, "letter": letter, **sizes}
             yield results, settings, procedure.run, settings
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    run_script(parser(), stages, report, NOTES)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from experiments.pool import Task, run_missing
+from experiments.pool import Stages, Task
 from experiments.results import Results
+from experiments.script import parser_of, run_script, write
+from experiments.sheet import Sheet
 from relative_paper import pictures, protocol, tables
-from rich.console import Console
 
 SIZES = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000]
 """Numbers of training triplets of the learning curve."""
@@ -33,9 +33,9 @@ CURVE = "topic+"
 """The notion of distance of Figure 2."""
 
 
-def main() -> None:
-    """Run what is not yet known, then write tables and pictures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    parser = parser_of(__doc__, "relative-tables")
     parser.add_argument("--notions", nargs="*", choices=list(protocol.NOTIONS), default=list(protocol.NOTIONS))
     parser.add_argument("--words", nargs="+", choices=["page", "text", "html", "header"], default=["page", "text"])
     parser.add_argument("--min-pages", type=int, default=10, help="pages that must have a word of the page")
@@ -46,13 +46,17 @@ def main() -> None:
     parser.add_argument("--no-curve", action="store_true", help="leave the learning curve out")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="training triplets along the curve")
     parser.add_argument("--no-maps", action="store_true", help="leave the maps out")
-    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
-    parser.add_argument("--output", type=Path, default=Path("relative-tables"))
-    arguments = parser.parse_args()
+    return parser
 
+
+def stages(arguments: argparse.Namespace) -> Stages:
+    """One list: no task needs the result of another."""
+    yield [*_table_tasks(arguments), *_curve_tasks(arguments)]
+
+
+def report(arguments: argparse.Namespace) -> list[Sheet]:
+    """Tables of what is known, and pictures."""
     table, curve = list(_table_tasks(arguments)), list(_curve_tasks(arguments))
-    run_missing([*table, *curve], arguments.jobs)
-    console = Console(width=170)
     sheets = []
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for (_, settings, *_), result in _known(table):
@@ -62,18 +66,16 @@ def main() -> None:
         sheets += [tables.satisfied(found), tables.top_words(found, arguments.min_pages)]
     if {("topic", "page"), ("topic+", "page")} <= set(found):
         sheets.append(tables.closer(found, "page", arguments.min_pages, arguments.test_triplets))
-    if curve:
-        sizes: dict[int, list[dict[str, Any]]] = {}
-        for (_, settings, *_), result in _known(curve):
-            sizes.setdefault(settings["triplets"], []).append(result)
+    sizes: dict[int, list[dict[str, Any]]] = {}
+    for (_, settings, *_), result in _known(curve):
+        sizes.setdefault(settings["triplets"], []).append(result)
+    if sizes:
         sheets.append(tables.curve(sizes, protocol.NOTIONS[CURVE].title))
         pictures.draw_curve(sizes, CURVE, arguments.output / "curve.png")
     if not arguments.no_maps:
         _draw_maps(found, arguments)
-    for sheet in sheets:
-        console.print(sheet.rich())
-    (arguments.output / "tables.md").write_text("\n".join(sheet.markdown() for sheet in sheets))
-    console.print(f"Written to {arguments.output}")
+    write(sheets, arguments.output / "tables.md")
+    return sheets
 
 
 def _known(tasks: list[Task]) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -122,6 +124,11 @@ def _draw_maps(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: ar
         if all(notion in learned for _, notion, _ in panels):
             chosen = [(title, notion, learned[notion] if fitted else None) for title, notion, fitted in panels]
             pictures.draw_maps(chosen, arguments.min_pages, arguments.output / name)
+
+
+def main() -> None:
+    """Run what is not yet known, then write tables and pictures."""
+    run_script(parser(), stages, report)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,14 @@ from typing import Any
 class Results:
     """Results by the settings they belong to.
 
-    A result with any other setting is another result, so that changed arguments never mix with old numbers.
+    A result with any other setting is another result, so that changed arguments never mix with old numbers. The seconds
+    that it took are kept beside it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._known: dict[str, dict[str, Any]] = {}
+        self._seconds: dict[str, float] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             kept = 0
@@ -26,7 +28,7 @@ class Results:
                     if not line.endswith(b"\n"):
                         break
                     entry = json.loads(line)
-                    self._known[_key(entry["settings"])] = entry["result"]
+                    self._remember(entry)
                     kept += len(line)
             os.truncate(path, kept)
 
@@ -34,13 +36,27 @@ class Results:
         """The result, or None."""
         return self._known.get(_key(settings))
 
-    def add(self, settings: dict[str, Any], result: dict[str, Any]) -> None:
+    def seconds(self, settings: dict[str, Any]) -> float | None:
+        """How long the result took, where that is known."""
+        return self._seconds.get(_key(settings))
+
+    def add(self, settings: dict[str, Any], result: dict[str, Any], seconds: float | None = None) -> None:
         """Keep a result, on disk at once."""
-        self._known[_key(settings)] = result
+        entry = {"settings": settings, "result": result}
+        if seconds is not None:
+            entry["seconds"] = round(seconds, 3)
+        line = json.dumps(entry) + "\n"
         with self.path.open("a") as file:
-            file.write(json.dumps({"settings": settings, "result": result}) + "\n")
+            file.write(line)
             file.flush()
             os.fsync(file.fileno())
+        self._remember(entry)
+
+    def _remember(self, entry: dict[str, Any]) -> None:
+        key = _key(entry["settings"])
+        self._known[key] = entry["result"]
+        if "seconds" in entry:
+            self._seconds[key] = entry["seconds"]
 
 
 def _key(settings: dict[str, Any]) -> str:

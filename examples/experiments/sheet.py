@@ -36,3 +36,48 @@ class Sheet:
 def standard_error(values: np.ndarray) -> float:
     """Of the mean."""
     return float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A printed number beside ours.
+
+    Attributes
+    ----------
+    what : str
+        The place in the paper.
+    printed, ours, error : float or None
+        The number of the paper, our mean, and its standard error where there is one.
+    count : int
+        Repetitions that the error is of.
+    of : str
+        What these are: splits, folds, samples, queries.
+    digits : int
+        Decimals.
+    """
+
+    what: str
+    printed: float | None
+    ours: float | None
+    error: float | None
+    count: int
+    of: str
+    digits: int = 3
+
+
+def row_of(what: str, printed: float | None, values: Sequence[float], of: str, digits: int = 3) -> Row:
+    """The row of a mean."""
+    each = np.asarray(values, dtype=float)
+    error = standard_error(each) if each.size > 1 else None
+    return Row(what, printed, float(each.mean()) if each.size else None, error, each.size, of, digits)
+
+
+def rows_sheet(rows: Sequence[Row]) -> Sheet:
+    """All rows as a table."""
+    sheet = Sheet("Printed numbers beside ours", ["", "paper", "ours", "standard error", "repetitions"])
+    for row in rows:
+        numbers = (
+            "-" if number is None else f"{number:.{row.digits}f}" for number in (row.printed, row.ours, row.error)
+        )
+        sheet.rows.append([row.what, *numbers, f"{row.count} {row.of}"])
+    return sheet

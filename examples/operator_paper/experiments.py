@@ -6,13 +6,14 @@ Characters are black on white, all of them: the kernel compares angles, to which
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import convexmetric as cm
+from convexmetric.bench.readers.printed import PRINTED, render
 
-__all__ = ["CHOICE", "EXPERIMENTS", "Experiment", "Labelled", "is_there", "load"]
+__all__ = ["CHOICE", "EXPERIMENTS", "RANDOM", "Experiment", "Labelled", "is_there", "load"]
 
 Labelled = tuple[np.ndarray, np.ndarray]
 """Images in rows, and their categories."""
@@ -49,9 +50,16 @@ EXPERIMENTS = {
 CHOICE = ("rotation", "scale", "rotation+scale", "handwritten")
 
 
-def load(name: str, images: int | None = None) -> Labelled:
-    """Images of a task, at most so many of each category: evenly taken, and all by default."""
-    X, y = LOADERS[name]() if name in LOADERS else _whole(name)
+#: Experiments whose images are drawn, training and test ones, so that there can be further samples.
+RANDOM = ("rotation", "scale", "rotation+scale")
+
+
+def load(name: str, images: int | None = None, sample: int = 0) -> Labelled:
+    """Images of a task, at most so many of each category: evenly taken, and all by default.
+
+    Of printed characters ``sample`` says which draw of the angles and scales; the first is the data set.
+    """
+    X, y = LOADERS[name]() if name in LOADERS else _sample(name, sample) if sample else _whole(name)
     if images is not None:
         kept = np.concatenate([_evenly(np.flatnonzero(y == category), images) for category in np.unique(y)])
         X, y = X[kept], y[kept]
@@ -74,6 +82,15 @@ def _evenly(rows: np.ndarray, count: int) -> np.ndarray:
 def _whole(name: str) -> Labelled:
     data = cm.datasets.load(name)
     return data.X, data.y
+
+
+def _sample(name: str, sample: int) -> Labelled:
+    """Printed characters with other angles and scales."""
+    contents = replace(PRINTED[name], seed=PRINTED[name].seed + 100 * sample)
+    angle, scale = contents.draw()
+    y = np.repeat(np.arange(len(contents.characters)), contents.count)
+    images = [render(each, angle[y == code], scale[y == code]) for code, each in enumerate(contents.characters)]
+    return 1.0 - np.concatenate(images).reshape(len(y), -1), y
 
 
 def _split(name: str, count: int, first: bool) -> Labelled:

@@ -28,6 +28,7 @@ def run(
     tol: float,
     seconds: float,
     steps: int,
+    sample: int = 0,
 ) -> dict[str, Any]:
     """One learner on one experiment.
 
@@ -47,6 +48,8 @@ def run(
         Choices of one example a category.
     tol, seconds, steps
         See :meth:`Learner.solve`.
+    sample : int
+        Of printed characters, see :func:`load`.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def run(
         learner also ``fit`` (see :func:`fit_of`), and in experiments of table 4 ``choice``: risks on those digits.
     """
     of = EXPERIMENTS[experiment]
-    X, y = load(of.train, images)
+    X, y = load(of.train, images, sample)
     found: dict[str, Any] = {"train": sizes(y), "tests": {}}
     operator: cm.evaluation.SimilarityOperator | None = None
     if learner != INPUT:
@@ -66,12 +69,12 @@ def run(
         found["fit"] = fit_of(solution, operator)
         found["train"]["risk"] = cm.evaluation.empirical_risk_from_labels(operator, X, y)
         if experiment in CHOICE:
+            judge = {other: load(EXPERIMENTS[other].tests[0], images, sample) for other in digits}
             found["choice"] = {
-                other: cm.evaluation.empirical_risk_from_labels(operator, *load(EXPERIMENTS[other].tests[0], images))
-                for other in digits
+                other: cm.evaluation.empirical_risk_from_labels(operator, X, y) for other, (X, y) in judge.items()
             }
     for name in of.tests:
-        X, y = load(name, images)
+        X, y = load(name, images, sample)
         found["tests"][name] = sizes(y) | judged(operator, X, y, draws)
     return found
 

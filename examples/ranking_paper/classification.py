@@ -62,8 +62,8 @@ def run(
 
     A solve ends at the gap ``tol``, or after so many ``seconds``. ``rows`` are the settings that were tried: pairs of C
     (of LMNN: target neighbours; of MLCC: weights) and k, for measures of the first k places. Each has its test
-    ``errors`` by number of neighbours, ``dimensions``, certified ``gaps`` and the ``seconds`` it took. On IsoLet
-    ``chosen`` is the row, and the place of the number of neighbours, that validation prefers.
+    ``errors`` by number of neighbours, ``dimensions``, certified ``gaps`` and the ``seconds`` it took; on IsoLet also
+    its ``held_out`` errors, on the points for validation.
     """
     X, y, T, t, V, v = isolet_split(split) if data == "isolet" else small_split(data, split)
     rows = [(value, places) for places in k or [None] for value in C or [None]]
@@ -76,8 +76,17 @@ def run(
         "seconds": learned.seconds,
     }
     if V is not None:
-        result["chosen"] = best([errors(M, X, y, V, v) for M in learned.metrics])
+        result["held_out"] = [errors(M, X, y, V, v) for M in learned.metrics]
     return result
+
+
+def together(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """One result of the rows of several on the same split; ``chosen`` is what errors held out prefer, if there are any.
+
+    It holds the row, and the place of the number of neighbours.
+    """
+    every = {key: [row for result in results for row in result[key]] for key in results[0]}
+    return every | {"chosen": best(every["held_out"])} if "held_out" in every else every
 
 
 def validate(data: str, split: int, method: str, C: list[float], k: list[int], tol: float | None) -> dict[str, Any]:

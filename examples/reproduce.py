@@ -1,0 +1,286 @@
+"""All tables with error bars: one job that can be interrupted, and goes on where it stopped.
+
+    python examples/reproduce.py --all --hours 8 --jobs 4
+    python examples/reproduce.py --list
+    python examples/reproduce.py --parts wine faces --report
+
+A part is a script with its arguments; its results, tables and pictures are in a folder of its own. The time is shared
+among the parts, first repetitions before later ones, so that one night gives standard errors to what is cheap and a
+first number to what is not. Nothing is started that would end after the hours given; what is finished is kept, and the
+same command goes on. Results of two machines are put together by appending the lines of their files.
+
+``--list`` prints the tasks and the hours of one core that are done and left: measured where tasks like them have been
+run, estimated otherwise. ``--report`` runs nothing, and writes the tables of what is there, a file a script, and
+``rows.md``: every printed number with ours, its standard error and the number of repetitions.
+
+Another experiment is a line in PARTS. Its script has ``parser()`` with ``--output``, ``stages(arguments)`` that yields
+lists of tasks (experiments/pool.py) and ``report(arguments)`` that returns tables; ``rows(arguments)`` if it has
+printed numbers. A choice of a script that is there already, such as ``--data``, needs the line alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import math
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+from experiments.pool import CHANCE, Queue, Task, run_queues
+from experiments.sheet import Row, Sheet, rows_sheet
+from rich.console import Console
+
+RANKING, RELATIVE = "metric_learning_to_rank_tables", "relative_comparisons_webkb"
+GRAPHS, OPERATORS, STUDIES = "random_projection_tables", "operator_margin_tables", "operator_margin_studies"
+MODALITIES = "cross_modal_tables"
+EXACT = "--learners exact exact-trace --pairs all --tol 1e-5 --seconds 240"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Experiments that one command line of a script makes.
+
+    Attributes
+    ----------
+    name : str
+        Also of its folder.
+    script : str
+        Module in this folder.
+    line : str
+        Arguments.
+    seconds : dict
+        Estimated seconds of a task by the first of these words among its settings; "" stands for all others.
+    weight : float
+        Share of the time beside the other parts.
+    """
+
+    name: str
+    script: str
+    line: str
+    seconds: dict[str, float] = field(default_factory=lambda: {"": 10.0})
+    weight: float = 1.0
+
+
+PARTS = (
+    Part("wine", RANKING, "--data wine --splits 50 --validated 50 --k 100", {"NCA": 2, "": 5}, 2.0),
+    Part("balance", RANKING, "--data balance-scale --splits 50 --validated 10 --k 100", {"": 15}, 2.0),
+    Part("ionosphere", RANKING, "--data ionosphere --splits 50 --C 1 10 100 1000", {"": 30}, 2.0),
+    Part("wdbc", RANKING, "--data wdbc --splits 50 --C 1 10 100 1000", {"": 30}, 2.0),
+    Part("isolet", RANKING, "--data isolet --splits 10 --k 100 --mlcc-reg 1e-3 1e-1", {"MLR-AUC": 100, "": 240}),
+    Part("kernel", RANKING, "--data kernel --kernel-splits 10 --tol 0.02", {"gaussian": 200, "": 10}),
+    Part("matchings", RANKING, "--data matchings", {"printed": 400, "": 60}),
+    Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"": 20}),
+    Part("matchings-appeal", RANKING, "--data matchings-appeal", {"": 20}),
+    Part("relative", RELATIVE, "--splits 10", {"": 10}, 2.0),
+    Part(
+        "relative-header",
+        RELATIVE,
+        "--splits 10 --notions university-4 university-7 --words html header --no-curve --no-maps",
+        {"": 10},
+    ),
+    Part(
+        "relative-all-words",
+        RELATIVE,
+        "--splits 5 --words page --min-pages 1 --tol 1e-3 --no-curve --no-maps",
+        {"": 40},
+    ),
+    Part(
+        "relative-all-words-html",
+        RELATIVE,
+        "--splits 5 --notions university-4 --words html --min-pages 1 --tol 1e-3 --no-curve --no-maps",
+        {"": 20},
+    ),
+    Part("graphs", GRAPHS, "--data cora chameleon --splits 5 --widen 0", {"E": 240, "B": 120, "": 60}, 2.0),
+    Part("webkb-topics", GRAPHS, "--data webkb --widen 0", {"E": 240, "": 60}, 2.0),
+    Part("dimensions", GRAPHS, "--data dimensions --seeds 5", {"": 20}),
+    Part("factors", GRAPHS, "--data factors", {"": 40}),
+    Part("procedure", GRAPHS, "--data procedure", {"": 30}),
+    Part(
+        "phenotype-like",
+        GRAPHS,
+        "--data phenotype-like --methods Euclidean A G K L F J --label-folds 2 --trials 1 --rough-seconds 8 "
+        "--seconds 40",
+        {"Euclidean": 10, "": 170},
+    ),
+    Part(
+        "letters",
+        OPERATORS,
+        f"--experiments rotation scale rotation+scale --samples 5 {EXACT}",
+        {"input": 20, "": 150},
+        2.0,
+    ),
+    Part("faces", OPERATORS, f"--experiments faces {EXACT}", {"": 5}, 2.0),
+    Part("handwriting", OPERATORS, f"--experiments handwritten {EXACT}", {"": 30}, 2.0),
+    Part("objects", OPERATORS, f"--experiments objects {EXACT}", {"": 80}, 2.0),
+    Part(
+        "descents",
+        OPERATORS,
+        "--learners descent descent-printed --pairs all --lists 3",
+        {"rotation+scale": 650, "rotation": 300, "scale": 160, "objects": 70, "handwritten": 60, "faces": 30, "": 60},
+    ),
+    Part("studies", STUDIES, "--partitions 5 --subsets 8", {"": 15}, 2.0),
+    Part(
+        "wikipedia",
+        MODALITIES,
+        "--tasks image-text text-image --folds 5 --stand-ins 'k-means, 5' all --objects 400 --stand-in-draws 10",
+        {"BPRHML": 60, "all": 60, "": 10},
+        2.0,
+    ),
+    Part(
+        "corel",
+        MODALITIES,
+        "--tasks keyword-image image-keyword --methods Random CCA CFA MSmethod --folds 5 --no-descents",
+        {"": 20},
+    ),
+    Part(
+        "corel-keywords",
+        MODALITIES,
+        "--tasks keyword-image --methods BPRHML --folds 5 --rough-tol 1e-2 --rough-seconds 8 --seconds 60 "
+        "--no-descents",
+        {"": 60},
+    ),
+    Part(
+        "corel-images",
+        MODALITIES,
+        "--tasks image-keyword --methods BPRHML --folds 5 --rough-tol 1e-2 --rough-seconds 150 --seconds 600 "
+        "--no-descents",
+        {"tests": 700, "": 200},
+    ),
+)
+
+
+class Job:
+    """A part with its results in a folder, as a queue of tasks with estimates that measurements renew."""
+
+    def __init__(self, part: Part, output: Path) -> None:
+        self.part = part
+        self.folder = output / part.name
+        self.arguments = self.script.parser().parse_args([*shlex.split(part.line), "--output", str(self.folder)])
+        self._measured: dict[str, list[float]] = {}
+
+    @cached_property
+    def script(self) -> ModuleType:
+        """The module."""
+        return importlib.import_module(self.part.script)
+
+    def queue(self) -> Queue:
+        """All stages, with measured times."""
+        self.tasks()
+        return Queue(self.part.name, self.script.stages(self.arguments), self.estimate, self.part.weight)
+
+    def tasks(self) -> list[Task]:
+        """Those of all stages that have begun; what they took is noted."""
+        every: list[Task] = []
+        for stage in self.script.stages(self.arguments):
+            every += stage
+            for task in stage:
+                if (seconds := task[0].seconds(task[1])) is not None:
+                    self._measured.setdefault(_kind(task), []).append(seconds)
+            if any(results.get(settings) is None for results, settings, _, _ in stage):
+                break
+        return every
+
+    def estimate(self, task: Task) -> float:
+        """Seconds of a task: the longest of those that differ by chance alone, or the estimate of the part."""
+        if seconds := self._measured.get(_kind(task)):
+            return max(seconds)
+        texts = {task[0].path.stem, *(value for value in task[1].values() if isinstance(value, str))}
+        return float(next(value for word, value in self.part.seconds.items() if word in texts or not word))
+
+
+def _kind(task: Task) -> str:
+    """The file of a task and its settings, but for those that count repetitions."""
+    kept = {key: value for key, value in task[1].items() if key not in CHANCE}
+    return task[0].path.stem + json.dumps(kept, sort_keys=True)
+
+
+def listed(jobs: Sequence[Job]) -> Sheet:
+    """Tasks and core-hours, done and left, of all parts."""
+    sheet = Sheet("Parts", ["part", "tasks done", "of", "core-hours done", "left", "longest task left, s"])
+    totals = [0.0] * 4
+    for job in jobs:
+        tasks = job.tasks()
+        left = [job.estimate(task) for task in tasks if task[0].get(task[1]) is None]
+        spent = sum(results.seconds(settings) or 0.0 for results, settings, _, _ in tasks)
+        numbers = [len(tasks) - len(left), len(tasks), spent / 3600.0, sum(left) / 3600.0]
+        totals = [total + number for total, number in zip(totals, numbers, strict=True)]
+        sheet.rows.append([job.part.name, *_cells(numbers), f"{max(left):.0f}" if left else "-"])
+    sheet.rows.append(["all", *_cells(totals), ""])
+    return sheet
+
+
+def _cells(numbers: Sequence[float]) -> list[str]:
+    done, every, spent, left = numbers
+    return [f"{done:.0f}", f"{every:.0f}", f"{spent:.2f}", f"{left:.2f}"]
+
+
+def report(jobs: Sequence[Job], output: Path) -> list[str]:
+    """Write a file of tables for every script, and one of rows; say what went wrong."""
+    texts: dict[str, list[str]] = {}
+    rows: list[Row] = []
+    failed: list[str] = []
+    for job in jobs:
+        if all(results.get(settings) is None for results, settings, _, _ in job.tasks()):
+            continue
+        try:
+            sheets = job.script.report(job.arguments)
+            if hasattr(job.script, "rows"):
+                rows += job.script.rows(job.arguments)
+        except Exception as error:
+            failed.append(f"report of {job.part.name}: {type(error).__name__}: {error}")
+            continue
+        if sheets:
+            command = f"`python examples/{job.part.script}.py {job.part.line}`"
+            tables = "\n".join(sheet.markdown() for sheet in sheets)
+            texts.setdefault(job.part.script, []).append(f"## {job.part.name}\n\n{command}\n\n{tables}")
+    for script, found in texts.items():
+        (output / f"{script}.md").write_text("\n".join(found))
+    (output / "rows.md").write_text(rows_sheet(rows).markdown())
+    return failed
+
+
+def parser() -> argparse.ArgumentParser:
+    """What can be chosen."""
+    names = [part.name for part in PARTS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--all", action="store_true", help="all parts, which is the default of --list and --report")
+    chosen.add_argument("--parts", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--hours", type=float, default=math.inf, help="no task is started after these")
+    parser.add_argument("--jobs", type=int, default=2, help="processes, of one thread each")
+    parser.add_argument("--longest", type=float, default=math.inf, help="leave out tasks that may take more seconds")
+    parser.add_argument("--list", action="store_true", help="run nothing: what is done and what is left")
+    parser.add_argument("--report", action="store_true", help="run nothing: tables of the results that are there")
+    parser.add_argument("--output", type=Path, default=Path("reproduction"))
+    return parser
+
+
+def main() -> None:
+    """Run, list or report."""
+    until = time.monotonic()
+    arguments = parser().parse_args()
+    if not (arguments.all or arguments.parts or arguments.list or arguments.report):
+        parser().error("say which parts to run: --all or --parts NAME ...")
+    until += 3600.0 * arguments.hours
+    jobs = [Job(part, arguments.output) for part in PARTS if not arguments.parts or part.name in arguments.parts]
+    failed: list[str] = []
+    if not (arguments.list or arguments.report):
+        limit = None if math.isinf(until) else until
+        failed = run_queues([job.queue() for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
+    if arguments.report:
+        failed += report(jobs, arguments.output)
+    Console(width=120).print(listed(jobs).rich())
+    for line in failed:
+        print(f"failed: {line}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

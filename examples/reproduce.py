@@ -40,6 +40,7 @@ from rich.console import Console
 RANKING, RELATIVE = "metric_learning_to_rank_tables", "relative_comparisons_webkb"
 GRAPHS, OPERATORS, STUDIES = "random_projection_tables", "operator_margin_tables", "operator_margin_studies"
 MODALITIES = "cross_modal_tables"
+WHY_RANKING, WHY_RELATIVE = "ranking_questions", "relative_questions"
 EXACT = "--learners exact exact-trace --pairs all --tol 1e-5 --seconds 240"
 
 
@@ -78,6 +79,8 @@ PARTS = (
     Part("matchings", RANKING, "--data matchings", {"printed": 400, "": 60}),
     Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"": 20}),
     Part("matchings-appeal", RANKING, "--data matchings-appeal", {"": 20}),
+    Part("why-ranking", WHY_RANKING, "--questions balance targets places batches --splits 10", {"LMNN": 40, "": 25}),
+    Part("why-nca", WHY_RANKING, "--questions components --splits 2 --points 4991", {"": 200}),
     Part("relative", RELATIVE, "--splits 10", {"": 10}, 2.0),
     Part(
         "relative-header",
@@ -97,6 +100,7 @@ PARTS = (
         "--splits 5 --notions university-4 --words html --min-pages 1 --tol 1e-3 --no-curve --no-maps",
         {"": 20},
     ),
+    Part("why-relative", WHY_RELATIVE, "--splits 5", {"static": 15, "longer": 200, "": 30}),
     Part("graphs", GRAPHS, "--data cora chameleon --splits 5 --widen 0", {"E": 240, "B": 120, "": 60}, 2.0),
     Part("webkb-topics", GRAPHS, "--data webkb --widen 0", {"E": 240, "": 60}, 2.0),
     Part("dimensions", GRAPHS, "--data dimensions --seeds 5", {"": 20}),

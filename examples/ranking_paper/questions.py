@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from experiments.pool import Task
 from experiments.results import Results
+from experiments.sheet import Sheet, standard_error
 from scipy.optimize import minimize
 from sklearn.model_selection import train_test_split
 
 import convexmetric as cm
 
 from . import matchings
-from .classification import SMALL, dimensions, errors, isolet_split, learn, small_split
+from .classification import NEIGHBOURS, SMALL, dimensions, errors, isolet_split, learn, small_split
 
 #: Settings that are tried: target neighbours and mu of LMNN, k and C of the measures of k places, C of MLR-MAP, weights
 #: of the squared norm of MLCC.
@@ -36,6 +37,9 @@ ITERATES = [1, 2, 5, 10, 20, 50]
 STEPS = [5, 10, 20, 50]
 LOOSE = [3, 10, 30, 100]
 
+Tasks = Iterator[Task]
+#: Settings and a result.
+Known = tuple[dict[str, Any], dict[str, Any]]
 QUESTIONS = ("balance", "targets", "places", "batches", "components")
 #: Passes after which Algorithm 1 with a loose master is given up.
 MOST_PASSES = 400
@@ -140,22 +144,39 @@ def positive_part(S: np.ndarray) -> np.ndarray:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-def loose(method: str, share: float, C: float, steps: int, tol: float) -> dict[str, Any]:
+def loose(method: str, share: float, C: float, steps: int | None, tol: float) -> dict[str, Any]:
     """Algorithm 1 whose master takes so many subgradient steps, each projected, and is then left.
 
     It ends as printed: when the mean violation of a new batch exceeds the slack of the old ones, at the metric that the
-    master was left with, by at most epsilon. Step t has length ``1 / sqrt(t)``. Returns the number of batches, how far
-    the objective is above the certified optimum, and scores on the test interval.
+    master was left with, by at most epsilon. Step t has length ``1 / sqrt(t)``. With None the problem is solved to the
+    gap ``tol`` instead. Returns the objective, a lower bound if there is one, scores on the test interval, and the
+    number of batches.
     """
     train, test = matchings.intervals(share)
-    problem = matchings.problem_of(method, train, C)
-    together, start = np.zeros(problem.risk.parts, dtype=int), time.process_time()
-    W = problem.cone.zeros()
+    problem, start = matchings.problem_of(method, train, C), time.process_time()
+    if steps is None:
+        solution = cm.solve(problem, tol=tol)
+        W, batches, lower = solution.M, solution.iterations, solution.lower_bound
+    else:
+        W, batches = _loosely(problem, steps, C * matchings.EPSILON)
+        lower = None
+    return {
+        "batches": batches,
+        "objective": problem.objective(W),
+        "lower": lower,
+        "scores": matchings.scores(method, W, test),
+        "cpu": time.process_time() - start,
+    }
+
+
+def _loosely(problem: cm.RankingProblem, steps: int, enough: float) -> tuple[np.ndarray, int]:
+    """The metric at which Algorithm 1 with a loose master ends, and its number of batches."""
+    together, W = np.zeros(problem.risk.parts, dtype=int), problem.cone.zeros()
     normals: list[np.ndarray] = []
     offsets: list[float] = []
     while len(offsets) < MOST_PASSES:
         batch = problem.risk.separate(W, together)
-        if offsets and float(batch.values[0]) <= _slack(normals, offsets, W)[0] + C * matchings.EPSILON:
+        if offsets and float(batch.values[0]) <= _slack(normals, offsets, W)[0] + enough:
             break
         normals.append(problem.cone.from_coordinates(batch.normals[0]))
         offsets.append(float(batch.offsets[0]))
@@ -163,16 +184,7 @@ def loose(method: str, share: float, C: float, steps: int, tol: float) -> dict[s
             slack, normal = _slack(normals, offsets, W)
             slope = np.eye(len(W)) - (normal if slack > 0.0 else 0.0)
             W = positive_part(W - slope / (np.linalg.norm(slope) * np.sqrt(t)))
-    cpu = time.process_time() - start
-    optimum = cm.solve(problem, tol=tol)
-    return {
-        "batches": len(offsets),
-        "over": problem.objective(W) / optimum.lower_bound - 1.0,
-        "gap": optimum.gap,
-        "scores": matchings.scores(method, W, test),
-        "best": matchings.scores(method, optimum.M, test),
-        "cpu": cpu,
-    }
+    return W, len(offsets)
 
 
 def _slack(normals: Sequence[np.ndarray], offsets: Sequence[float], W: np.ndarray) -> tuple[float, np.ndarray]:
@@ -213,28 +225,29 @@ def components(split: int, start: str, stops: list[int], points: int) -> dict[st
 
     Errors after so many steps of L-BFGS, of neighbours among the same points.
     """
-    X, y, T, t, V, v = isolet_split(split)
+    X, y, T, t, *_ = isolet_split(split)
     X, y = X[:points], y[:points]
     d, objective = X.shape[1], Components(X, y)
     rng = np.random.default_rng(split)
     L = {"euclidean": np.eye(d), "random": 0.01 * rng.standard_normal((d, d))}[start].ravel()
-    found: list[tuple[list[float], list[float], float]] = []
+    found: list[tuple[list[float], float]] = []
+    steps = 0
+
+    def keep(entries: np.ndarray) -> None:
+        L = entries.reshape(-1, d)
+        found.append((errors(L.T @ L, X, y, T, t), objective(entries)[0]))
 
     def watch(entries: np.ndarray) -> None:
-        watch.steps += 1  # type: ignore[attr-defined]
-        if watch.steps in stops:  # type: ignore[attr-defined]
-            factor = entries.reshape(-1, d)
-            M = factor.T @ factor
-            found.append((errors(M, X, y, T, t), errors(M, X, y, V, v), objective(entries)[0]))
+        nonlocal steps
+        steps += 1
+        if steps in stops:
+            keep(entries)
 
-    watch.steps = 0  # type: ignore[attr-defined]
-    minimize(objective, L, jac=True, method="L-BFGS-B", callback=watch, options={"maxiter": max(stops)})
-    return {
-        "errors": [of for of, _, _ in found],
-        "chosen": [of for _, of, _ in found],
-        "values": [value for *_, value in found],
-        "steps": watch.steps,  # type: ignore[attr-defined]
-    }
+    options = {"maxiter": max(stops)}
+    end = minimize(objective, L, jac=True, method="L-BFGS-B", callback=watch, options=options).x
+    if steps not in stops:
+        keep(end)
+    return {"errors": [of for of, _ in found], "values": [value for _, value in found], "steps": steps}
 
 
 def tasks(
@@ -244,7 +257,7 @@ def tasks(
     tol: float = 1e-2,
     share: float = 0.05,
     points: int = 1500,
-) -> Iterator[Task]:
+) -> Tasks:
     """The experiments of some of :data:`QUESTIONS`, split by split."""
     results = {question: Results(output / f"{question}.jsonl") for question in questions}
     for split in range(splits):
@@ -269,8 +282,107 @@ def _settings(question: str, split: int, tol: float, share: float, points: int) 
                 yield choices, small | {"data": data, "method": method, "settings": PLACES}
     if question == "batches" and split == 0:
         for method in ("MLR-AUC", "MLR-MAP", "MLR-MRR"):
-            for steps in LOOSE:
+            for steps in (*LOOSE, None):
                 yield loose, {"method": method, "share": share, "C": 100.0, "steps": steps, "tol": tol}
     if question == "components":
         for start in ("euclidean", "random"):
             yield components, {"split": split, "start": start, "stops": STEPS, "points": points}
+
+
+def sheets(tasks: Tasks) -> list[Sheet]:
+    """What the results of tasks say, a table a question."""
+    known: dict[str, list[Known]] = {}
+    for results, settings, _, _ in tasks:
+        if (result := results.get(settings)) is not None:
+            known.setdefault(results.path.stem, []).append((settings, result))
+    make = {
+        "balance": balance_sheet,
+        "targets": balance_sheet,
+        "places": places_sheet,
+        "batches": batches_sheet,
+        "components": components_sheet,
+    }
+    return [make[question](found) for question, found in known.items()]
+
+
+def balance_sheet(known: Sequence[Known]) -> Sheet:
+    """Errors on balance, the best setting chosen once or split by split; and of early iterates."""
+    sheet = Sheet(
+        "Balance: error of neighbours in percent, mean and standard error",
+        ["", "splits", "one choice for all", "a choice a split", "smallest and largest over the settings"],
+    )
+    groups: dict[str, list[Any]] = {}
+    for settings, result in known:
+        if "stops" in settings:
+            for at, of in zip([*settings["stops"], "the optimum"], result["errors"], strict=True):
+                groups.setdefault(f"MLCC, unregularized, stopped at {at}", []).append([of])
+        else:
+            drawn = "" if settings["stratified"] else ", splits not stratified"
+            groups.setdefault(f"{settings['method']}{drawn}", []).append(result["errors"])
+    for name, errors_of in groups.items():
+        each = np.array(errors_of)
+        means = each.mean(axis=0)
+        one = each[(slice(None), *np.unravel_index(means.argmin(), means.shape))]
+        best = means.min(axis=1)
+        low, high = 100.0 * best.min(), 100.0 * best.max()
+        sheet.rows.append([name, str(len(each)), _said(one), _said(each.min(axis=(1, 2))), f"{low:.1f}, {high:.1f}"])
+    return sheet
+
+
+def places_sheet(known: Sequence[Known]) -> Sheet:
+    """Errors under metrics for precision of k places and for a majority among them, at the best C in hindsight."""
+    sheet = Sheet(
+        "Precision at k, and a majority of relevant points among k: error of neighbours in percent",
+        ["", "k", "splits", "precision", "majority", "difference"],
+    )
+    found: dict[tuple[str, int, str], list[Any]] = {}
+    for settings, result in known:
+        for k in dict.fromkeys(k for k, _ in settings["settings"]):
+            rows = [row for row, (of, _) in enumerate(settings["settings"]) if of == k]
+            found.setdefault((settings["data"], k, settings["method"]), []).append(np.array(result["errors"])[rows])
+    for data, k, method in found:
+        if method == "precision" and (data, k, "knn") in found:
+            pair = [np.array(found[data, k, name]) for name in ("precision", "knn")]
+            count = min(map(len, pair))
+            chosen = []
+            for each in (of[:count] for of in pair):
+                mean = each.mean(axis=0)
+                chosen.append(each[(slice(None), *np.unravel_index(mean.argmin(), mean.shape))])
+            sheet.rows.append([data, str(k), str(count), *map(_said, chosen), _said(chosen[1] - chosen[0])])
+    return sheet
+
+
+def batches_sheet(known: Sequence[Known]) -> Sheet:
+    """Batches that Algorithm 1 makes when its master takes few steps."""
+    sheet = Sheet(
+        "Algorithm 1, its master left after so many subgradient steps",
+        ["", "steps", "batches", "objective over the lower bound", "AUC, MAP, MRR", "CPU s"],
+    )
+    lower = {settings["method"]: result["lower"] for settings, result in known if settings["steps"] is None}
+    for settings, result in known:
+        scores = ", ".join(f"{score:.3f}" for score in result["scores"])
+        bound = lower.get(settings["method"])
+        over = "-" if bound is None else f"{100 * (result['objective'] / bound - 1.0):.1f}%"
+        steps = "the default solver" if settings["steps"] is None else str(settings["steps"])
+        row = [settings["method"], steps, str(result["batches"]), over, scores]
+        sheet.rows.append([*row, f"{result['cpu']:.0f}"])
+    return sheet
+
+
+def components_sheet(known: Sequence[Known]) -> Sheet:
+    """NCA on IsoLet, by start and stop."""
+    sheet = Sheet(
+        "NCA on IsoLet: errors in percent",
+        ["points", "start", "steps", "expected training error", "one neighbour", "best of the numbers"],
+    )
+    for settings, result in known:
+        stops = [stop for stop in settings["stops"] if stop < result["steps"]] + [result["steps"]]
+        for stop, of, value in zip(stops, result["errors"], result["values"], strict=False):
+            row = [str(settings["points"]), settings["start"], str(stop), f"{100 * value:.1f}"]
+            sheet.rows.append([*row, f"{100 * of[NEIGHBOURS.index(1)]:.1f}", f"{100 * min(of):.1f}"])
+    return sheet
+
+
+def _said(errors_of: np.ndarray) -> str:
+    spread = f" ± {100 * standard_error(errors_of):.1f}" if len(errors_of) > 1 else ""
+    return f"{100 * errors_of.mean():.1f}{spread}"

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from experiments.pool import Task
 from experiments.results import Results
+from experiments.sheet import Sheet
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfTransformer
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import train_test_split
@@ -23,9 +24,11 @@ from sklearn.model_selection import train_test_split
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
 
-from . import protocol
+from . import protocol, tables
+from .porter import stem as stem_of
 from .protocol import NOTIONS, labels_of, pages, split_pages
 
+Tasks = Iterator[Task]
 QUESTIONS = ("static", "kernel", "longer")
 #: Choices of words: least number of pages, without stop words, stems, without words that have a digit.
 CHOICES = {
@@ -41,13 +44,6 @@ KERNELS = {"linear": None, "Gaussian": 1.0, "wide Gaussian": 0.1}
 SIZES = [20_000, 50_000, 150_000]
 
 
-def stems(words: Sequence[str]) -> np.ndarray:
-    """The stems of words by Porter's algorithm."""
-    import snowballstemmer
-
-    return np.array(snowballstemmer.stemmer("porter").stemWords(list(words)))
-
-
 def chosen_words(data: cm.datasets.Dataset, choice: str) -> Any:
     """Counts of the words of a choice, sparse; words with one stem are one."""
     least, stop, stem, letters = CHOICES[choice]
@@ -59,7 +55,7 @@ def chosen_words(data: cm.datasets.Dataset, choice: str) -> Any:
     ]
     X = data.X[:, kept]
     if stem:
-        _, column = np.unique(stems([vocab[f] for f in kept]), return_inverse=True)
+        _, column = np.unique([stem_of(vocab[f]) for f in kept], return_inverse=True)
         X = sp.csr_array(X @ sp.csr_array((np.ones(len(kept)), (np.arange(len(kept)), column))))
     return X[:, np.flatnonzero((X > 0).sum(axis=0) >= least)]
 
@@ -134,7 +130,7 @@ def kernel(
     }
 
 
-def tasks(output: Path, questions: Sequence[str], splits: int, test_triplets: int = 80_000) -> Iterator[Task]:
+def tasks(output: Path, questions: Sequence[str], splits: int, test_triplets: int = 80_000) -> Tasks:
     """The experiments of some of :data:`QUESTIONS`, split by split."""
     results = {question: Results(output / f"{question}.jsonl") for question in questions}
     if "static" in questions:
@@ -162,3 +158,41 @@ def tasks(output: Path, questions: Sequence[str], splits: int, test_triplets: in
                 settings = {"notion": "topic+", "words": "page", "min_pages": 1, "split": split, "drawn": SIZES[-1]}
                 settings |= shared | {"triplets": triplets, "tol": 1e-2}
                 yield results["longer"], settings, protocol.run, settings
+
+
+def sheets(tasks: Tasks) -> list[Sheet]:
+    """What the results of tasks say, a table a question, but two of distances."""
+    known: dict[str, dict[tuple[Any, ...], list[dict[str, Any]]]] = {question: {} for question in QUESTIONS}
+    for results, settings, _, _ in tasks:
+        if (result := results.get(settings)) is not None:
+            key = tuple(settings[name] for name in ("words", "choice", "kernel", "triplets") if name in settings)
+            known[results.path.stem].setdefault(key, []).append(result)
+    made = []
+    for title, distances in (("binary", ("binary", "unit length")), ("TF-IDF", ("TF-IDF", "idf"))):
+        if known["static"]:
+            heads = [
+                "words of",
+                "words",
+                "how many",
+                "splits",
+                "distance",
+                *(notion.title for notion in NOTIONS.values()),
+            ]
+            made.append(Sheet(f"Test triplets that distances without learning satisfy, in percent: {title}", heads))
+        for (words, choice), results in known["static"].items():
+            for distance in distances:
+                shares = [np.array([result["satisfied"][name][distance] for result in results]) for name in NOTIONS]
+                row = [words, choice, f"{results[0]['words']:,}", str(len(results)), distance]
+                made[-1].rows.append([*row, *map(tables.said, shares)])
+    if known["kernel"]:
+        heads = ["", "splits", "test triplets satisfied (%)", "weights used", "largest gap", "seconds a fit"]
+        made.append(Sheet("Topic, words of the text, 8,000 triplets", heads))
+        for (_, name), results in known["kernel"].items():
+            shares = np.array([result["satisfied"] for result in results])
+            used, seconds = (np.mean([result[key] for result in results]) for key in ("used", "seconds"))
+            row = [name or "words (A = I)", str(len(results)), tables.said(shares), f"{used:.0f}"]
+            made[-1].rows.append([*row, f"{max(result['gap'] for result in results):.0e}", f"{seconds:.0f}"])
+    if known["longer"]:
+        found = {triplets: results for (_, triplets), results in known["longer"].items()}
+        made.append(tables.curve(found, f"{NOTIONS['topic+'].title}, all words of the pages"))
+    return made

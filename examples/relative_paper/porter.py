@@ -7,7 +7,7 @@ measure m of what is before a suffix.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 #: Suffixes and what takes their place where the measure of the rest is positive (steps 2 and 3).
 _SECOND = dict(
@@ -20,10 +20,33 @@ _SECOND = dict(
 )
 _THIRD = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
 #: Suffixes that go where the measure is above one (step 4).
-_FOURTH = dict.fromkeys("al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), "")
+_FOURTH = dict.fromkeys(
+    [
+        "al",
+        "ance",
+        "ence",
+        "er",
+        "ic",
+        "able",
+        "ible",
+        "ant",
+        "ement",
+        "ment",
+        "ent",
+        "ion",
+        "ou",
+        "ism",
+        "ate",
+        "iti",
+        "ous",
+        "ive",
+        "ize",
+    ],
+    "",
+)
 
 
-@lru_cache(maxsize=None)
+@cache
 def stem(word: str) -> str:
     """The stem of a word in lower case; short words, and those with other signs than letters, stay."""
     if len(word) <= 2 or not re.fullmatch("[a-z]+", word):

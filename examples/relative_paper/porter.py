@@ -22,25 +22,8 @@ _THIRD = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic"
 #: Suffixes that go where the measure is above one (step 4).
 _FOURTH = dict.fromkeys(
     [
-        "al",
-        "ance",
-        "ence",
-        "er",
-        "ic",
-        "able",
-        "ible",
-        "ant",
-        "ement",
-        "ment",
-        "ent",
-        "ion",
-        "ou",
-        "ism",
-        "ate",
-        "iti",
-        "ous",
-        "ive",
-        "ize",
+        *["al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment"],
+        *["ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"],
     ],
     "",
 )

@@ -190,13 +190,11 @@ def test_descent_without_a_regularizer_comes_to_the_certified_optimum():
 
 
 def test_algorithm_1_with_a_loose_master_stops_early_and_above_the_optimum():
-    share, C = 0.01, 100.0
-    exact = questions.loose("MLR-AUC", share, C, None, 1e-2)
-    few, many = (questions.loose("MLR-AUC", share, C, steps, 1e-2) for steps in (3, 100))
-    assert exact["lower"] < min(few["objective"], many["objective"])
+    exact = questions.loose("MLR-AUC", 0.01, 10.0, None, 5e-2)
+    few, many = (questions.loose("MLR-AUC", 0.01, 10.0, steps, 5e-2) for steps in (3, 30))
     assert few["batches"] < many["batches"]
-    assert few["objective"] > 1.05 * exact["lower"]
-    assert exact["objective"] <= 1.011 * exact["lower"]
+    assert few["objective"] > 1.05 * many["objective"] > 1.05 * exact["lower"]
+    assert exact["objective"] <= 1.06 * exact["lower"]
 
 
 def test_a_choice_a_split_is_never_worse_than_one_for_all(tmp_path):

@@ -6,7 +6,7 @@
 
 ``balance``: MLCC, MLR-MAP and Euclidean distance, the best setting chosen for all splits or split by split, splits
 stratified or not, and MLCC without a regularizer, stopped early. ``targets``: LMNN with other target neighbours and
-other weights. ``places``: precision at k beside a majority among k neighbours, on the four small sets. ``batches``:
+other weights. ``places``: precision at k beside a majority among k neighbours, on the sets of two classes. ``batches``:
 Algorithm 1 with a master that is left early, on a share of the synthetic matchings. ``components``: NCA on points of
 IsoLet from two starts, stopped early. Results are kept as they come. Needs the data folder (CONVEXMETRIC_DATA), but for
 ``batches``.
@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--splits", type=int, default=5, help="random splits; batches has one")
     parser.add_argument("--tol", type=float, default=1e-2, help="certified gap of each solve")
     parser.add_argument("--share", type=float, default=0.05, help="of the paper's sizes, of batches")
+    parser.add_argument("--C", nargs="+", type=float, default=[10.0, 100.0, 1000.0], help="tried by places")
     parser.add_argument("--points", type=int, default=1500, help="training points of components")
     return parser
 
@@ -46,9 +47,8 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def _tasks(arguments: argparse.Namespace) -> questions.Tasks:
-    return questions.tasks(
-        arguments.output, arguments.questions, arguments.splits, arguments.tol, arguments.share, arguments.points
-    )
+    chosen = {name: getattr(arguments, name) for name in ("tol", "share", "points", "C")}
+    return questions.tasks(arguments.output, arguments.questions, arguments.splits, **chosen)
 
 
 def main() -> None:

@@ -15,17 +15,18 @@ where it was interrupted, and prints what it has. The data come from the folder 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from cross_modal_paper import descents, pictures, printed, protocol, stand_ins, tables
+from cross_modal_paper import rows as rows_of
 from cross_modal_paper.learners import DISTANCES, METHODS, settings_of
 from cross_modal_paper.media import TASKS
 from cross_modal_paper.stand_ins import STAND_INS
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
 
 #: What cross-validation chose: preprocessing, setting, its held-out MAP, and the largest gap of the fits.
 Choice = dict[str, Any]
@@ -112,6 +113,13 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         pictures.draw_descents(optima, runs, arguments.output / "descents.png")
     write(sheets, arguments.output / "tables.md")
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    kept = _Kept(arguments)
+    best, _ = _choices(arguments, kept)
+    yield from rows_of.scores(_known(_test_tasks(arguments, best, kept)))
 
 
 def _results(tasks: list[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -19,7 +19,8 @@ from typing import Any
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
+from operator_paper import rows as rows_of
 from operator_paper import studies, study_tables
 from operator_paper.experiments import EXPERIMENTS
 from operator_paper.learners import REG
@@ -53,21 +54,33 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and a picture."""
-    results = Results(arguments.output / "fits.jsonl")
-    found = _found(_lambdas(arguments), results, arguments)
-    chosen = study_tables.chosen_lambda(found)
-    found |= _found(_others(arguments, chosen), results, arguments)
+    found, spread, chosen = _known(arguments)
     sheets = list(study_tables.sheets(found, chosen))
-    if spread := {
-        key: result
-        for key, (results, settings, _, _) in _spread(arguments, chosen).items()
-        if (result := results.get(settings)) is not None
-    }:
+    if spread:
         sheets.append(study_tables.spread(spread))
     if found:
         study_tables.draw(found, chosen, arguments.output / "studies.png")
     write(sheets, arguments.output / "tables.md")
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    found, spread, _ = _known(arguments)
+    yield from rows_of.objects(found)
+    yield from rows_of.spread(spread)
+
+
+def _known(
+    arguments: argparse.Namespace,
+) -> tuple[study_tables.Found, dict[tuple[str, float], dict[str, Any]], float | None]:
+    """Results of fits and of standard errors, and the lambda of cross-validation."""
+    results = Results(arguments.output / "fits.jsonl")
+    found = _found(_lambdas(arguments), results, arguments)
+    chosen = study_tables.chosen_lambda(found)
+    found |= _found(_others(arguments, chosen), results, arguments)
+    tasks = _spread(arguments, chosen).items()
+    return found, {key: result for key, task in tasks if (result := task[0].get(task[1])) is not None}, chosen
 
 
 def _lambdas(arguments: argparse.Namespace) -> list[studies.Case]:

@@ -22,8 +22,9 @@ from typing import Any
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
 from operator_paper import pictures, protocol, tables
+from operator_paper import rows as rows_of
 from operator_paper.experiments import CHOICE, EXPERIMENTS, RANDOM, is_there
 from operator_paper.learners import INPUT, LEARNERS
 
@@ -62,16 +63,27 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and pictures."""
-    found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in _tasks(arguments):
-        if (result := results.get(settings)) is not None:
-            found.setdefault((settings["experiment"], settings["learner"], settings["pairs"]), []).append(result)
+    found = _found(arguments)
     sheets = list(_sheets(found, arguments))
     write(sheets, arguments.output / "tables.md")
     ways = [(learner, arguments.pairs[0]) for learner in _shown(arguments)]
     pictures.draw_spectra(found, arguments.experiments, ways, arguments.output / "figure-3.png")
     pictures.draw_curves(found, arguments.experiments, ways, arguments.output / "figure-5.png")
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    yield from rows_of.transfer(_found(arguments), arguments.pairs[0])
+
+
+def _found(arguments: argparse.Namespace) -> dict[tuple[str, str, int | None], list[dict[str, Any]]]:
+    """Results by experiment, learner and number of pairs, one a seed and sample."""
+    found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
+    for results, settings, _, _ in _tasks(arguments):
+        if (result := results.get(settings)) is not None:
+            found.setdefault((settings["experiment"], settings["learner"], settings["pairs"]), []).append(result)
+    return found
 
 
 def _pairs(text: str) -> int | None:

@@ -22,8 +22,9 @@ from typing import Any
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
 from graph_paper import dimensions, factors, pictures, printed, procedure, protocol, tables
+from graph_paper import rows as rows_of
 from graph_paper.learners import GRAPH_METHODS, LABEL_METHODS, folds_of, settings_of
 from graph_paper.nodes import GRAPHS, LABELLED
 
@@ -89,12 +90,8 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and pictures."""
-    tasks, sizes = list(_method_tasks(arguments)), list(_size_tasks(arguments))
-    starts, steps = list(_factor_tasks(arguments)), list(_step_tasks(arguments))
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in tasks:
-        if (result := results.get(settings)) is not None:
-            found.setdefault((settings["data"], settings["method"]), []).append(result)
+    sizes, starts, steps = (list(of(arguments)) for of in (_size_tasks, _factor_tasks, _step_tasks))
+    found = _found(arguments)
     by_method: dict[tuple[str, str, float], dict[str, Any]] = {}
     for results, settings, _, _ in starts:
         if (result := results.get(settings)) is not None:
@@ -117,6 +114,20 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
     if by_size:
         pictures.draw_dimensions(by_size, arguments.output / "dimensions.png")
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    yield from rows_of.areas(_found(arguments))
+
+
+def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Results by data set and method, one a split or fold."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for results, settings, _, _ in _method_tasks(arguments):
+        if (result := results.get(settings)) is not None:
+            found.setdefault((settings["data"], settings["method"]), []).append(result)
+    return found
 
 
 def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argparse.Namespace) -> Iterator[Sheet]:

@@ -23,8 +23,9 @@ from typing import Any
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet
 from relative_paper import pictures, protocol, tables
+from relative_paper import rows as rows_of
 
 SIZES = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000]
 """Numbers of training triplets of the learning curve."""
@@ -56,12 +57,8 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and pictures."""
-    table, curve = list(_table_tasks(arguments)), list(_curve_tasks(arguments))
-    sheets = []
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for (_, settings, *_), result in _known(table):
-        found.setdefault((settings["notion"], settings["words"]), []).append(result)
-    found = {key: found[key] for notion in protocol.NOTIONS for key in found if key[0] == notion}
+    curve, sheets = list(_curve_tasks(arguments)), []
+    found = _found(arguments)
     if found:
         sheets += [tables.satisfied(found), tables.top_words(found, arguments.min_pages)]
     if {("topic", "page"), ("topic+", "page")} <= set(found):
@@ -76,6 +73,20 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         _draw_maps(found, arguments)
     write(sheets, arguments.output / "tables.md")
     return sheets
+
+
+def rows(arguments: argparse.Namespace) -> Iterator[Row]:
+    """Printed numbers beside ours."""
+    note = "" if arguments.min_pages == 10 else f" in {arguments.min_pages} pages or more"
+    yield from rows_of.satisfied(_found(arguments), note)
+
+
+def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Results of Table 1 by notion and words, one a split."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for (_, settings, *_), result in _known(list(_table_tasks(arguments))):
+        found.setdefault((settings["notion"], settings["words"]), []).append(result)
+    return {key: found[key] for notion in protocol.NOTIONS for key in found if key[0] == notion}
 
 
 def _known(tasks: list[Task]) -> Iterator[tuple[Task, dict[str, Any]]]:

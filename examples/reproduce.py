@@ -22,18 +22,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import math
 import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 
-from experiments.pool import CHANCE, Queue, Task, run_queues
+from experiments.pool import Queue, Task, run_queues
 from experiments.sheet import Row, Sheet, rows_sheet
 from rich.console import Console
 
@@ -70,116 +67,128 @@ class Part:
 
 
 PARTS = (
-    Part("wine", RANKING, "--data wine --splits 50 --validated 50 --k 100", {"NCA": 2, "": 5}, 2.0),
-    Part("balance", RANKING, "--data balance-scale --splits 50 --validated 10 --k 100", {"": 15}, 2.0),
-    Part("ionosphere", RANKING, "--data ionosphere --splits 50 --C 1 10 100 1000", {"": 30}, 2.0),
-    Part("wdbc", RANKING, "--data wdbc --splits 50 --C 1 10 100 1000", {"": 30}, 2.0),
-    Part("isolet", RANKING, "--data isolet --splits 10 --k 100 --mlcc-reg 1e-3 1e-1", {"MLR-AUC": 100, "": 240}),
-    Part("kernel", RANKING, "--data kernel --kernel-splits 10 --tol 0.02", {"gaussian": 200, "": 10}),
-    Part("matchings", RANKING, "--data matchings", {"printed": 400, "": 60}),
-    Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"": 20}),
-    Part("matchings-appeal", RANKING, "--data matchings-appeal", {"": 20}),
+    Part("wine", RANKING, "--data wine --splits 50 --validated 50 --k 100", {"": 1.3}, 2.0),
+    Part("balance", RANKING, "--data balance-scale --splits 50 --validated 10 --k 100", {"": 1.3}, 2.0),
+    Part(
+        "ionosphere",
+        RANKING,
+        "--data ionosphere --splits 50 --C 1 10 100 1000",
+        {"ionosphere-validation": 8, "": 3},
+        2.0,
+    ),
+    Part("wdbc", RANKING, "--data wdbc --splits 50 --C 1 10 100 1000", {"wdbc-validation": 11, "": 5}, 2.0),
+    Part(
+        "isolet",
+        RANKING,
+        "--data isolet --splits 10 --k 100 --mlcc-reg 1e-3 1e-1",
+        {"Euclidean": 20, "Logistic": 20, "MLR-AUC": 140, "": 200},
+    ),
+    Part("kernel", RANKING, "--data kernel --kernel-splits 10 --tol 0.02", {"gaussian": 130, "": 2}),
+    Part(
+        "matchings",
+        RANKING,
+        "--data matchings --matchings-sets 5",
+        {"printed": 250, "planted": 1, "Euclidean": 8, "SVM-MAP": 30, "": 90},
+    ),
+    Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"SVM-MAP": 2, "": 23}),
+    Part("matchings-appeal", RANKING, "--data matchings-appeal", {"MLR-MAP": 20, "": 4}),
     Part("why-balance", WHY_RANKING, "--questions balance --splits 50", {"": 2}),
     Part("why-targets", WHY_RANKING, "--questions targets places --splits 20", {"LMNN": 8, "": 30}),
     Part("why-batches", WHY_RANKING, "--questions batches --share 0.2", {"": 60}),
     Part("why-nca", WHY_RANKING, "--questions components --splits 3 --points 4991", {"": 120}),
-    Part("relative", RELATIVE, "--splits 10", {"": 10}, 2.0),
+    Part("relative", RELATIVE, "--splits 10", {"page": 9, "": 3}, 2.0),
     Part(
         "relative-header",
         RELATIVE,
         "--splits 10 --notions university-4 university-7 --words html header --no-curve --no-maps",
-        {"": 10},
+        {"html": 9, "": 1},
     ),
     Part(
         "relative-all-words",
         RELATIVE,
         "--splits 5 --words page --min-pages 1 --tol 1e-3 --no-curve --no-maps",
-        {"": 40},
+        {"": 45},
     ),
     Part(
         "relative-all-words-html",
         RELATIVE,
         "--splits 5 --notions university-4 --words html --min-pages 1 --tol 1e-3 --no-curve --no-maps",
-        {"": 20},
+        {"": 34},
     ),
     Part("why-relative", WHY_RELATIVE, "--splits 5", {"static": 5, "longer": 200, "": 10}),
-    Part("graphs", GRAPHS, "--data cora chameleon --splits 5 --widen 0", {"E": 240, "B": 120, "": 60}, 2.0),
-    Part("webkb-topics", GRAPHS, "--data webkb --widen 0", {"E": 240, "": 60}, 2.0),
-    Part("dimensions", GRAPHS, "--data dimensions --seeds 5", {"": 20}),
-    Part("factors", GRAPHS, "--data factors", {"": 40}),
-    Part("procedure", GRAPHS, "--data procedure", {"": 30}),
+    Part(
+        "graphs",
+        GRAPHS,
+        "--data cora chameleon --splits 5 --widen 0",
+        {"Euclidean": 1, "B": 130, "E": 240, "": 60},
+        2.0,
+    ),
+    Part("webkb-topics", GRAPHS, "--data webkb --widen 0", {"Euclidean": 1, "E": 175, "F": 120, "": 60}, 2.0),
+    Part("dimensions", GRAPHS, "--data dimensions --seeds 5", {"": 8}),
+    Part("factors", GRAPHS, "--data factors", {"optimum": 3, "": 13}),
+    Part("procedure", GRAPHS, "--data procedure", {"": 14}),
     Part(
         "phenotype-like",
         GRAPHS,
         "--data phenotype-like --methods Euclidean A G K L F J --label-folds 2 --trials 1 --rough-seconds 8 "
         "--seconds 40",
-        {"Euclidean": 10, "": 170},
+        {"Euclidean": 1, "K": 2, "A": 30, "": 70},
     ),
     Part(
         "letters",
         OPERATORS,
         f"--experiments rotation scale rotation+scale --samples 5 {EXACT}",
-        {"input": 20, "": 150},
+        {"input": 2, "": 100},
         2.0,
     ),
-    Part("faces", OPERATORS, f"--experiments faces {EXACT}", {"": 5}, 2.0),
-    Part("handwriting", OPERATORS, f"--experiments handwritten {EXACT}", {"": 30}, 2.0),
-    Part("objects", OPERATORS, f"--experiments objects {EXACT}", {"": 80}, 2.0),
+    Part("faces", OPERATORS, f"--experiments faces {EXACT}", {"": 3}, 2.0),
+    Part("handwriting", OPERATORS, f"--experiments handwritten {EXACT}", {"": 24}, 2.0),
+    Part("objects", OPERATORS, f"--experiments objects {EXACT}", {"input": 1, "exact-trace": 150, "": 42}, 2.0),
     Part(
         "descents",
         OPERATORS,
         "--learners descent descent-printed --pairs all --lists 3",
-        {"rotation+scale": 650, "rotation": 300, "scale": 160, "objects": 70, "handwritten": 60, "faces": 30, "": 60},
+        {"rotation+scale": 400, "rotation": 155, "scale": 100, "objects": 90, "handwritten": 50, "": 20},
     ),
-    Part("studies", STUDIES, "--partitions 5 --subsets 8", {"": 15}, 2.0),
+    Part("studies", STUDIES, "--partitions 5 --subsets 8", {"framed letters": 34, "": 3}, 2.0),
     Part(
         "wikipedia",
         MODALITIES,
         "--tasks image-text text-image --folds 5 --stand-ins 'k-means, 5' all --objects 400 --stand-in-draws 10",
-        {"BPRHML": 60, "all": 60, "": 10},
+        {"all": 60, "BPRHML": 11, "descents": 7, "": 1},
         2.0,
     ),
     Part(
         "corel",
         MODALITIES,
         "--tasks keyword-image image-keyword --methods Random CCA CFA MSmethod --folds 5 --no-descents",
-        {"": 20},
+        {"": 1},
     ),
     Part(
         "corel-keywords",
         MODALITIES,
         "--tasks keyword-image --methods BPRHML --folds 5 --rough-tol 1e-2 --rough-seconds 8 --seconds 60 "
         "--no-descents",
-        {"": 60},
+        {"": 17},
     ),
     Part(
         "corel-images",
         MODALITIES,
         "--tasks image-keyword --methods BPRHML --folds 5 --rough-tol 1e-2 --rough-seconds 150 --seconds 600 "
         "--no-descents",
-        {"tests": 700, "": 200},
+        {"tests": 600, "": 165},
     ),
 )
 
 
 class Job:
-    """A part with its results in a folder, as a queue of tasks with estimates that measurements renew."""
+    """A part with its results in a folder, as a queue of tasks."""
 
     def __init__(self, part: Part, output: Path) -> None:
         self.part = part
-        self.folder = output / part.name
-        self.arguments = self.script.parser().parse_args([*shlex.split(part.line), "--output", str(self.folder)])
-        self._measured: dict[str, list[float]] = {}
-
-    @cached_property
-    def script(self) -> ModuleType:
-        """The module."""
-        return importlib.import_module(self.part.script)
-
-    def queue(self) -> Queue:
-        """All stages, with measured times."""
-        self.tasks()
-        return Queue(self.part.name, self.script.stages(self.arguments), self.estimate, self.part.weight)
+        self.script = importlib.import_module(part.script)
+        self.arguments = self.script.parser().parse_args([*shlex.split(part.line), "--output", str(output / part.name)])
+        self.queue = Queue(part.name, self.script.stages(self.arguments), self._guess, part.weight)
 
     def tasks(self) -> list[Task]:
         """Those of all stages that have begun; what they took is noted."""
@@ -187,24 +196,14 @@ class Job:
         for stage in self.script.stages(self.arguments):
             every += stage
             for task in stage:
-                if (seconds := task[0].seconds(task[1])) is not None:
-                    self._measured.setdefault(_kind(task), []).append(seconds)
+                self.queue.measure(task)
             if any(results.get(settings) is None for results, settings, _, _ in stage):
                 break
         return every
 
-    def estimate(self, task: Task) -> float:
-        """Seconds of a task: the longest of those that differ by chance alone, or the estimate of the part."""
-        if seconds := self._measured.get(_kind(task)):
-            return max(seconds)
+    def _guess(self, task: Task) -> float:
         texts = {task[0].path.stem, *(value for value in task[1].values() if isinstance(value, str))}
         return float(next(value for word, value in self.part.seconds.items() if word in texts or not word))
-
-
-def _kind(task: Task) -> str:
-    """The file of a task and its settings, but for those that count repetitions."""
-    kept = {key: value for key, value in task[1].items() if key not in CHANCE}
-    return task[0].path.stem + json.dumps(kept, sort_keys=True)
 
 
 def listed(jobs: Sequence[Job]) -> Sheet:
@@ -213,7 +212,7 @@ def listed(jobs: Sequence[Job]) -> Sheet:
     totals = [0.0] * 4
     for job in jobs:
         tasks = job.tasks()
-        left = [job.estimate(task) for task in tasks if task[0].get(task[1]) is None]
+        left = [job.queue.estimate(task) for task in tasks if task[0].get(task[1]) is None]
         spent = sum(results.seconds(settings) or 0.0 for results, settings, _, _ in tasks)
         numbers = [len(tasks) - len(left), len(tasks), spent / 3600.0, sum(left) / 3600.0]
         totals = [total + number for total, number in zip(totals, numbers, strict=True)]
@@ -238,7 +237,7 @@ def report(jobs: Sequence[Job], output: Path) -> list[str]:
         try:
             sheets = job.script.report(job.arguments)
             if hasattr(job.script, "rows"):
-                rows += job.script.rows(job.arguments)
+                rows += [replace(row, what=f"{job.part.name}: {row.what}") for row in job.script.rows(job.arguments)]
         except Exception as error:
             failed.append(f"report of {job.part.name}: {type(error).__name__}: {error}")
             continue
@@ -279,7 +278,7 @@ def main() -> None:
     failed: list[str] = []
     if not (arguments.list or arguments.report):
         limit = None if math.isinf(until) else until
-        failed = run_queues([job.queue() for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
+        failed = run_queues([job.queue for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
     if arguments.report:
         failed += report(jobs, arguments.output)
     Console(width=120).print(listed(jobs).rich())

@@ -10,11 +10,15 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import reproduce
+from cross_modal_paper.learners import settings_of
 from experiments import pool
 from experiments.results import Results
-from experiments.sheet import row_of, rows_sheet
+from experiments.sheet import Row, row_of, rows_sheet
+from operator_paper.experiments import _sample, load
+from ranking_paper import matchings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
@@ -108,7 +112,7 @@ def test_nothing_starts_that_would_end_too_late(tmp_path):
     start = time.monotonic()
 
     def queue():
-        return pool.Queue("a", iter([tasks_of(results, 3)]), estimate=lambda task: 500.0 * (task[1]["split"] == 1))
+        return pool.Queue("a", iter([tasks_of(results, 3)]), guess=lambda task: 500.0 * (task[1]["split"] == 1))
 
     assert pool.run_queues([queue()], jobs=1, until=start) == []
     assert pool.run_queues([queue()], jobs=1, longest=-1.0) == []
@@ -123,7 +127,7 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished(tmp_path, capsys):
     before = signal.getsignal(signal.SIGINT)
     seen = []
 
-    def estimate(task):
+    def guess(task):
         # The first is finished when the second one is chosen.
         seen.append(task[1]["split"])
         if seen.count(1) == 1 and seen[-1] == 1:
@@ -132,7 +136,7 @@ def test_an_interrupt_ends_it_and_keeps_what_is_finished(tmp_path, capsys):
 
     tasks = tasks_of(results, 1) + tasks_of(results, 5, nap=600.0)[1:]
     start = time.monotonic()
-    assert pool.run_queues([pool.Queue("a", iter([tasks]), estimate)], jobs=1, grace=1.0) == []
+    assert pool.run_queues([pool.Queue("a", iter([tasks]), guess)], jobs=1, grace=1.0) == []
     assert time.monotonic() - start < 300.0
     assert [results.get({"split": at}) for at in range(3)] == [{"square": 0}, None, None]
     assert "a: 1: ended with the time that was given" in capsys.readouterr().err
@@ -201,13 +205,13 @@ def test_estimates_are_renewed_by_what_was_measured(tmp_path):
     job = reproduce.Job(part, tmp_path)
     tasks = job.tasks()
     assert len(tasks) == 30
-    before = {task[1]["method"]: job.estimate(task) for task in tasks}
+    before = {task[1]["method"]: job.queue.estimate(task) for task in tasks}
     assert before["LMNN"] == 7.0
     assert set(before.values()) == {5.0, 7.0}
     results, settings, _, _ = tasks[0]
     results.add(settings, {"errors": []}, 3.0)
     again = reproduce.Job(part, tmp_path)
-    later = [task for task in again.tasks() if again.estimate(task) == 3.0]
+    later = [task for task in again.tasks() if again.queue.estimate(task) == 3.0]
     assert [(task[0].path.stem, task[1]["method"], task[1]["split"]) for task in later] == [
         ("wine", settings["method"], 0),
         ("wine", settings["method"], 1),
@@ -221,8 +225,127 @@ def test_estimates_are_renewed_by_what_was_measured(tmp_path):
 def test_rows_have_the_error_of_the_mean():
     row = row_of("error on wine", 1.4, [1.0, 2.0, 3.0], "splits", 1)
     assert (row.ours, row.error, row.count) == (2.0, pytest.approx(3**-0.5), 3)
-    assert rows_sheet([row]).rows == [["error on wine", "1.4", "2.0", "0.6", "3 splits"]]
-    assert rows_sheet([row_of("x", None, [0.5], "splits")]).rows == [["x", "-", "0.500", "-", "1 splits"]]
+    assert rows_sheet([row]).rows == [["error on wine", "1.4", "2.0", "0.6", "3 splits", "+1.0"]]
+    assert rows_sheet([row_of("x", None, [0.5], "splits")]).rows == [["x", "-", "0.500", "-", "1 splits", "-"]]
+
+
+def job_of(part, tmp_path):
+    return reproduce.Job(next(of for of in reproduce.PARTS if of.name == part), tmp_path)
+
+
+def fill(tasks, result_of, left_out=0):
+    """Made-up results for all tasks but some of the last."""
+    for results, settings, _, _ in tasks[: len(tasks) - left_out]:
+        results.add(settings, result_of(settings))
+
+
+def test_a_choice_waits_for_all_folds_and_decides_what_is_tested(tmp_path, data_folder):
+    """Cross-modal tables: the second stage has what the first one chose; while a fold is missing nothing is chosen."""
+    line = "--tasks image-text --methods CFA --folds 2 --no-descents"
+    part = reproduce.Part("a", reproduce.MODALITIES, line, {"": 1})
+    first = reproduce.Job(part, tmp_path).tasks()
+    assert sorted(task[1]["fold"] for task in first) == [0, 0, 0, 1, 1, 1]
+
+    def held_out(settings):
+        scores = np.zeros(18)
+        scores[7] = 0.5 + 0.1 * (settings["preprocessing"] == "zscore") + 0.02 * settings["fold"]
+        return {"map": scores.tolist(), "gap": 0.0}
+
+    fill(first, held_out, left_out=1)
+    assert len(reproduce.Job(part, tmp_path).tasks()) == len(first)
+    fill(first, held_out)
+    again = reproduce.Job(part, tmp_path)
+    tests = again.tasks()[len(first) :]
+    wanted = settings_of("CFA", "image-text")[7]
+    assert [task[1]["preprocessing"] for task in tests if task[1]["setting"] == wanted] == ["zscore"]
+    assert {task[1]["setting"]["distance"] for task in tests} == {"euclidean", "cosine", "inner"}
+    fill(tests, lambda settings: {"map": 0.25, "standard_error": 0.01, "queries": 693})
+    assert list(again.script.rows(again.arguments)) == [Row("image-text, CFA, MAP", 0.279, 0.25, 0.01, 693, "queries")]
+
+
+def test_studies_go_on_with_the_lambda_of_least_risk(tmp_path, data_folder):
+    job = job_of("studies", tmp_path)
+    first = job.tasks()
+
+    def result(settings):
+        risk = abs(settings["reg"] - 0.05) + 0.01 * len(settings["categories"])
+        measures = dict.fromkeys(("area", "error", "input_area", "input_error"), 0.5) | {"risk": risk}
+        return {"gap": 0.0, "tests": {name: measures for name, _ in settings["tests"]}}
+
+    fill(first, result)
+    later = reproduce.Job(job.part, tmp_path).tasks()[len(first) :]
+    assert {task[1]["reg"] for task in later} == {0.005, 0.05}
+    fits = [task for task in later if "task" in task[1]]
+    assert sum(task[1]["task"] == "coil20" for task in fits) == 4 * 25
+    fill(fits, result)
+    most = {row.what: row for row in job.script.rows(job.arguments)}["objects, 16 learned from: risk"]
+    assert (most.printed, most.count) == (0.379, 25)
+    assert most.ours == pytest.approx(0.045 + 0.16)
+    assert most.error == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_split_of_isolet_is_whole_when_all_weights_are_there(tmp_path):
+    part = reproduce.Part("a", reproduce.RANKING, "--data isolet --splits 2 --methods MLR-AUC --isolet-C 1 2", {"": 1})
+    job = reproduce.Job(part, tmp_path)
+
+    def result(settings):
+        C, split = settings["C"][0], settings["split"]
+        # Validation prefers the other weight.
+        errors = {"errors": [[0.1 * C + 0.02 * split, 0.5]], "held_out": [[0.3 - 0.1 * C, 0.5]]}
+        return {"rows": [[C, None]], **errors, "dimensions": [1], "gaps": [0.01], "seconds": [1.0]}
+
+    tasks = job.tasks()
+    assert [task[1]["C"] for task in tasks] == [[1.0], [2.0]] * 2
+    fill(tasks, result, left_out=1)
+    assert [row.count for row in job.script.rows(job.arguments)] == [1, 1]
+    fill(tasks, result)
+    hindsight, validated = job.script.rows(job.arguments)
+    assert (hindsight.count, hindsight.ours, hindsight.error) == (2, pytest.approx(11.0), pytest.approx(1.0))
+    assert (validated.count, validated.ours, validated.printed) == (2, pytest.approx(21.0), 4.5)
+
+
+def test_rows_of_trials_and_samples(tmp_path, data_folder):
+    """A fold has one number, the mean of its trials; a sample of letters has one as well."""
+    job = job_of("webkb-topics", tmp_path)
+    fill(job.tasks(), lambda settings: {"auc": [0.5 + 0.1 * settings["part"], 0.7 + 0.1 * settings["part"]]})
+    row = next(row for row in job.script.rows(job.arguments) if row.what.startswith("Table 4, G on"))
+    assert (row.ours, row.error, row.count) == (pytest.approx(0.7), pytest.approx(0.1 / 3**0.5), 3)
+    assert row.printed == pytest.approx(0.9433)
+
+    job = job_of("letters", tmp_path)
+    tasks = job.tasks()
+    assert sorted({task[1].get("sample", 0) for task in tasks}) == [0, 1, 2, 3, 4]
+    measures = {"area": 1.0, "error": 0.0}
+    names = ("rotated-digits", "scaled-digits", "rotated-scaled-digits")
+    fill(
+        tasks,
+        lambda settings: {
+            "tests": {name: measures | {"risk": 0.1 + 0.1 * settings.get("sample", 0)} for name in names}
+        },
+    )
+    row = next(row for row in job.script.rows(job.arguments) if row.what == "scale, scaled-digits, exact: risk")
+    assert (row.printed, row.count, row.ours) == (0.061, 5, pytest.approx(0.3))
+
+
+def test_sets_of_users_have_other_metrics_planted(tmp_path):
+    (train, test), (other, _) = (matchings.intervals(0.01, sample=sample) for sample in (0, 1))
+    np.testing.assert_array_equal(train.planted, test.planted)
+    assert np.abs(train.planted - other.planted).max() > 1e-3
+    job = job_of("matchings", tmp_path)
+    fill(job.tasks(), lambda settings: {"scores": [0.5 + 0.1 * settings.get("sample", 0), 0.4, 0.3]})
+    row = next(row for row in job.script.rows(job.arguments) if row.what == "MLR-MAP on matchings, AUC")
+    assert (row.ours, row.error, row.count) == (pytest.approx(0.7), pytest.approx(0.1 * 2.5**0.5 / 5**0.5), 5)
+
+
+def test_a_sample_of_letters_is_drawn_as_the_data_set_is():
+    X, y = load("scaled-digits")
+    X0, y0 = _sample("scaled-digits", 0)
+    np.testing.assert_array_equal(X0, X)
+    np.testing.assert_array_equal(y0, y)
+    X1, y1 = load("scaled-digits", sample=1)
+    np.testing.assert_array_equal(y1, y)
+    assert np.abs(X1 - X).max() > 0.5
+    assert np.median(np.abs(X1.mean(axis=0) - X.mean(axis=0))) < 0.1
 
 
 @pytest.mark.integration

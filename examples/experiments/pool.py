@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import multiprocessing
 import os
@@ -45,13 +46,15 @@ class Queue:
     ----------
     name : str
     stages : Stages
-    estimate : callable
-        From a task to the seconds that it may take.
+    guess : callable
+        From a task to the seconds that it may take, as long as none like it was measured.
     weight : float
         Share of the time that is given to this queue, beside the weights of others.
     waiting : list
         Tasks of the stage that have not been started, first repetitions first.
     running : int
+    measured : dict
+        Seconds of tasks that differ by chance alone.
     spent : float
         Seconds of the processor of tasks that are done, and estimates of those that run.
     failed : list of str
@@ -60,10 +63,11 @@ class Queue:
 
     name: str
     stages: Stages
-    estimate: Callable[[Task], float] = lambda task: 0.0
+    guess: Callable[[Task], float] = lambda task: 0.0
     weight: float = 1.0
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
+    measured: dict[str, list[float]] = field(default_factory=dict)
     spent: float = 0.0
     failed: list[str] = field(default_factory=list)
     ended: bool = False
@@ -80,7 +84,19 @@ class Queue:
                 self.failed.append(f"{self.name}: {type(error).__name__}: {error}")
                 return
             self.waiting = sorted((task for task in tasks if task[0].get(task[1]) is None), key=_repetition)
-            self.spent += sum(results.seconds(settings) or 0.0 for results, settings, _, _ in tasks)
+            self.spent += sum(self.measure(task) for task in tasks)
+
+    def measure(self, task: Task) -> float:
+        """Seconds that a task took, 0 if that is not known; others like it are expected to take as long."""
+        seconds = task[0].seconds(task[1])
+        if seconds is not None:
+            self.measured.setdefault(_kind(task), []).append(seconds)
+        return seconds or 0.0
+
+    def estimate(self, task: Task) -> float:
+        """Seconds that a task may take."""
+        known = self.measured.get(_kind(task))
+        return sum(known) / len(known) if known else self.guess(task)
 
     def first(self, within: float) -> Task | None:
         """The first task that is likely to take no longer than so many seconds."""
@@ -168,6 +184,12 @@ def _next(queues: Sequence[Queue], within: float, last: Queue | None) -> tuple[Q
     return None
 
 
+def _kind(task: Task) -> str:
+    """The file of a task and its settings, but for those that count repetitions."""
+    kept = {key: value for key, value in task[1].items() if key not in CHANCE}
+    return task[0].path.stem + json.dumps(kept, sort_keys=True)
+
+
 def _repetition(task: Task) -> int:
     """Tasks of the first split before those of the second; other orders stay as they are."""
     return max((value for name in CHANCE if isinstance(value := task[1].get(name), int)), default=0)
@@ -208,6 +230,7 @@ class _Worker:
             result, problem, seconds = self.pipe.recv()
             if not problem:
                 results.add(settings, result, seconds)
+                self.queue.measure(self.task)
         except (EOFError, OSError):
             self.stop()
             self._begin()

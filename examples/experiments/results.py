@@ -12,25 +12,21 @@ class Results:
     """Results by the settings they belong to.
 
     A result with any other setting is another result, so that changed arguments never mix with old numbers. The seconds
-    that it took are kept beside it.
+    that it took are kept beside it. Files of two machines may be put together by appending one to the other.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._known: dict[str, dict[str, Any]] = {}
         self._seconds: dict[str, float] = {}
+        self._is_whole = not path.exists()
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            kept = 0
             with path.open("rb") as lines:
                 for line in lines:
-                    # A line without its end was cut off when the run was killed.
-                    if not line.endswith(b"\n"):
-                        break
-                    entry = json.loads(line)
-                    self._remember(entry)
-                    kept += len(line)
-            os.truncate(path, kept)
+                    # A line without its end was cut off when the run was killed, or is just being written.
+                    if line.endswith(b"\n"):
+                        self._remember(json.loads(line))
 
     def get(self, settings: dict[str, Any]) -> dict[str, Any] | None:
         """The result, or None."""
@@ -42,10 +38,13 @@ class Results:
 
     def add(self, settings: dict[str, Any], result: dict[str, Any], seconds: float | None = None) -> None:
         """Keep a result, on disk at once."""
-        entry = {"settings": settings, "result": result}
+        entry: dict[str, Any] = {"settings": settings, "result": result}
         if seconds is not None:
             entry["seconds"] = round(seconds, 3)
         line = json.dumps(entry) + "\n"
+        if not self._is_whole:
+            os.truncate(self.path, self.path.read_bytes().rfind(b"\n") + 1)
+            self._is_whole = True
         with self.path.open("a") as file:
             file.write(line)
             file.flush()

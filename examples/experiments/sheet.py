@@ -73,11 +73,15 @@ def row_of(what: str, printed: float | None, values: Sequence[float], of: str, d
 
 
 def rows_sheet(rows: Sequence[Row]) -> Sheet:
-    """All rows as a table."""
-    sheet = Sheet("Printed numbers beside ours", ["", "paper", "ours", "standard error", "repetitions"])
+    """All rows as a table, with the difference in standard errors."""
+    columns = ["", "paper", "ours", "standard error", "repetitions", "difference / error"]
+    sheet = Sheet("Printed numbers beside ours", columns)
     for row in rows:
         numbers = (
             "-" if number is None else f"{number:.{row.digits}f}" for number in (row.printed, row.ours, row.error)
         )
-        sheet.rows.append([row.what, *numbers, f"{row.count} {row.of}"])
+        apart = "-"
+        if row.printed is not None and row.ours is not None and row.error:
+            apart = f"{(row.ours - row.printed) / row.error:+.1f}"
+        sheet.rows.append([row.what, *numbers, f"{row.count} {row.of}", apart])
     return sheet

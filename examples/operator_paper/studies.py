@@ -123,7 +123,7 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
     Returns
     -------
     dict
-        ``gap``; ``risk``, ``area``, ``error``, and these with ``_error``.
+        ``gap``, ``seconds``, test ``categories``; ``risk``, ``area``, ``error``, and these with ``_error``.
     """
     of = EXPERIMENTS[experiment]
     X, y = load(of.train)
@@ -141,7 +141,7 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
     left_out = np.array([measured(y != category) for category in np.unique(y)])
     count = len(left_out)
     errors = np.sqrt((count - 1.0) / count * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
-    found = {"gap": solution.gap, "seconds": solution.seconds}
+    found = {"gap": solution.gap, "seconds": solution.seconds, "categories": count}
     for name, value, error in zip(("risk", "area", "error"), measured(y >= 0), errors, strict=True):
         found |= {name: value, f"{name}_error": float(error)}
     return found

@@ -15,7 +15,7 @@ from convexmetric.plotting import COLOURS
 
 from . import printed
 
-__all__ = ["Found", "chosen_lambda", "draw", "sheets", "spread"]
+__all__ = ["Found", "chosen_lambda", "draw", "sheets", "spread", "summary"]
 
 Found = dict[tuple[str, float, float], list[dict[str, Any]]]
 """Results, one a draw, by study, what it varies, and lambda."""
@@ -32,7 +32,7 @@ TITLES = {
 
 def chosen_lambda(found: Found) -> float | None:
     """The lambda of the least mean risk on letters that were left out."""
-    means = {reg: _summary(results, "risk")[0] for (study, _, reg), results in found.items() if study == "lambda"}
+    means = {reg: summary(results, "risk")[0] for (study, _, reg), results in found.items() if study == "lambda"}
     return min(means, key=lambda reg: means[reg]) if means else None
 
 
@@ -47,7 +47,7 @@ def sheets(found: Found, chosen: float | None) -> Iterator[Sheet]:
         for at, reg in rows:
             results = found[study, at, reg]
             for test in results[0]["tests"]:
-                cells = [_cell(*_summary(results, measure, test)) for measure in MEASURES]
+                cells = [_cell(*summary(results, measure, test)) for measure in MEASURES]
                 gap = f"{max(result['gap'] for result in results):.0e}"
                 sheet.rows.append([f"{at:g}", f"{reg:g}", test, str(len(results)), *cells, gap])
         yield sheet
@@ -97,7 +97,7 @@ def _curves(ax: Axes, found: Found, study: str, reg: float | None, at: int, chos
     places = sorted({place for of, place, own in found if of == study and (reg is None or own == reg)})
     for colour, measure in zip(COLOURS, ("risk", "error"), strict=False):
         points = [
-            _summary(
+            summary(
                 next(r for (of, p, own), r in found.items() if (of, p) == (study, x) and reg in (None, own)), measure
             )
             for x in places
@@ -118,7 +118,7 @@ def _curves(ax: Axes, found: Found, study: str, reg: float | None, at: int, chos
         )
 
 
-def _summary(results: Sequence[Mapping[str, Any]], measure: str, test: str | None = None) -> tuple[float, float]:
+def summary(results: Sequence[Mapping[str, Any]], measure: str, test: str | None = None) -> tuple[float, float]:
     """Mean over draws of a measure on a task, the first by default, and its standard error (NaN for one draw)."""
     values = [result["tests"][test or next(iter(result["tests"]))][measure] for result in results]
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -12,7 +12,7 @@ from . import printed
 from .experiments import CHOICE, EXPERIMENTS
 from .learners import INPUT, LEARNERS
 
-__all__ = ["Found", "choice", "fits", "pairs_text", "tests", "transfer"]
+__all__ = ["Found", "choice", "fits", "pairs_text", "tests", "transfer", "values_of"]
 
 Found = Mapping[tuple[str, str, int | None], Sequence[Mapping[str, Any]]]
 """Results, one a seed, by experiment, learner and number of pairs."""
@@ -136,11 +136,16 @@ def _ways(found: Found, experiment: str, counts: Sequence[int | None]) -> list[t
     return [(learner, pairs) for pairs in counts for learner in LEARNERS if found.get((experiment, learner, pairs))]
 
 
-def _mean(found: Found, key: tuple[str, str, int | None], *path: str) -> float | None:
-    """Mean over seeds of a number in the results; None if there are none, or they lack it."""
+def values_of(found: Found, key: tuple[str, str, int | None], *path: str) -> list[float]:
+    """A number in the results, one a seed and sample; none of those that lack it."""
     values: list[Any] = list(found.get(key, ()))
     for entry in path:
         values = [value[entry] for value in values if entry in value]
+    return values
+
+
+def _mean(found: Found, key: tuple[str, str, int | None], *path: str) -> float | None:
+    values = values_of(found, key, *path)
     return float(np.mean(values)) if values else None
 
 

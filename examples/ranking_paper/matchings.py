@@ -28,15 +28,15 @@ EPSILON = 0.01
 
 
 @lru_cache(maxsize=1)
-def intervals(share: float = 1.0, appeal: float = 0.0) -> tuple[Matchings, Matchings]:
-    """Training and test interval, with a share of the users, matchings and queries."""
+def intervals(share: float = 1.0, appeal: float = 0.0, sample: int = 0) -> tuple[Matchings, Matchings]:
+    """Training and test interval, with a share of the users, matchings and queries; ``sample`` is another service."""
 
     def sized(sizes: dict[str, Any]) -> dict[str, Any]:
         return {name: round(share * size) if name.startswith("n_") else size for name, size in sizes.items()}
 
     return (
-        synthetic_matchings(**sized(TRAINING), appeal=appeal),
-        synthetic_matchings(**sized(TEST), appeal=appeal, random_state=1),
+        synthetic_matchings(**sized(TRAINING), appeal=appeal, random_state=2 * sample, planted_state=sample),
+        synthetic_matchings(**sized(TEST), appeal=appeal, random_state=2 * sample + 1, planted_state=sample),
     )
 
 
@@ -78,6 +78,7 @@ def run(
     max_seconds: float,
     share: float = 1.0,
     appeal: float = 0.0,
+    sample: int = 0,
 ) -> dict[str, Any]:
     """Learn with one measure and score on the test interval.
 
@@ -85,7 +86,7 @@ def run(
     from below, so this is an objective within ``C epsilon`` of a lower bound: ``solver`` is ``"printed"`` or
     ``"epsilon"``, Algorithm 1 and ours up to there; or ``"ours"``, which goes on to the gap ``tol``.
     """
-    train, test = intervals(share, appeal)
+    train, test = intervals(share, appeal, sample)
     if method not in VARIANTS:
         return {"scores": scores(method, np.eye(train.X.shape[1]) if method == "Euclidean" else test.planted, test)}
     problem = problem_of(method, train, C)

@@ -26,9 +26,9 @@ def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
             if not found:
                 cells.append(f"- / - / {paper}")
                 continue
-            validated = f"{100 * np.mean(of):.1f}" if (of := _validated(found)).size else "-"
+            chosen = f"{100 * np.mean(of):.1f}" if (of := validated(found)).size else "-"
             zero = "" if any(dims for r in found for dims in r["dimensions"]) else " (W = 0)"
-            cells.append(f"{validated} / {100 * np.mean(_in_hindsight(found)):.1f} / {paper}{zero}")
+            cells.append(f"{chosen} / {100 * np.mean(_in_hindsight(found)):.1f} / {paper}{zero}")
         sheet.rows.append([method, *cells])
     return sheet
 
@@ -40,7 +40,7 @@ def spread(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
         cells = []
         for name in data:
             found = results.get((name, method), [])
-            errors = [_validated(found), _in_hindsight(found)] if found else []
+            errors = [validated(found), _in_hindsight(found)] if found else []
             cells.append(" / ".join(f"{100 * standard_error(of):.1f}" if of.size > 1 else "-" for of in errors) or "-")
         sheet.rows.append([method, *cells])
     return sheet
@@ -61,7 +61,7 @@ def apart(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[s
     return sheet
 
 
-def _validated(found: list[dict[str, Any]]) -> np.ndarray:
+def validated(found: list[dict[str, Any]]) -> np.ndarray:
     """Errors on the splits that were validated, at what was chosen there."""
     return np.array([r["errors"][r["chosen"][0]][r["chosen"][1]] for r in found if "chosen" in r])
 
@@ -69,10 +69,10 @@ def _validated(found: list[dict[str, Any]]) -> np.ndarray:
 def _in_hindsight(found: list[dict[str, Any]]) -> np.ndarray:
     """Errors on all splits at the one choice with the least mean."""
     errors = np.array([r["errors"] for r in found])
-    return np.asarray(errors[:, *_best(found)])
+    return np.asarray(errors[:, *best(found)])
 
 
-def _best(found: list[dict[str, Any]]) -> tuple[int, int]:
+def best(found: list[dict[str, Any]]) -> tuple[int, int]:
     """The row, and the place of the number of neighbours, with the least mean error."""
     mean = np.mean([r["errors"] for r in found], axis=0)
     row, neighbours = np.unravel_index(np.argmin(mean), mean.shape)
@@ -99,7 +99,7 @@ def dimension_medians(results: dict[tuple[str, str], list[dict[str, Any]]]) -> d
             continue
         for (name, of), found in results.items():
             if of == method:
-                row, _ = _best(found)
+                row, _ = best(found)
                 medians.setdefault(method, {})[name] = float(np.median([r["dimensions"][row] for r in found]))
     return medians
 

@@ -55,8 +55,8 @@ def apart(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[s
         cells = []
         for name in data:
             least = np.array([np.min(r["errors"]) for r in results.get((name, method), [])])
-            spread = f" ± {100 * standard_error(least):.1f}" if least.size > 1 else ""
-            cells.append(f"{100 * least.mean():.1f}{spread}" if least.size else "-")
+            error = f" ± {100 * standard_error(least):.1f}" if least.size > 1 else ""
+            cells.append(f"{100 * least.mean():.1f}{error}" if least.size else "-")
         sheet.rows.append([method, *cells])
     return sheet
 

@@ -5,7 +5,8 @@
 
 Objects: all objects are judged, four at a time, by operators of 4 to 16 others. Handwriting: lambda by cross-validation
 over letters, then the error on digits against the number of letters and of their images, and on MNIST with letters
-framed as MNIST frames its digits. Spread: standard errors of the measures over test categories. Every result is kept as
+framed as MNIST frames its digits. Spread: standard errors of the measures over test categories, of MNIST where it is
+named (some minutes). Every result is kept as
 soon as it is known: the same command goes on where it was interrupted, and prints what it has. The data come from the
 folder named by CONVEXMETRIC_DATA.
 """
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     parser = parser_of(__doc__, "operator-studies", jobs=1)
     parser.add_argument("--studies", nargs="+", choices=STUDIES, default=STUDIES)
     parser.add_argument(
-        "--spread", nargs="+", choices=list(EXPERIMENTS), default=["rotation", "scale", "handwritten", "faces"]
+        "--spread", nargs="+", choices=[*EXPERIMENTS, "MNIST"], default=["rotation", "scale", "handwritten", "faces"]
     )
     parser.add_argument("--partitions", type=int, default=5, help="of the objects, into five parts each")
     parser.add_argument("--subsets", type=int, default=8, help="choices of letters for every number of them")
@@ -68,6 +69,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
     """Printed numbers beside ours."""
     found, spread, _ = _known(arguments)
     yield from rows_of.objects(found)
+    yield from rows_of.framing(found)
     yield from rows_of.spread(spread)
 
 
@@ -107,9 +109,14 @@ def _spread(arguments: argparse.Namespace, chosen: float | None) -> dict[tuple[s
     if "spread" not in arguments.studies:
         return {}
     results = Results(arguments.output / "spread.jsonl")
-    wanted = {(experiment, REG["frobenius"]): {"experiment": experiment} for experiment in arguments.spread}
+    wanted = {(name, REG["frobenius"]): {"experiment": name} for name in arguments.spread if name != "MNIST"}
     if chosen is not None and "handwritten" in arguments.spread:
         wanted["handwritten", chosen] = {"experiment": "handwritten"}
+    if "MNIST" in arguments.spread:
+        on_mnist = {"experiment": "handwritten", "test": studies.MNIST}
+        wanted["MNIST", REG["frobenius"]] = on_mnist
+        if chosen is not None:
+            wanted["MNIST, framed letters", chosen] = on_mnist | {"train": studies.FRAMED_LETTERS}
     limits = {"draws": arguments.draws, "tol": arguments.tol, "seconds": arguments.seconds}
     settings = {key: {**own, "reg": key[1], **limits} for key, own in wanted.items()}
     return {key: (results, own, studies.run_spread, own) for key, own in settings.items()}

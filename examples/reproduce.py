@@ -150,7 +150,13 @@ PARTS = (
         "--learners descent descent-printed --pairs all --lists 3",
         {"rotation+scale": 400, "rotation": 155, "scale": 100, "objects": 90, "handwritten": 50, "": 20},
     ),
-    Part("studies", STUDIES, "--partitions 5 --subsets 8", {"framed letters": 34, "": 3}, 2.0),
+    Part(
+        "studies",
+        STUDIES,
+        "--partitions 5 --subsets 8 --spread rotation scale handwritten faces MNIST",
+        {"MNIST digits": 75, "framed letters": 34, "spread": 60, "": 3},
+        2.0,
+    ),
     Part(
         "wikipedia",
         MODALITIES,

@@ -226,7 +226,7 @@ def test_rows_have_the_error_of_the_mean():
     row = row_of("error on wine", 1.4, [1.0, 2.0, 3.0], "splits", 1)
     assert (row.ours, row.error, row.count) == (2.0, pytest.approx(3**-0.5), 3)
     assert rows_sheet([row]).rows == [["error on wine", "1.4", "2.0", "0.6", "3 splits", "+1.0"]]
-    assert rows_sheet([row_of("x", None, [0.5], "splits")]).rows == [["x", "-", "0.500", "-", "1 splits", "-"]]
+    assert rows_sheet([row_of("x", None, [0.5], "splits")]).rows == [["x", "-", "0.500", "-", "1 split", "-"]]
 
 
 def job_of(part, tmp_path):

@@ -83,5 +83,6 @@ def rows_sheet(rows: Sequence[Row]) -> Sheet:
         apart = "-"
         if row.printed is not None and row.ours is not None and row.error:
             apart = f"{(row.ours - row.printed) / row.error:+.1f}"
-        sheet.rows.append([row.what, *numbers, f"{row.count} {row.of}", apart])
+        of = row.of.removesuffix("s") if row.count == 1 else row.of
+        sheet.rows.append([row.what, *numbers, f"{row.count} {of}", apart])
     return sheet

@@ -117,8 +117,18 @@ def run(
     return found
 
 
-def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: float) -> dict[str, Any]:
-    """Measures on the first test task of an experiment, and their standard errors by leaving out a test category each.
+def run_spread(
+    experiment: str,
+    reg: float,
+    draws: int,
+    tol: float,
+    seconds: float,
+    train: str | None = None,
+    test: str | None = None,
+) -> dict[str, Any]:
+    """Measures on a test task of an experiment, and their standard errors by leaving out a test category each.
+
+    Training and test images are those of the experiment, its first test, unless others are named.
 
     Returns
     -------
@@ -126,9 +136,9 @@ def run_spread(experiment: str, reg: float, draws: int, tol: float, seconds: flo
         ``gap``, ``seconds``, test ``categories``; ``risk``, ``area``, ``error``, and these with ``_error``.
     """
     of = EXPERIMENTS[experiment]
-    X, y = load(of.train)
+    X, y = images_of(train or of.train)
     solution = cm.solve(cm.PairMarginProblem.from_labels(X, y, reg=reg, kernel=KERNEL), tol, max_seconds=seconds)
-    X, y = load(of.tests[0])
+    X, y = images_of(test or of.tests[0])
     points = cm.evaluation.SimilarityOperator.of(solution).transform(X)
 
     def measured(rows: np.ndarray) -> list[float]:

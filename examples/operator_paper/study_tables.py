@@ -58,7 +58,8 @@ def spread(found: Mapping[tuple[str, float], Mapping[str, Any]]) -> Sheet:
     measures = ("risk", "area", "error")
     sheet = Sheet("Standard errors over test categories: ours / paper", ["", "lambda", *measures, "gap"])
     for (experiment, reg), result in found.items():
-        paper = printed.TRANSFER[experiment]
+        # What is no experiment of the paper is another look at handwriting.
+        paper = printed.TRANSFER.get(experiment, printed.TRANSFER["handwritten"])
         cells = [
             f"{_cell(result[name], result[f'{name}_error'])} / {paper[name] if name == 'risk' else paper[name][0]:.3f}"
             for name in measures

@@ -30,4 +30,4 @@ def matchings(scores: Mapping[str, Sequence[Sequence[float]]]) -> Iterator[Row]:
     for method, each in scores.items():
         paper = printed.MATCHINGS.get(method, (None,) * 3)
         for at, measure in enumerate(("AUC", "MAP", "MRR")):
-            yield row_of(f"{method} on matchings, {measure}", paper[at], [one[at] for one in each], "sets of users")
+            yield row_of(f"{method} on matchings, {measure}", paper[at], [one[at] for one in each], "sets")

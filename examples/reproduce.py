@@ -115,7 +115,8 @@ PARTS = (
         "--splits 5 --notions university-4 --words html --min-pages 1 --tol 1e-3 --no-curve --no-maps",
         {"": 34},
     ),
-    Part("why-relative", WHY_RELATIVE, "--splits 5", {"static": 5, "longer": 200, "": 10}),
+    Part("why-relative", WHY_RELATIVE, "--questions static kernel --splits 10", {"static": 5, "": 10}),
+    Part("why-curve", WHY_RELATIVE, "--questions longer --splits 2", {"": 1200}),
     Part(
         "graphs",
         GRAPHS,

@@ -81,7 +81,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
     if uci:
         found = _merged(uci)
         data = [name for name in UCI if name in arguments.data]
-        sheets += [tables.errors(found, data), tables.spread(found, data), tables.effort(found, data)]
+        sheets += [make(found, data) for make in (tables.errors, tables.spread, tables.apart, tables.effort)]
         native = {name: NATIVE[name] for name in data}
         pictures.draw_dimensions(tables.dimension_medians(found), native, arguments.output / "dimensions.png")
     if "matchings" in arguments.data:

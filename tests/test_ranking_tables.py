@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.results import Results
-from ranking_paper import classification, kernels, matchings, printed, tables
+from ranking_paper import classification, kernels, matchings, printed, questions, tables
 from ranking_paper.synthetic import synthetic_matchings
 from ranking_paper.toy import toy
 
@@ -135,6 +135,8 @@ def test_the_table_has_every_method_of_the_paper_and_both_readings_of_best():
     assert rows["MLR-P@k"] == "50.0 / 50.0 / 1.5 (W = 0)"
     assert rows["LMNN"] == "- / - / 1.7"
     assert sheet.markdown().splitlines()[2] == "|  | wine (2 splits) |"
+    apart = dict(tables.apart({("wine", "MLR-AUC"): found, ("wine", "MLR-P@k"): [zero]}, ["wine"]).rows)
+    assert (apart["MLR-AUC"], apart["MLR-P@k"], apart["LMNN"]) == ("5.0 ± 5.0", "50.0", "-")
 
 
 def test_one_command_and_again_without_work(tmp_path):
@@ -150,3 +152,69 @@ def test_one_command_and_again_without_work(tmp_path):
     assert again.stderr == ""
     assert (tmp_path / "out" / "wine.jsonl").read_bytes() == kept
     assert "| MLR-AUC |" in (tmp_path / "out" / "tables.md").read_text()
+
+
+def slope_error(function, at, along, step=1e-6):
+    """The slope of a function along a direction, by differences and by its gradient, relative."""
+    change = (function(at + step * along)[0] - function(at - step * along)[0]) / (2.0 * step)
+    return abs(change - np.sum(function(at)[1] * along)) / abs(change)
+
+
+def test_collapse_is_the_problem_of_the_package_and_has_its_gradient():
+    X, y, *_ = classification.small_split("wine", 0)
+    rng = np.random.default_rng(0)
+    A, S = 0.2 * rng.standard_normal((2, 13, 13))
+    objective, problem = questions.Collapse(X, y), cm.papers.CollapsingClassesProblem(X, y)
+    assert objective(A @ A.T)[0] == pytest.approx(problem.objective(A @ A.T), rel=1e-12)
+    assert slope_error(objective, A @ A.T, S + S.T) < 1e-6
+
+
+def test_components_are_expected_errors_with_their_gradient():
+    rng = np.random.default_rng(0)
+    X, y, L = rng.standard_normal((12, 3)), np.arange(12) % 3, rng.standard_normal((2, 3))
+    objective = questions.Components(X, y)
+    wrong = 0.0
+    for i in range(12):
+        p = [0.0 if j == i else np.exp(-np.sum((L @ (X[i] - X[j])) ** 2)) for j in range(12)]
+        wrong += sum(p[j] for j in range(12) if y[j] != y[i]) / sum(p) / 12.0
+    assert objective(L.ravel())[0] == pytest.approx(wrong, rel=1e-12)
+    assert slope_error(objective, L.ravel(), rng.standard_normal(6)) < 1e-6
+
+
+def test_descent_without_a_regularizer_comes_to_the_certified_optimum():
+    found = questions.collapsed("wine", 0, [1, 5, 200], 1e-2)
+    assert found["values"] == sorted(found["values"], reverse=True)
+    assert len(found["errors"]) == 4
+    # The optimum is of a little more than the descent minimises.
+    assert found["values"][0] > found["optimum"] > 0.5 * found["values"][-1]
+
+
+def test_algorithm_1_with_a_loose_master_stops_early_and_above_the_optimum():
+    exact = questions.loose("MLR-AUC", 0.01, 10.0, None, 5e-2)
+    few, many = (questions.loose("MLR-AUC", 0.01, 10.0, steps, 5e-2) for steps in (3, 30))
+    assert few["batches"] < many["batches"]
+    assert few["objective"] > 1.05 * many["objective"] > 1.05 * exact["lower"]
+    assert exact["objective"] <= 1.06 * exact["lower"]
+
+
+def test_a_choice_a_split_is_never_worse_than_one_for_all(tmp_path):
+    for split in range(2):
+        for results, settings, function, arguments in questions.tasks(tmp_path, ["balance"], 2):
+            if settings["split"] == split and settings.get("method") == "Euclidean":
+                results.add(settings, function(**arguments))
+    (sheet,) = questions.sheets(questions.tasks(tmp_path, ["balance"], 2))
+    assert [row[:2] for row in sheet.rows] == [["Euclidean", "2"], ["Euclidean, splits not stratified", "2"]]
+    for _, _, one, each, _ in sheet.rows:
+        assert float(each.split()[0]) <= float(one.split()[0])
+
+
+def test_measures_of_k_places_are_beside_each_other(tmp_path):
+    settings = [(10, 10.0), (31, 10.0)]
+    found = questions.choices("wine", 0, "knn", settings, 5e-2)
+    assert max(found["gaps"]) <= 5e-2
+    known = [
+        ({"data": "wine", "method": method, "settings": settings}, {"errors": [[0.5, 0.4], [0.2, at]]})
+        for method, at in (("precision", 0.1), ("knn", 0.3))
+    ]
+    rows = questions.places_sheet(known).rows
+    assert rows == [["wine", "10", "1", "40.0", "40.0", "0.0"], ["wine", "31", "1", "10.0", "20.0", "10.0"]]

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from relative_paper import pictures, protocol, tables
+from relative_paper import pictures, protocol, questions, tables
+from relative_paper.porter import stem
 
 pytestmark = pytest.mark.integration
 
@@ -82,3 +83,69 @@ def test_tables_curve_and_maps_are_made_and_a_second_run_fits_nothing(data_folde
     command(tmp_path)
     assert (tmp_path / "table.jsonl").read_text().splitlines() == lines["table.jsonl"]
     assert (tmp_path / "curve.jsonl").read_text().splitlines() == lines["curve.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        *[("caresses", "caress"), ("ponies", "poni"), ("cats", "cat"), ("feed", "feed"), ("agreed", "agre")],
+        *[("plastered", "plaster"), ("bled", "bled"), ("motoring", "motor"), ("sing", "sing"), ("sized", "size")],
+        *[("conflated", "conflat"), ("hopping", "hop"), ("falling", "fall"), ("filing", "file"), ("happy", "happi")],
+        *[("sky", "sky"), ("relational", "relat"), ("vietnamization", "vietnam"), ("triplicate", "triplic")],
+        *[("goodness", "good"), ("adoption", "adopt"), ("communism", "commun"), ("probate", "probat")],
+        *[
+            ("rate", "rate"),
+            ("cease", "ceas"),
+            ("controlling", "control"),
+            ("roll", "roll"),
+            ("cs", "cs"),
+            ("x25s", "x25s"),
+        ],
+    ],
+)
+def test_stems_are_porters(word, expected):
+    assert stem(word) == expected
+
+
+def test_shares_by_all_distances_are_those_by_triplets():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.integers(0, 2, (9, 5)).astype(float))
+    triplets = rng.integers(0, 9, (300, 3))
+    assert questions.satisfied(X, triplets) == pytest.approx(protocol.satisfied(X, None, triplets))
+    length = questions.unit_length(sp.csr_array([[3.0, 4.0], [0.0, 0.0]])).toarray()
+    np.testing.assert_allclose(length, [[0.6, 0.8], [0.0, 0.0]])
+
+
+def test_static_distances_are_on_the_splits_of_the_table(data_folder):
+    found = questions.static("text", "in 10 pages", 1, 2000)
+    assert found["words"] == 5589
+    part = protocol.split_pages(protocol.NOTIONS["topic"], "text", 10, 10, 1, 2000)
+    assert found["satisfied"]["topic"]["binary"] == pytest.approx(protocol.satisfied(part.test, None, part.judge))
+    assert found["satisfied"]["topic"]["TF-IDF"] == pytest.approx(
+        protocol.satisfied(part.test_tfidf, None, part.judge), abs=0.1
+    )
+    # Whatever words are chosen, a page's are among its own.
+    data = protocol.pages("text", 10)
+    stemmed = questions.chosen_words(data, "stems, no stop words")
+    assert stemmed.shape[1] < 5589
+    assert (stemmed.sum(axis=1) <= data.X.sum(axis=1)).all()
+
+
+def test_weights_of_pages_under_a_kernel(data_folder):
+    found = [questions.kernel("topic", "text", 0, 150, 1000, name, 1e-2) for name in (None, "linear", "Gaussian")]
+    assert all(50.0 < one["satisfied"] < 100.0 and one["gap"] <= 1e-2 for one in found)
+
+
+def test_sheets_of_what_is_known(tmp_path):
+    for results, settings, _, _ in questions.tasks(tmp_path, ["static", "kernel"], 2):
+        if settings.get("choice") == "all":
+            shares = {
+                name: dict.fromkeys(("binary", "unit length", "TF-IDF", "idf"), 60.0) for name in protocol.NOTIONS
+            }
+            results.add(settings, {"satisfied": shares, "words": 10})
+        if settings.get("kernel") == "linear":
+            results.add(settings, {"satisfied": 70.0 + settings["split"], "gap": 1e-3, "seconds": 2.0, "used": 5})
+    binary, tfidf, kernels = questions.sheets(questions.tasks(tmp_path, ["static", "kernel"], 2))
+    assert [row[:5] for row in binary.rows] == [["page", "all", "10", "2", of] for of in ("binary", "unit length")]
+    assert tfidf.rows[0][5:] == ["60.00 ± 0.00"] * 4
+    assert kernels.rows == [["linear", "2", "70.50 ± 0.50", "5", "1e-03", "2"]]

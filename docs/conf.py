@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sphinx.util.docutils import SphinxDirective
-
 import convexmetric
 import convexmetric.datasets
 
@@ -134,18 +132,9 @@ def serve_python(app: Any, error: Exception | None) -> None:
         in_browser.serve(Path(app.outdir) / "_static")
 
 
-class Exercises(SphinxDirective):
-    """The exercises of ``examples/exercises``, with what the page says of them."""
-
-    def run(self) -> list[Any]:
-        """Put its lines in the place of the directive."""
-        self.state_machine.insert_input(course.lines(), "docs/course.py")
-        return []
-
-
 def setup(app: Any) -> None:
     """Connect what is above."""
-    app.add_directive("exercises", Exercises)
+    app.add_directive("exercises", course.directive())
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
     app.connect("build-finished", serve_python)

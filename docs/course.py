@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
 
@@ -62,3 +63,15 @@ def lines() -> list[str]:
         table += [f"   * - `{title}`_", f"     - {'★' * stars}", f"     - {tasks}"]
         pages += shown(path)
     return [*table, "", *pages]
+
+
+def directive() -> Any:
+    """Make the directive of Sphinx that puts these lines in its place."""
+    from sphinx.util.docutils import SphinxDirective
+
+    class Exercises(SphinxDirective):
+        def run(self) -> list[Any]:
+            self.state_machine.insert_input(lines(), "docs/course.py")
+            return []
+
+    return Exercises

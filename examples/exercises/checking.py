@@ -360,9 +360,10 @@ def report(found: list[Result], hints: int = 1) -> str:
 
 
 def check(exercise: str, *answers: Callable[..., Any], hints: int = 1) -> None:
-    """Check some tasks in a notebook, given their functions, and print what came out."""
+    """Check some tasks in a notebook, given their functions, and print what came out with so many hints."""
     checks = checks_of(exercise)
-    print(report([result(answer.__name__, checks[answer.__name__], answer) for answer in answers], hints))
+    found = [result(answer.__name__, checks[answer.__name__], answer) for answer in answers]
+    print(report(found, hints).replace("--hints ", "hints="))
 
 
 def main(namespace: Mapping[str, Any]) -> None:

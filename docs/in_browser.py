@@ -5,7 +5,7 @@ hashes of the NumPy, SciPy, scikit-learn and Matplotlib that were built for it; 
 inside of other packages, of which one is named below. The hash decides, wherever a wheel was found. What runs in this
 Python are files of the checkout.
 
-    python docs/in_browser.py     # fetch what is not there yet, into docs/_build: 160 MB, of which 46 MB are kept
+    python docs/in_browser.py     # fetch what is not there yet, into docs/_build: 160 MB, of which 45 MB are kept
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def plot_embedding(
         ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
     if 1 < len(names) <= LEGEND_LIMIT:
         ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
-    ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}")
+    ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}", fontsize="medium")
     ax.set_xlabel(_axis_label(plane, 0, M is None))
     ax.set_ylabel(_axis_label(plane, 1, M is None))
     if all(plane.in_metric):
@@ -97,15 +97,15 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
     ordinal = ("1st", "2nd")[axis]
     share = plane.shares[axis]
     if euclidean:
-        return f"{ordinal} principal axis ({share:.0%} of the variance)"
+        return f"{ordinal} principal axis\n({share:.0%} of the variance)"
     if plane.in_metric[axis]:
         features = np.flatnonzero(plane.directions[:, axis])
         if len(features) == 1:
-            return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$  ({share:.0%} of the trace)"
-        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$  ({share:.0%} of the trace)"
+            return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$" f"\n({share:.0%} of the trace)"
+        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$" f"\n({share:.0%} of the trace)"
     if not plane.directions[:, axis].any():
         return "no further direction"
-    return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
+    return f"residual principal axis\n({share:.0%} of its variance),\nweight 0 in the metric"
 
 
 @dataclass(frozen=True)

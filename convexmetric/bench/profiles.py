@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -102,7 +101,9 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     handles, labels = axes[0].get_legend_handles_labels()
     for ax in axes:
         ax.get_legend().remove()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=4.0, fontsize="small")
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=4.0, fontsize="small"
+    )
     return figure
 
 

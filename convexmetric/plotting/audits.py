@@ -15,7 +15,17 @@ from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import (
-    AID, COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, panels, plain, text_of,
+    AID,
+    COLOURS,
+    LOG_FACTOR,
+    LOWER,
+    UPPER,
+    axes_of,
+    curve_axes,
+    named,
+    panels,
+    plain,
+    text_of,
 )  # fmt: skip
 from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.solution import Solution

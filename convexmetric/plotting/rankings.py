@@ -17,7 +17,17 @@ from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
 from convexmetric.plotting.axes import (
-    AID, COLOURS, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of,
+    AID,
+    COLOURS,
+    DASHES,
+    GRID,
+    LOWER,
+    UPPER,
+    axes_of,
+    curve_axes,
+    named,
+    plain,
+    text_of,
 )  # fmt: skip
 from convexmetric.selection import HeldOutQueries, Validation
 

@@ -14,7 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import (
-    BAND, COLOURS, DASHES, LEGEND_LIMIT, LOG_FACTOR, LOWER, STYLE, UPPER, WIDTH, axes_of, plain, shortened, text_of,
+    BAND,
+    COLOURS,
+    DASHES,
+    LEGEND_LIMIT,
+    LOG_FACTOR,
+    LOWER,
+    STYLE,
+    UPPER,
+    WIDTH,
+    axes_of,
+    plain,
+    shortened,
+    text_of,
 )  # fmt: skip
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution

@@ -81,13 +81,13 @@ assert max(value for value, _ in random[64]) < 1e-4
 # Above what is lost of the objective, below the error of three nearest neighbours on new digits. The first
 # falls to nothing when all dimensions are there, and not before. The second is what one cares about in the end, and
 # bears much more: most of what the restricted metric loses is margin, not neighbours. With all features there is little
-# left to learn here: without a metric 9 of 600 new digits are wrong, with the full one 8.
+# left to learn here: the errors without a metric and with the full one are less than a percent apart.
 
 errors = {
     "no metric": cm.evaluation.knn_error(np.eye(64), X, y, X_test, y_test, k=[3])[3],
     "full metric": cm.evaluation.knn_error(optimum.M, X, y, X_test, y_test, k=[3])[3],
 }
-assert [round(600 * error) for error in errors.values()] == [9, 8]
+assert abs(errors["no metric"] - errors["full metric"]) < 0.01
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.8))
 labels = ("optimum above that of\nall features, relative", "error of 3 nearest neighbours")
 for column, (ax, label) in enumerate(zip(axes, labels, strict=True)):

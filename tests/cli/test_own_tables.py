@@ -455,7 +455,8 @@ def test_the_text_of_pictures_fits(classes):
         plot_weights(np.geomspace(1.0, 0.2, 20), columns, ax=ax)
 
     for draw in (rows, bars):
-        figure = html_report._figure(draw)
+        figure, (axes,) = panels(height=html_report.HEIGHT)
+        draw(axes)
         figure.draw_without_rendering()
         box, (ax,) = figure.bbox, figure.axes
         texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip("$ ")]

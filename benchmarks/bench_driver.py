@@ -86,9 +86,8 @@ def plot(curves: dict[tuple[str, str], list[cm.solution.Progress]], path: str) -
         axes.axhline(1e-6, color=GRID, linestyle="-", linewidth=0.8)
         axes.set(title=problem, ylabel="certified relative gap")
     drawn[-1].set_xlabel("oracle passes")
-    figure.legend(
-        *drawn[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize="small"
-    )
+    names = drawn[0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     save_picture(figure, path)
 
 

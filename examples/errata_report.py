@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, sqrt
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from graph_paper.printed import PHENOTYPES, WIKIPEDIA

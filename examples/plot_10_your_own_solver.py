@@ -88,8 +88,8 @@ assert good.suboptimality < wrong.suboptimality
 # The suboptimality of the best weights so far. Of the three sound rules, the two whose steps shrink keep going down,
 # each at its own pace. Constant steps are the quickest at first, and then they stop: after step 3,000 nothing better
 # than 1.4e-4 is seen. The solver with the other margin also goes down, nicely, and stays where its own optimum is; so
-# does the one without projection, of which the projected weights are judged. Without the certified bound there is nothing to
-# tell the five apart.
+# does the one without projection, of which the projected weights are judged. Without the certified bound there is
+# nothing to tell the five apart.
 
 figure, ax = plt.subplots(figsize=(4.8, 4.2))
 for name, found in verdicts.items():

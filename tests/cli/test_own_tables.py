@@ -18,7 +18,7 @@ from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
-from convexmetric.plotting import plot_embedding, plot_weights
+from convexmetric.plotting import panels, plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
 from convexmetric.selection import HeldOut, PairedScores
 from convexmetric.selection.folds import stratified_sample

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 
-#: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker, lines in dashes.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+#: Colours of Okabe and Ito and a grey, told apart with any colour vision; classes differ in marker, lines in dashes.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#595959")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 #: Dash patterns of lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
 DASHES: tuple[Any, ...] = (

@@ -151,7 +151,7 @@ for name, multipliers in wrong.items():
     assert bound <= solution.upper_bound
 
 # %%
-# Everything at once: on the left our two sides closing in on the optimum; on the right the bounds that random
+# Everything at once: above our two sides closing in on the optimum; below the bounds that random
 # multipliers prove and the objectives of random metrics. Between the two crowds is a line that neither crosses, and the
 # optimum is on it.
 

@@ -151,9 +151,8 @@ for name, multipliers in wrong.items():
     assert bound <= solution.upper_bound
 
 # %%
-# Everything at once: above our two sides closing in on the optimum; below the bounds that random
-# multipliers prove and the objectives of random metrics. Between the two crowds is a line that neither crosses, and the
-# optimum is on it.
+# Everything at once: above our two sides closing in on the optimum; below the bounds that random multipliers prove and
+# the objectives of random metrics. Between the two crowds is a line that neither crosses, and the optimum is on it.
 
 bounds, values = [], []
 for _ in range(600):

@@ -49,7 +49,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
         FuncFormatter(lambda tau, _: f"{tau:g}" if tau < 1e4 else f"$2^{{{np.log2(tau):.0f}}}$")
     )
     ax.set_xlabel(r"$\tau$: seconds, as a multiple of the fastest solver's")
-    ax.set_title("Performance profile")
+    ax.set_title("Performance profile", fontsize="medium")
     return ax
 
 
@@ -76,7 +76,7 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     ax = _drawn(ax, times, seconds, span, 10)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
     ax.set_xlabel("seconds")
-    ax.set_title("Instances certified against time")
+    ax.set_title("Instances certified against time", fontsize="medium")
     return ax
 
 

@@ -83,7 +83,7 @@ def main() -> None:
 
 def picture(solutions: dict[str, cm.Solution], names: list[str]) -> Figure:
     """The metrics side by side, on one scale of colours."""
-    figure, axes = panels(-(-len(solutions) // 2), 2, height=3.1, sharex=True, sharey=True)
+    figure, axes = panels(-(-len(solutions) // 2), 2, height=2.8, sharex=True, sharey=True)
     top = max(np.abs(solution.M).max() for solution in solutions.values())
     for ax, (title, solution) in zip(axes, solutions.items(), strict=False):
         image = ax.imshow(solution.M, cmap="RdBu_r", vmin=-top, vmax=top)
@@ -93,6 +93,8 @@ def picture(solutions: dict[str, cm.Solution], names: list[str]) -> Figure:
         ax.grid(visible=False)
     for ax in axes[len(solutions) :]:
         ax.remove()
+    for ax in axes[len(solutions) - 2 : len(solutions)]:
+        ax.tick_params(labelbottom=True)
     figure.colorbar(image, ax=axes[: len(solutions)], location="bottom", shrink=0.7, label="entry of W")
     return figure
 

@@ -140,7 +140,8 @@ def table(results: list[Run]) -> str:
 
 
 def plot(results: list[Run], path: str) -> None:
-    from convexmetric.plotting import AID, COLOURS, MARKERS, panels, save_picture
+    from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
+    from convexmetric.plotting.axes import AID
 
     papers = sorted({r.paper for r in results})
     figure, axes = panels(len(papers), height=3.2)

@@ -134,7 +134,8 @@ def curves(results: list[Comparison]) -> str:
 
 
 def plot(results: list[Comparison], path: str, tol: float) -> None:
-    from convexmetric.plotting import GRID, panels, save_picture
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import GRID
 
     figure, axes = panels(len(results), height=2.6)
     for axis, r in zip(axes, results, strict=True):

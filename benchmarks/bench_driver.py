@@ -72,7 +72,8 @@ def main() -> None:
 
 def plot(curves: dict[tuple[str, str], list[cm.solution.Progress]], path: str) -> None:
     """Gap against passes, a panel a problem."""
-    from convexmetric.plotting import GRID, panels, save_picture
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import GRID
 
     problems = list(dict.fromkeys(problem for problem, _ in curves))
     figure, drawn = panels(len(problems), height=3.8, sharex=True)

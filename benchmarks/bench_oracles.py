@@ -99,7 +99,8 @@ def main() -> None:
 
 def plot(times: dict[str, list[float]], path: str) -> None:
     """Seconds of a pass against n, beside n^2 log n."""
-    from convexmetric.plotting import AID, MARKERS, panels, save_picture
+    from convexmetric.plotting import MARKERS, panels, save_picture
+    from convexmetric.plotting.axes import AID
 
     figure, (axes,) = panels()
     for (name, seconds), marker in zip(times.items(), MARKERS, strict=False):

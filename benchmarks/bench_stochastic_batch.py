@@ -86,7 +86,8 @@ def table(results: list[Run]) -> str:
 
 
 def plot(results: list[Run], path: str) -> None:
-    from convexmetric.plotting import AID, panels, save_picture
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import AID
 
     titles = list(dict.fromkeys(r.title for r in results))
     figure, axes = panels(len(titles), height=2.6)

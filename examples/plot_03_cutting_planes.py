@@ -23,7 +23,8 @@ import numpy as np
 from matplotlib.animation import FuncAnimation
 
 import convexmetric as cm
-from convexmetric.plotting import AID, BAND, COLOURS, LOWER, STYLE, UPPER, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+from convexmetric.plotting.axes import AID, BAND, LOWER, UPPER
 
 plt.style.use(STYLE)
 

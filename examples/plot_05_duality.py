@@ -26,7 +26,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import BAND, LOWER, STYLE, UPPER, show_pictures
+from convexmetric.plotting import STYLE, show_pictures
+from convexmetric.plotting.axes import BAND, LOWER, UPPER
 
 plt.style.use(STYLE)
 

@@ -23,7 +23,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import AID, COLOURS, MARKERS, STYLE, plot_precision_recall, show_pictures
+from convexmetric.plotting import COLOURS, MARKERS, STYLE, plot_precision_recall, show_pictures
+from convexmetric.plotting.axes import AID
 
 plt.style.use(STYLE)
 

@@ -22,7 +22,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 import convexmetric as cm
-from convexmetric.plotting import AID, COLOURS, GRID, STYLE, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+from convexmetric.plotting.axes import AID, GRID
 
 plt.style.use(STYLE)
 

@@ -7,20 +7,7 @@ telephone, and told by markers and dashes where they are told by colour.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
-from convexmetric.plotting.axes import (
-    AID,
-    BAND,
-    COLOURS,
-    DASHES,
-    GRID,
-    LOWER,
-    MARKERS,
-    STYLE,
-    UPPER,
-    panels,
-    save_picture,
-    show_pictures,
-)  # fmt: skip
+from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, panels, save_picture, show_pictures
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
@@ -32,15 +19,10 @@ from convexmetric.plotting.rankings import (
 from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_solution, plot_weights
 
 __all__ = [
-    "AID",
-    "BAND",
     "COLOURS",
     "DASHES",
-    "GRID",
-    "LOWER",
     "MARKERS",
     "STYLE",
-    "UPPER",
     "panels",
     "plot_audit",
     "plot_bounds",

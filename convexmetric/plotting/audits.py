@@ -14,19 +14,7 @@ from numpy.typing import NDArray
 from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    AID,
-    COLOURS,
-    LOG_FACTOR,
-    LOWER,
-    UPPER,
-    axes_of,
-    curve_axes,
-    named,
-    panels,
-    plain,
-    text_of,
-)  # fmt: skip
+from convexmetric.plotting.axes import AID, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, panels, plain, text_of
 from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.solution import Solution
 
@@ -72,11 +60,11 @@ def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> 
     factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])
     values = np.array([problem.value(t * audit.M) for t in factors])
     shown = np.isfinite(values)
-    ax.plot(factors[shown], values[shown], color=COLOURS[6], lw=1.5)
+    ax.plot(factors[shown], values[shown], color="black", lw=1.5)
     if np.isfinite(audit.projected_objective):
         ax.plot(1.0, audit.projected_objective, ls="", marker="o", ms=7, color=UPPER, label="as given")
     if 0.0 < audit.scale.best < np.inf:
-        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
+        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color="black", label=f"best, times {best:.3g}")
     ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
     ax.set(xlim=ends, xscale="log")
     if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:

@@ -30,23 +30,12 @@ UPPER, LOWER, BAND, AID, GRID = COLOURS[5], COLOURS[0], "#DDE6EE", "#767676", "#
 WIDTH = 4.8
 #: Settings of Matplotlib for pictures of this width, as in ``matplotlib.pyplot.style.use(STYLE)``.
 STYLE: dict[str, Any] = {
-    "figure.figsize": (WIDTH, 3.4),
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 200,
-    "font.size": 10.0,
-    "axes.titlesize": "medium",
+    "figure.figsize": (WIDTH, 3.4), "figure.constrained_layout.use": True, "savefig.dpi": 200, "font.size": 10.0,
+    "axes.titlesize": "medium", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.6,
+    "legend.fontsize": "small", "legend.frameon": False, "lines.linewidth": 1.8, "lines.markersize": 4.0,
     "axes.prop_cycle": cycler(color=COLOURS, linestyle=[*DASHES, DASHES[1]]),
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "legend.fontsize": "small",
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 4.0,
-}
+}  # fmt: skip
 #: Largest number of classes with a legend; more would hide the data.
 LEGEND_LIMIT = 12
 #: Bounds that span more than this factor are drawn on a logarithmic axis.

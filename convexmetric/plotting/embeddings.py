@@ -24,7 +24,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, text_of
+from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, plain, text_of
 
 #: Eigenvalues (or weights) above this share of the largest count for the rank.
 RANK_SHARE = 1e-6
@@ -69,13 +69,13 @@ def plot_embedding(
         ax.scatter(x, z, s=26, color=colour, marker=marker, edgecolor="white", linewidth=0.5, alpha=0.9, label=name)
     if 1 < len(names) <= LEGEND_LIMIT:
         ax.legend(framealpha=0.8, edgecolor="none", fontsize="small")
-    ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}", fontsize="medium")
+    ax.set_title("Before: Euclidean metric" if M is None else f"Learned metric, rank {plane.rank}")
     ax.set_xlabel(_axis_label(plane, 0, M is None))
     ax.set_ylabel(_axis_label(plane, 1, M is None))
     if all(plane.in_metric):
         # Distances are to be read off the picture.
         ax.set_aspect("equal", adjustable="datalim")
-    return ax
+    return plain(ax, "both")
 
 
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:

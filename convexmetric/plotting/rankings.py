@@ -16,19 +16,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
-from convexmetric.plotting.axes import (
-    AID,
-    COLOURS,
-    DASHES,
-    GRID,
-    LOWER,
-    UPPER,
-    axes_of,
-    curve_axes,
-    named,
-    plain,
-    text_of,
-)  # fmt: skip
+from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
 
@@ -76,7 +64,7 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     change = np.sort(held_out.changes)[::-1]
     ax.bar(np.arange(1, change.size + 1), change, width=1.0, color=np.where(change < 0.0, UPPER, LOWER))
     mean = held_out.deciding.difference
-    ax.axhline(mean, color=COLOURS[6], lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
+    ax.axhline(mean, color="black", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
     ax.set(title=held_out.closing(), xlabel="held-out queries, by their change")
     ax.set_ylabel(f"{text_of(held_out.measure)}, after - before")
     return curve_axes(ax)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,19 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from convexmetric.errors import InputError
 from convexmetric.plotting.axes import (
     BAND,
-    COLOURS,
     DASHES,
-    LEGEND_LIMIT,
     LOG_FACTOR,
     LOWER,
-    STYLE,
     UPPER,
-    WIDTH,
     axes_of,
+    panels,
     plain,
     shortened,
     text_of,
-)  # fmt: skip
+)
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
@@ -78,7 +74,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     passes, _, _, gap = _history(solution)
-    ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color=COLOURS[6], lw=1.5, marker="o", ms=3)
+    ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="black", lw=1.5, marker="o", ms=3)
     ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
     label, place, beside = f"tol = {solution.tol:.0e}", (0.01, solution.tol), ("axes fraction", "data")
     ax.annotate(label, place, (0, 4), beside, "offset points", color=UPPER, fontsize="small")
@@ -98,23 +94,21 @@ def plot_solution(
     InputError
         If the solution has no history, or the shapes do not fit.
     """
-    rows = [["bounds"] * 2, ["gap"] * 2, *([["before", "after"]] if X is not None else [])]
-    heights = (2.8, 1.9, 2.8)[: len(rows)]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(WIDTH, sum(heights)), layout="constrained")
-        axes = figure.subplot_mosaic(rows, height_ratios=heights)
-    axes["gap"].sharex(axes["bounds"])
-    plot_bounds(solution, axes["bounds"]).set_xlabel("")
-    plot_gap(solution, axes["gap"])
-    axes["bounds"].tick_params(labelbottom=False)
+    rows = 2 if X is None else 3
+    figure, axes = panels(rows, height=2.5, height_ratios=(3, 2, 3)[:rows])
+    plot_bounds(solution, axes[0]).set_xlabel("")
+    plot_gap(solution, axes[1]).sharex(axes[0])
+    axes[0].tick_params(labelbottom=False)
     if X is not None:
-        plot_embedding(X, y, None, ax=axes["before"], target_names=target_names)
-        plot_embedding(X, y, solution.M, ax=axes["after"], target_names=target_names)
-        axes["after"].set_title(f"After: optimal, rank {solution.rank}", fontsize="medium")
-        for legend in filter(None, (axes["before"].get_legend(), axes["after"].get_legend())):
-            legend.remove()
-        classes = axes["before"].get_legend_handles_labels()
-        if 1 < len(classes[0]) <= LEGEND_LIMIT:
+        axes[2].remove()
+        before, after = axes[2].get_subplotspec().subgridspec(1, 2).subplots()
+        plot_embedding(X, y, None, ax=before, target_names=target_names)
+        plot_embedding(X, y, solution.M, ax=after, target_names=target_names)
+        after.set_title(f"After: optimal, rank {solution.rank}")
+        if before.get_legend() is not None:
+            before.get_legend().remove()
+            after.get_legend().remove()
+            classes = before.get_legend_handles_labels()
             figure.legend(*classes, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
         # Axes of equal scale find their ticks while they are drawn, and only the next drawing leaves room for them.
         figure.draw_without_rendering()

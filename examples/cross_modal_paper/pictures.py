@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.plotting import AID, COLOURS, DASHES, MARKERS, panels, save_picture
+from convexmetric.plotting import COLOURS, DASHES, MARKERS, panels, save_picture
+from convexmetric.plotting.axes import AID
 
 from .learners import METHODS
 

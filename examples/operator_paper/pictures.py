@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convexmetric.plotting import AID, COLOURS, DASHES, panels, save_picture
+from convexmetric.plotting import COLOURS, DASHES, panels, save_picture
+from convexmetric.plotting.axes import AID
 
 from .experiments import EXPERIMENTS
 from .learners import INPUT

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from convexmetric.plotting import AID, COLOURS, MARKERS, panels, save_picture
+from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
+from convexmetric.plotting.axes import AID
 
 from .toy import Toy
 

@@ -101,6 +101,8 @@ for row, (name, (points, D)) in zip(axes, maps.items(), strict=True):
     row[1].set_title(f"{name}b: learned,\n{after:.0%} of triplets satisfied")
     assert after > before
 figure.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+# Axes of equal scale find their ticks while they are drawn; what is drawn next leaves room for them.
+figure.draw_without_rendering()
 show_pictures()
 assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), P)
 

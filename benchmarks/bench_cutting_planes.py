@@ -144,7 +144,7 @@ def plot(results: list[Comparison], path: str, tol: float) -> None:
                 axis.semilogy([p.iteration for p in solution.history], [p.gap for p in solution.history], ls=style,
                               label=label)  # fmt: skip
         axis.axhline(tol, color=GRID, linestyle="-", linewidth=0.8)
-        axis.set_title(r.title)
+        axis.set_title(r.title, fontsize="medium")
         axis.set_ylabel("certified relative gap")
     axes[-1].set_xlabel("oracle passes")
     axes[0].legend(frameon=False, fontsize="small")

@@ -98,7 +98,7 @@ def plot(results: list[Run], path: str) -> None:
                 axis.loglog(epochs, gaps, STYLES[r.variant], label=r.variant)
                 floor = r.optimum.gap
         axis.axhline(floor, color=AID, linestyle=":", linewidth=0.8, label="certified optimum: its gap")
-        axis.set_title(title)
+        axis.set_title(title, fontsize="medium")
         axis.set_ylabel("distance from the optimum")
     axes[-1].set_xlabel("epochs")
     axes[0].legend(frameon=False, fontsize="small")

@@ -46,7 +46,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
         If there is nothing to compare.
     """
     times = solve_times(runs, tol)
-    profiles = []
+    profiles: list[Any] = []
     for draw in (plot_performance_profile, plot_data_profile):
         ax = draw(runs, tol)
         profiles.append(ax.figure)

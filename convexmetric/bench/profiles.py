@@ -100,7 +100,7 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     plot_data_profile(everything, tol, ax=axes[1])
     handles, labels = axes[0].get_legend_handles_labels()
     for ax in axes:
-        ax.get_legend().remove()
+        ax.legend_ = None
     figure.legend(
         handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=4.0, fontsize="small"
     )

@@ -25,7 +25,7 @@ def draw_curves(found: Mapping[tuple[str, str], Mapping[str, Any]], tasks: Seque
                 style = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
                 style["linestyle"] = DASHES[at % len(DASHES)]
                 ax.plot(result["recall"], result["precision"], markersize=4, label=method, **style)
-        ax.set_title(task)
+        ax.set_title(task, fontsize="medium")
         ax.set_ylabel("precision")
         ax.set_ylim(bottom=0.0)
     axes[-1].set_xlabel("recall")
@@ -58,7 +58,7 @@ def draw_descents(
                     label=label,
                 )
         ax.axhline((optimum["upper"] - optimum["lower"]) / abs(optimum["upper"]), color=AID, linestyle=":")
-        ax.set_title(f"{task} (certified optimum of rank {optimum['rank']})")
+        ax.set_title(f"{task} (certified optimum of rank {optimum['rank']})", fontsize="medium")
         ax.set_ylabel("relative distance from the optimum")
         ax.legend(fontsize="small", ncols=2, loc="lower left")
     axes[-1].set_xlabel("steps of descent")

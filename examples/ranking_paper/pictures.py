@@ -17,7 +17,7 @@ def draw_toy(toy: Toy, path: Path) -> None:
     """The points as they are, and along the top eigenvector of each learned metric."""
     figure, axes = panels(4, height=2.0, height_ratios=(1.8, 1.0, 1.0, 1.0))
     _scatter(axes[0], toy.X, toy.y)
-    axes[0].set_title(f"As given (error {toy.errors['native']:.0%})")
+    axes[0].set_title(f"As given (error {toy.errors['native']:.0%})", fontsize="medium")
     axes[0].set_xlabel("corrupted feature")
     axes[0].set_ylabel("informative feature")
     for ax, name in zip(axes[1:], ("LMNN", "logistic", "MLR-AUC"), strict=True):
@@ -27,7 +27,7 @@ def draw_toy(toy: Toy, path: Path) -> None:
         # Up and down is only there to keep the points apart.
         _scatter(ax, np.column_stack([along, np.arange(len(along)) * 0.618 % 1.0]), toy.y)
         ax.set_yticks([])
-        ax.set_title(f"{name} (error {toy.errors[name]:.0%})")
+        ax.set_title(f"{name} (error {toy.errors[name]:.0%})", fontsize="medium")
         ax.set_xlabel(f"{axis[0]:+.2f} corrupted {axis[1]:+.2f} informative")
     save_picture(figure, path)
 

@@ -11,7 +11,7 @@ from legible import faults
 
 import convexmetric as cm
 from convexmetric import plotting
-from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, WIDTH, panels
+from convexmetric.plotting.axes import COLOURS, DASHES, LOWER, MARKERS, STYLE, UPPER, WIDTH, panels
 from convexmetric.selection import Validation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def test_colours_are_told_apart_with_any_colour_vision(vision):
     assert min(distances.values()) > 17.0, min(distances, key=distances.get)
     # On white paper as well, and the two bounds more than others.
     assert min(apart(colour, "white", vision) for colour in COLOURS) > 25.0
-    assert apart(plotting.UPPER, plotting.LOWER, vision) > 50.0
+    assert apart(UPPER, LOWER, vision) > 50.0
 
 
 def test_the_simulation_confuses_what_the_eye_confuses():

@@ -101,7 +101,8 @@ def plot_solution(
     axes[0].tick_params(labelbottom=False)
     if X is not None:
         axes[2].remove()
-        before, after = axes[2].get_subplotspec().subgridspec(1, 2).subplots()
+        cell: Any = axes[2].get_subplotspec()
+        before, after = cell.subgridspec(1, 2).subplots()
         plot_embedding(X, y, None, ax=before, target_names=target_names)
         plot_embedding(X, y, solution.M, ax=after, target_names=target_names)
         after.set_title(f"After: optimal, rank {solution.rank}")

@@ -83,18 +83,17 @@ def main() -> None:
 
 def picture(solutions: dict[str, cm.Solution], names: list[str]) -> Figure:
     """The metrics side by side, on one scale of colours."""
-    figure, axes = panels(-(-len(solutions) // 2), 2, height=2.8, sharex=True, sharey=True)
+    figure, axes = panels(-(-len(solutions) // 2), 2, height=2.7, sharex=True, sharey=True)
     top = max(np.abs(solution.M).max() for solution in solutions.values())
     for ax, (title, solution) in zip(axes, solutions.items(), strict=False):
         image = ax.imshow(solution.M, cmap="RdBu_r", vmin=-top, vmax=top)
         ax.set_title(f"{title}\noptimum {solution.upper_bound:.4g}", fontsize="medium")
-        ax.set_xticks(range(len(names)), names, rotation=90, fontsize="small")
+        # The columns are those of the rows, in the same order.
+        ax.set_xticks([])
         ax.set_yticks(range(len(names)), names, fontsize="small")
         ax.grid(visible=False)
     for ax in axes[len(solutions) :]:
         ax.remove()
-    for ax in axes[len(solutions) - 2 : len(solutions)]:
-        ax.tick_params(labelbottom=True)
     figure.colorbar(image, ax=axes[: len(solutions)], location="bottom", shrink=0.7, label="entry of W")
     return figure
 

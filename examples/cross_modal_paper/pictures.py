@@ -49,14 +49,8 @@ def draw_descents(
                 label = f"c = {c}" if number == 0 else None
                 shade = COLOURS[at % len(COLOURS)]
                 line = DASHES[at % len(DASHES)]
-                ax.loglog(
-                    np.maximum(run["steps"], 1),
-                    above,
-                    ls=line,
-                    color=shade,
-                    linewidth=0.6 if number else 1.8,
-                    label=label,
-                )
+                look = {"lw": 0.6} if number else {"lw": 1.8, "marker": MARKERS[at % len(MARKERS)], "markevery": 0.2}
+                ax.loglog(np.maximum(run["steps"], 1), above, ls=line, color=shade, label=label, **look)
         ax.axhline((optimum["upper"] - optimum["lower"]) / abs(optimum["upper"]), color=AID, linestyle=":")
         ax.set_title(f"{task} (certified optimum of rank {optimum['rank']})", fontsize="medium")
         ax.set_ylabel("relative distance from the optimum")

@@ -109,7 +109,7 @@ figure, (changes, distances) = plt.subplots(2, 1, figsize=(4.8, 6.4))
 plot_query_changes(adapter.held_out_, changes)
 for rate, (steps, above) in trails.items():
     distances.semilogy(steps, above, label=f"Adam, rate {rate:g}")
-distances.axhline(optimum.gap, color="black", lw=1.0, label="exact, certified")
+distances.axhline(optimum.gap, color="black", lw=1.0, ls="-.", label="exact, certified")
 distances.set(xlabel="steps", ylabel="objective above\nthe optimum, relative")
 distances.legend()
 show_pictures()

@@ -105,7 +105,7 @@ def plot_solution(
         before, after = cell.subgridspec(1, 2).subplots()
         plot_embedding(X, y, None, ax=before, target_names=target_names)
         plot_embedding(X, y, solution.M, ax=after, target_names=target_names)
-        after.set_title(f"After: optimal, rank {solution.rank}")
+        after.set_title(f"After: optimal, rank {solution.rank}", fontsize="medium")
         if before.get_legend() is not None:
             before.get_legend().remove()
             after.get_legend().remove()

@@ -95,7 +95,7 @@ def plot_solution(
         If the solution has no history, or the shapes do not fit.
     """
     rows = 2 if X is None else 3
-    figure, axes = panels(rows, height=2.5, height_ratios=(3, 2, 3)[:rows])
+    figure, axes = panels(rows, height=2.7, height_ratios=(3, 2, 4)[:rows])
     plot_bounds(solution, axes[0]).set_xlabel("")
     plot_gap(solution, axes[1]).sharex(axes[0])
     axes[0].tick_params(labelbottom=False)

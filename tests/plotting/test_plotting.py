@@ -272,7 +272,7 @@ def test_the_whole_picture_has_bounds_gap_before_and_after(solution, data, tmp_p
     assert len(plot_solution(solution).axes) == 2
     save_picture(figure, tmp_path / "picture.png")
     height, width, _ = pyplot.imread(tmp_path / "picture.png").shape
-    assert (width, height) == (960, 1500)
+    assert (width, height) == (960, 1620)
 
 
 def test_texts_do_not_overlap(solution, data):

@@ -140,40 +140,30 @@ def table(results: list[Run]) -> str:
 
 
 def plot(results: list[Run], path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
+    from convexmetric.plotting.axes import AID
 
     papers = sorted({r.paper for r in results})
-    columns = min(3, len(papers))
-    lines = -(-len(papers) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4.6 * columns, 3.8 * lines), squeeze=False)
-    for axis in axes.flat[len(papers) :]:
-        axis.set_visible(False)
-    for axis, paper in zip(axes.flat, papers, strict=False):
+    figure, axes = panels(len(papers), height=3.2)
+    for axis, paper in zip(axes, papers, strict=True):
         titles = list(dict.fromkeys(r.title for r in results if r.paper == paper))
         for r in results:
             if r.paper == paper:
                 points = [(at, max(distance, 1e-7)) for at, distance in r.curve if at > 0]
-                style = {
-                    "color": f"C{titles.index(r.title)}",
-                    "linestyle": "--" if r.printed else "-",
-                    "linewidth": 1.2,
-                }
+                at = titles.index(r.title)
+                style = {"color": COLOURS[at % len(COLOURS)], "linestyle": "--" if r.printed else "-", "linewidth": 1.2}
+                style |= {"marker": MARKERS[at % len(MARKERS)], "markevery": 0.2, "markersize": 4}
                 axis.loglog(*zip(*points, strict=True), label=None if r.printed else r.title, **style)
-        axis.axhline(WANTED, color="0.6", linewidth=0.8)
+        axis.axhline(WANTED, color=AID, linestyle="-", linewidth=0.8)
         axis.set_xlim(left=0.9)
-        axis.set_title(f"paper {paper}: {NOTES[paper]}", fontsize=10)
-        axis.set_xlabel("passes")
+        axis.set_title(f"paper {paper}: {NOTES[paper]}", fontsize="medium")
+        axis.set_ylabel("distance from the optimum")
         # The lines of paper 3 leave the middle free, those of the others the corner.
         place = ("center right", (1.0, 0.67)) if paper == 3 else ("lower left", None)
-        axis.legend(fontsize=7, loc=place[0], bbox_to_anchor=place[1])
-    for row in axes:
-        row[0].set_ylabel("distance from the certified optimum")
-    figure.suptitle("solid: corrected; dashed: as printed; grey: 1%", fontsize=10)
-    figure.tight_layout()
-    figure.savefig(path, dpi=130)
+        axis.legend(frameon=False, fontsize="small", loc=place[0], bbox_to_anchor=place[1])
+    axes[-1].set_xlabel("passes")
+    figure.suptitle("solid: corrected; dashed: as printed; grey: 1%", fontsize="medium")
+    save_picture(figure, path)
 
 
 def main() -> None:

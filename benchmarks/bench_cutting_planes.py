@@ -134,29 +134,21 @@ def curves(results: list[Comparison]) -> str:
 
 
 def plot(results: list[Comparison], path: str, tol: float) -> None:
-    import matplotlib
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import GRID
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    columns = min(3, len(results))
-    lines = -(-len(results) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4 * columns, 3.2 * lines), squeeze=False, sharey=True)
-    for axis in axes.flat[len(results) :]:
-        axis.set_visible(False)
-    for axis, r in zip(axes.flat, results, strict=False):
+    figure, axes = panels(len(results), height=2.6)
+    for axis, r in zip(axes, results, strict=True):
         for solution, label, style in ((r.plain, "plain: as printed", "--"), (r.default, "default", "-")):
             if solution is not None:
-                axis.semilogy([p.iteration for p in solution.history], [p.gap for p in solution.history], style,
+                axis.semilogy([p.iteration for p in solution.history], [p.gap for p in solution.history], ls=style,
                               label=label)  # fmt: skip
-        axis.axhline(tol, color="0.7", linewidth=0.8)
-        axis.set_title(r.title)
-        axis.set_xlabel("oracle passes")
-    for row in axes:
-        row[0].set_ylabel("certified relative gap")
-    axes[0, 0].legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+        axis.axhline(tol, color=GRID, linestyle="-", linewidth=0.8)
+        axis.set_title(r.title, fontsize="medium")
+        axis.set_ylabel("certified relative gap")
+    axes[-1].set_xlabel("oracle passes")
+    axes[0].legend(frameon=False, fontsize="small")
+    save_picture(figure, path)
 
 
 def main() -> int:

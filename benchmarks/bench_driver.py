@@ -72,26 +72,24 @@ def main() -> None:
 
 def plot(curves: dict[tuple[str, str], list[cm.solution.Progress]], path: str) -> None:
     """Gap against passes, a panel a problem."""
-    import matplotlib.pyplot as plt
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import GRID
 
     problems = list(dict.fromkeys(problem for problem, _ in curves))
-    figure, panels = plt.subplots(1, len(problems), figsize=(5 * len(problems), 4), layout="constrained", squeeze=False)
-    for axes, problem in zip(panels[0], problems):
+    figure, drawn = panels(len(problems), height=3.8, sharex=True)
+    for axes, problem in zip(drawn, problems):
         for (which, title), history in curves.items():
             if which == problem:
                 default = title.endswith("(default)")
-                axes.semilogy(
-                    [p.iteration for p in history],
-                    [max(p.gap, 1e-8) for p in history],
-                    color="black" if default else None,
-                    linewidth=2.5 if default else 1.2,
-                    linestyle="--" if title.startswith("as printed") else "-",
-                    label=title,
-                )
-        axes.axhline(1e-6, color="0.8", linewidth=0.8)
-        axes.set(title=problem, xlabel="oracle passes", ylabel="certified relative gap")
-    panels[0][-1].legend(fontsize=7)
-    figure.savefig(path, dpi=110)
+                bold = {"color": "black", "linestyle": "-", "linewidth": 2.5} if default else {"linewidth": 1.2}
+                gaps = [max(p.gap, 1e-8) for p in history]
+                axes.semilogy([p.iteration for p in history], gaps, label=title, **bold)
+        axes.axhline(1e-6, color=GRID, linestyle="-", linewidth=0.8)
+        axes.set(title=problem, ylabel="certified relative gap")
+    drawn[-1].set_xlabel("oracle passes")
+    names = drawn[0].get_legend_handles_labels()
+    figure.legend(*names, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
+    save_picture(figure, path)
 
 
 if __name__ == "__main__":

@@ -99,16 +99,17 @@ def main() -> None:
 
 def plot(times: dict[str, list[float]], path: str) -> None:
     """Seconds of a pass against n, beside n^2 log n."""
-    import matplotlib.pyplot as plt
+    from convexmetric.plotting import MARKERS, panels, save_picture
+    from convexmetric.plotting.axes import AID
 
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for name, seconds in times.items():
-        axes.loglog(SIZES, seconds, marker="o", markersize=3, label=name)
+    figure, (axes,) = panels()
+    for (name, seconds), marker in zip(times.items(), MARKERS, strict=False):
+        axes.loglog(SIZES, seconds, marker=marker, markersize=4, label=name)
     law = np.array([n**2 * np.log(n) for n in SIZES], dtype=float)
-    axes.loglog(SIZES, 0.7 * times["auc"][0] * law / law[0], color="0.6", linestyle="--", label="n² log n")
+    axes.loglog(SIZES, 0.7 * times["auc"][0] * law / law[0], color=AID, linestyle=":", label="n² log n")
     axes.set(xlabel="queries and corpus n", ylabel="seconds of an oracle pass")
-    axes.legend()
-    figure.savefig(path, dpi=120)
+    axes.legend(frameon=False, fontsize="small")
+    save_picture(figure, path)
 
 
 if __name__ == "__main__":

@@ -86,31 +86,23 @@ def table(results: list[Run]) -> str:
 
 
 def plot(results: list[Run], path: str) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from convexmetric.plotting import panels, save_picture
+    from convexmetric.plotting.axes import AID
 
     titles = list(dict.fromkeys(r.title for r in results))
-    columns = min(3, len(titles))
-    lines = -(-len(titles) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4 * columns, 3.2 * lines), squeeze=False, sharey=True)
-    for axis in axes.flat[len(titles) :]:
-        axis.set_visible(False)
-    for axis, title in zip(axes.flat, titles, strict=False):
+    figure, axes = panels(len(titles), height=2.6)
+    for axis, title in zip(axes, titles, strict=True):
         for r in results:
             if r.title == title:
                 epochs, gaps = zip(*r.curve[1:], strict=True)
                 axis.loglog(epochs, gaps, STYLES[r.variant], label=r.variant)
                 floor = r.optimum.gap
-        axis.axhline(floor, color="0.7", linewidth=0.8, label="certified optimum: its gap")
-        axis.set_title(title)
-        axis.set_xlabel("epochs")
-    for row in axes:
-        row[0].set_ylabel("distance from the optimum")
-    axes[0, 0].legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
+        axis.axhline(floor, color=AID, linestyle=":", linewidth=0.8, label="certified optimum: its gap")
+        axis.set_title(title, fontsize="medium")
+        axis.set_ylabel("distance from the optimum")
+    axes[-1].set_xlabel("epochs")
+    axes[0].legend(frameon=False, fontsize="small")
+    save_picture(figure, path)
 
 
 def main() -> None:

@@ -19,7 +19,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.io import savemat
 from scipy.optimize import minimize
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -116,9 +115,8 @@ def main(folder: Path) -> None:
             warnings.simplefilter("ignore", cm.errors.GapWarning)
             ours = cm.solve(problem, solver=solver, max_iter=300)
         trails.append(cm.bench.AuditTrail.of_solution(ours, reference=solution))
-    figure = Figure(figsize=(11.0, 4.8), layout="constrained")
-    plot_trails(trails, figure.subplots(1, 2))
-    figure.suptitle(instance.title)
+    figure = plot_trails(trails)[0].figure
+    figure.suptitle(instance.title, fontsize="medium")
     save_picture(figure, folder / "audit-trails.png")
 
 

@@ -23,7 +23,7 @@ from rich.table import Table
 
 import convexmetric as cm
 from convexmetric.evaluation import mean_scores
-from convexmetric.plotting import save_picture
+from convexmetric.plotting import panels, save_picture
 
 #: The features of the wine data, in order.
 NAMES = [
@@ -83,15 +83,18 @@ def main() -> None:
 
 def picture(solutions: dict[str, cm.Solution], names: list[str]) -> Figure:
     """The metrics side by side, on one scale of colours."""
-    figure = Figure(figsize=(3.1 * len(solutions), 4.3), layout="constrained")
-    panels = figure.subplots(1, len(solutions), sharey=True)
+    figure, axes = panels(-(-len(solutions) // 2), 2, height=2.7, sharex=True, sharey=True)
     top = max(np.abs(solution.M).max() for solution in solutions.values())
-    for axes, (title, solution) in zip(panels, solutions.items(), strict=True):
-        image = axes.imshow(solution.M, cmap="RdBu_r", vmin=-top, vmax=top)
-        axes.set_title(f"{title}\noptimum {solution.upper_bound:.4g}", fontsize="medium")
-        axes.set_xticks(range(len(names)), names, rotation=90, fontsize="x-small")
-        axes.set_yticks(range(len(names)), names, fontsize="x-small")
-    figure.colorbar(image, ax=panels, shrink=0.7, label="entry of W")
+    for ax, (title, solution) in zip(axes, solutions.items(), strict=False):
+        image = ax.imshow(solution.M, cmap="RdBu_r", vmin=-top, vmax=top)
+        ax.set_title(f"{title}\noptimum {solution.upper_bound:.4g}", fontsize="medium")
+        # The columns are those of the rows, in the same order.
+        ax.set_xticks([])
+        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.grid(visible=False)
+    for ax in axes[len(solutions) :]:
+        ax.remove()
+    figure.colorbar(image, ax=axes[: len(solutions)], location="bottom", shrink=0.7, label="entry of W")
     return figure
 
 

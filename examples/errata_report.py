@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import log, sqrt
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from graph_paper.printed import PHENOTYPES, WIKIPEDIA
@@ -675,25 +676,19 @@ def _cell(text: str) -> str:
 
 def draw(errata: list[Erratum], path: Path) -> None:
     """One panel for every erratum with curves."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from convexmetric.plotting import panels, save_picture
 
     drawn = [e for e in errata if e.curves]
-    figure, axes = plt.subplots(1, len(drawn), figsize=(4.2 * len(drawn), 3.6), squeeze=False)
-    for axis, erratum in zip(axes[0], drawn, strict=True):
+    figure, axes = panels(len(drawn), height=2.6)
+    for axis, erratum in zip(axes, drawn, strict=True):
         for label, points in erratum.curves.items():
             passes, distances = zip(*[(at, max(value, 1e-8)) for at, value in points if at > 0], strict=True)
-            style = "o" if len(points) == 1 else "-" if label == "corrected" else "--"
-            axis.loglog(passes, distances, style, label=label)
-        axis.set_title(erratum.where, fontsize=9)
-        axis.set_xlabel("passes")
-        axis.legend(fontsize=7)
-    axes[0, 0].set_ylabel("distance from the certified optimum")
-    figure.tight_layout()
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+            axis.loglog(passes, distances, marker="o" if len(points) == 1 else None, label=label)
+        axis.set_title(fill(erratum.where, 56), fontsize="medium")
+        axis.legend(frameon=False, fontsize="small")
+    axes[-1].set_xlabel("passes")
+    figure.supylabel("distance from the certified optimum", fontsize="medium")
+    save_picture(figure, path)
 
 
 def main() -> None:

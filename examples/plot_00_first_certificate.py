@@ -15,7 +15,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import plot_bounds, show_pictures
+from convexmetric.plotting import STYLE, plot_bounds, show_pictures
+
+plt.style.use(STYLE)
 
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])
@@ -35,7 +37,7 @@ print(solution)
 # The bounds close from both sides. Any point of the upper curve is a metric, any point of the lower one a proof that
 # no metric does better.
 
-figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+figure, axes = plt.subplots()
 plot_bounds(solution, ax=axes)
 show_pictures()
 

@@ -20,7 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import show_pictures
+from convexmetric.plotting import COLOURS, MARKERS, STYLE, show_pictures
+
+plt.style.use(STYLE)
 
 # %%
 # Five problems on data that everybody has
@@ -88,30 +90,30 @@ assert all(solution.gap <= 1e-6 for solution in solutions.values())
 # loss of the last paper has none.
 
 scales = np.linspace(0.0, 2.5, 61)
-figure, axes = plt.subplots(2, 3, figsize=(12, 6.4), layout="constrained")
+figure, axes = plt.subplots(3, 2, figsize=(4.8, 6.6))
 for ax, (name, solution) in zip(axes.flat, solutions.items(), strict=False):
     values = [solution.problem.objective(s * solution.certificate.M) for s in scales]
     assert min(values) >= solution.lower_bound
-    ax.plot(scales, values, color="#0072B2", lw=2, label="objective at $s M^*$")
-    ax.axhline(solution.lower_bound, color="#D55E00", ls="--", lw=1.5, label="certified lower bound")
-    ax.plot(1.0, solution.upper_bound, "o", color="black", ms=5)
+    ax.plot(scales, values, label="objective at $s M^*$")
+    ax.axhline(solution.lower_bound, color=COLOURS[5], ls="--", lw=1.5, label="certified\nlower bound")
+    ax.plot(1.0, solution.upper_bound, "o", color="black", ms=5, label="optimum")
     ax.set_title(name)
     ax.set_xlabel("$s$")
-    ax.grid(color="#E5E5E5", lw=0.6)
-axes[0, 0].legend(frameon=False)
-
-spectra = axes[1, 2]
-for name, solution in solutions.items():
-    values = np.sort(np.linalg.eigvalsh(solution.M))[::-1]
-    spectra.semilogy(np.arange(1, 14), values[:13] / values[0], marker="o", ms=3, label=name)
-spectra.set_ylim(1e-7, 2.0)
-spectra.set_title("eigenvalues of $M^*$, largest = 1")
-spectra.set_xlabel("number")
-spectra.legend(frameon=False, fontsize="small")
-spectra.grid(color="#E5E5E5", lw=0.6)
+axes[2, 1].axis("off")
+axes[2, 1].legend(*axes[0, 0].get_legend_handles_labels(), loc="center left")
 show_pictures()
 
 # %%
-# The last panel shows another thing that the five have in common: optimal metrics are often simple. Most eigenvalues
-# are zero, up to the accuracy asked for, although nobody fixed the rank. The distance then depends on a few directions
-# of the data only.
+# Another thing that the five have in common: optimal metrics are often simple. Here are their eigenvalues above 1e-6 of
+# the largest; the five are moved apart a little, as they would hide each other. Most eigenvalues are zero, up to the
+# accuracy asked for, although nobody fixed the rank. The distance then depends on a few directions of the data only.
+
+figure, spectra = plt.subplots()
+for place, (name, solution) in enumerate(solutions.items()):
+    values = np.sort(np.linalg.eigvalsh(solution.M))[::-1]
+    values = values[values > 1e-6 * values[0]] / values[0]
+    numbers = np.arange(1, len(values) + 1) + 0.12 * (place - 2)
+    spectra.semilogy(numbers, values, marker=MARKERS[place], lw=1.0, label=f"{name}: {len(values)}")
+spectra.set(xlabel="number of the eigenvalue", ylabel="eigenvalue of $M^*$, largest = 1")
+spectra.legend()
+show_pictures()

@@ -25,7 +25,9 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, MARKERS, plot_embedding, show_pictures
+from convexmetric.plotting import COLOURS, MARKERS, STYLE, plot_embedding, show_pictures
+
+plt.style.use(STYLE)
 
 rng = np.random.default_rng(3)
 
@@ -88,16 +90,19 @@ print(f"\nweights of the two axes in example 1: {linear.w}")
 
 K = rbf_kernel(around, gamma=0.5)
 maps = {"1": (apart, distances_of(apart, linear.w)), "2": (around, distances_of(K, kernel.w))}
-figure, axes = plt.subplots(2, 2, figsize=(9, 8), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(4.8, 5.4))
 for row, (name, (points, D)) in zip(axes, maps.items(), strict=True):
     for c, label in enumerate(names):
         row[0].scatter(*points[kind == c].T, s=26, color=COLOURS[c], marker=MARKERS[c], edgecolor="white", label=label)
     before, after = satisfied(distances_of(points, np.ones(2)), P), satisfied(D, P)
-    row[0].set_title(f"{name}a: as given, {before:.0%} of triplets satisfied")
+    row[0].set_title(f"{name}a: as given,\n{before:.0%} of triplets satisfied")
     row[0].set_aspect("equal", adjustable="datalim")
-    plot_embedding(plane_of(D), kind, None, ax=row[1], target_names=names)
-    row[1].set_title(f"{name}b: learned distance, {after:.0%} satisfied")
+    plot_embedding(plane_of(D), kind, None, ax=row[1], target_names=names).get_legend().remove()
+    row[1].set_title(f"{name}b: learned,\n{after:.0%} of triplets satisfied")
     assert after > before
+figure.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+# Axes of equal scale find their ticks while they are drawn; what is drawn next leaves room for them.
+figure.draw_without_rendering()
 show_pictures()
 assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), P)
 
@@ -138,16 +143,18 @@ def maps_of(train, y, test, y_test, names, friends, count=4000):
 
 def draw_maps(found, held_out, labels, names):
     """One map for each distance, and how many of the same held-out triplets it satisfies."""
-    figure, axes = plt.subplots(1, 3, figsize=(14, 5), layout="constrained")
-    for ax, (title, (D, solution)) in zip(axes, found.items(), strict=True):
-        plot_embedding(plane_of(D), labels, None, ax=ax, target_names=names)
-        shares = ", ".join(f"{satisfied(D, triplets):.1%} of {kind}" for kind, triplets in held_out.items())
-        ax.set_title(f"{title}\nheld-out triplets satisfied: {shares}", fontsize="medium")
+    figure, axes = plt.subplots(2, 2, figsize=(4.8, 6.2))
+    for ax, (title, (D, solution)) in zip(axes.flat, found.items(), strict=False):
+        plot_embedding(plane_of(D), labels, None, ax=ax, target_names=names).get_legend().remove()
+        shares = ",\n".join(f"{satisfied(D, triplets):.1%} of {kind}" for kind, triplets in held_out.items())
+        ax.set_title(f"{title}\n{shares}")
         if solution is not None:
             print(f"{title:30s} {solution.certificate}")
         for collection in ax.collections:
-            collection.set_sizes([14])
-    return axes
+            collection.set_sizes([10])
+    axes[1, 1].axis("off")
+    classes, labels = axes[0, 0].get_legend_handles_labels()
+    axes[1, 1].legend(classes, labels, loc="center", title="held-out triplets\nsatisfied above each map")
 
 
 digits = cm.datasets.load("digits")

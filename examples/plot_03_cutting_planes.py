@@ -23,7 +23,10 @@ import numpy as np
 from matplotlib.animation import FuncAnimation
 
 import convexmetric as cm
-from convexmetric.plotting import show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+from convexmetric.plotting.axes import AID, BAND, LOWER, UPPER
+
+plt.style.use(STYLE)
 
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])[:, [9, 12]]
@@ -118,18 +121,19 @@ def model(planes):
 def draw_region(ax, planes, record, t):
     """What is known after pass t."""
     ax.clear()
-    ax.contour(W1, W2, F, levels, colors="#BBBBBB", linewidths=0.8)
+    ax.contour(W1, W2, F, levels, colors=AID, linewidths=0.4)
     w, (_, upper), master, lower = record[t]
     below = model(planes[: t + 1])
-    ax.contourf(V1, V2, below, [-np.inf, upper * (1 + 1e-9)], colors=["#9EC6E8"], alpha=0.75)
+    ax.contourf(V1, V2, below, [-np.inf, upper * (1 + 1e-9)], colors=[COLOURS[4]], alpha=0.5)
     offset, normal = planes[t]
     # Where the newest plane alone reaches the best value so far.
-    ax.contour(V1, V2, V1 + V2 + offset - normal[0] * V1 - normal[1] * V2, [upper], colors="#0072B2", linewidths=1.5)
+    ax.contour(V1, V2, V1 + V2 + offset - normal[0] * V1 - normal[1] * V2, [upper], colors=LOWER, linewidths=1.5)
     ax.plot(*w, "o", mfc="white", mec="black", ms=7, label="oracle asked here")
-    ax.plot(*np.minimum(master, 0.985 * side), "s", color="#D55E00", ms=6, label="master's solution")
+    ax.plot(*np.minimum(master, 0.985 * side), "s", color=UPPER, ms=6, label="master's solution")
     ax.plot(*reference.w, "*", color="black", ms=11, label="optimum")
     ax.set(xlim=(0, side), ylim=(0, side), aspect="equal", xlabel="$w_1$ (colour)", ylabel="$w_2$ (proline)")
     ax.set_title(f"pass {t + 1}: {max(lower, 0.0):.3f} to {upper:.3f}")
+    ax.grid(visible=False)
 
 
 def draw_bounds(ax, record, t):
@@ -137,20 +141,20 @@ def draw_bounds(ax, record, t):
     ax.clear()
     passes = np.arange(1, t + 2)
     upper, lower = ([row[1][1] for row in record[: t + 1]], [row[3] for row in record[: t + 1]])
-    ax.fill_between(passes, lower, upper, step="post", color="#DDE6EE")
-    ax.step(passes, upper, where="post", color="#D55E00", lw=2, label="upper bound")
-    ax.step(passes, lower, where="post", color="#0072B2", lw=2, label="lower bound")
+    ax.fill_between(passes, lower, upper, step="post", color=BAND)
+    ax.step(passes, upper, where="post", color=UPPER, ls="-", label="upper bound")
+    ax.step(passes, lower, where="post", color=LOWER, ls="--", label="lower bound")
     ax.set(xlim=(1, len(record)), ylim=(0, 1.05 * record[0][1][1]), xlabel="oracle passes", ylabel="objective")
-    ax.legend(frameon=False)
+    ax.legend()
 
 
-figure, (region, bounds) = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
+figure, (region, bounds) = plt.subplots(2, 1, figsize=(4.8, 6.8), height_ratios=(2, 1))
 
 
 def frame(t):
     """One picture of the film."""
     draw_region(region, planes, record, t)
-    region.legend(loc="upper right", framealpha=0.9, edgecolor="none", fontsize="small")
+    region.legend(loc="upper right", frameon=True, framealpha=0.9, edgecolor="none")
     draw_bounds(bounds, record, t)
 
 
@@ -158,22 +162,24 @@ film = FuncAnimation(figure, frame, frames=len(record), interval=900)
 if sys.argv[-1].endswith(".gif"):
     # python examples/plot_03_cutting_planes.py film.gif
     film.save(sys.argv[-1], writer="pillow")
-# Where pictures stand still, this is the one they show.
+# Begins the film, if nobody has yet; where pictures stand still, they show the middle of it.
+figure.canvas.draw()
 frame(len(record) // 2)
 show_pictures()
 
 # %%
-# Four passes side by side, above those of the algorithm as printed, below those of *in-out separation*, which asks the
-# oracle half way between the master's solution and the best point so far:
+# Four passes below each other, on the left those of the algorithm as printed, on the right those of *in-out
+# separation*, which asks the oracle half way between the master's solution and the best point so far:
 
-figure, axes = plt.subplots(2, 4, figsize=(14, 7.2), layout="constrained")
-for row, cuts, steps, name in zip(
-    axes, (planes, stable_planes), (record, stable_record), ("as printed", "in-out"), strict=True
+figure, axes = plt.subplots(4, 2, figsize=(4.8, 9.8), sharex=True, sharey=True)
+for column, cuts, steps, name in zip(
+    axes.T, (planes, stable_planes), (record, stable_record), ("as printed", "in-out"), strict=True
 ):
-    for ax, t in zip(row, (1, 3, 5, min(7, len(steps) - 1)), strict=True):
+    for ax, t in zip(column, (1, 3, 5, min(7, len(steps) - 1)), strict=True):
         draw_region(ax, cuts, steps, t)
-        ax.set_title(f"{name}, {ax.get_title()}", fontsize="medium")
-axes[0, 0].legend(loc="upper right", framealpha=0.9, edgecolor="none", fontsize="small")
+        ax.set_title(f"{name}, {ax.get_title()}".replace(": ", ":\n"))
+        ax.label_outer()
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 show_pictures()
 
 # %%

@@ -23,7 +23,9 @@ import numpy as np
 import convexmetric as cm
 from convexmetric.measures import measure_named
 from convexmetric.measures.reference import most_violated
-from convexmetric.plotting import COLOURS, plot_violated_ranking, show_pictures
+from convexmetric.plotting import MARKERS, STYLE, plot_violated_ranking, show_pictures
+
+plt.style.use(STYLE)
 
 for p, n in ((2, 2), (4, 4), (10, 10), (20, 80), (50, 950)):
     print(f"{p:3d} relevant and {n:3d} irrelevant items: {float(comb(p + n, p)):.3g} rankings")
@@ -168,20 +170,18 @@ for n in sizes:
         slow = best_of(lambda near=near, far=far: most_violated(measures["ndcg"], near, far), 1)
         seconds.setdefault("dynamic programme", []).append(slow)
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4))
 order = [*(f"{name} oracle" for name in measures), "numpy.sort", "dynamic programme"]
-for c, name in enumerate(order):
+for name, marker in zip(order, MARKERS, strict=False):
     times = seconds[name]
-    axes[0].loglog(sizes[: len(times)], times, marker="o", ms=4, color=COLOURS[c], label=name)
+    axes[0].loglog(sizes[: len(times)], times, marker=marker, lw=1.2, label=name)
 axes[0].set(xlabel="items", ylabel="seconds for one query", title="time of an oracle")
-axes[0].legend(frameon=False, fontsize="small")
-axes[0].grid(color="#E5E5E5", lw=0.6)
-for c, (name, missed) in enumerate(short.items()):
-    axes[1].plot(np.sort(missed)[::-1], color=COLOURS[c], lw=2, ls=("-", "--")[name == "map"], label=name)
+axes[0].legend()
+for name, missed in short.items():
+    axes[1].plot(np.sort(missed)[::-1], label=name)
 axes[1].set(xlabel="cases, the worst first", ylabel="value missed", title="divide and conquer against brute force")
 axes[1].set_xlim(0, 1.5 * (short["ndcg"] > 1e-9).sum())
-axes[1].legend(frameon=False)
-axes[1].grid(color="#E5E5E5", lw=0.6)
+axes[1].legend()
 show_pictures()
 
 # %%
@@ -195,8 +195,14 @@ show_pictures()
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])[::4]
 M = 0.02 * np.eye(X.shape[1])
-figure, axes = plt.subplots(1, 3, figsize=(13, 6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(4.8, 6.4), sharey=True)
 for ax, (name, measure) in zip(axes, measures.items(), strict=True):
     problem = cm.RankingProblem.from_labels(X, wine.y[::4], measure=name, k=10 if measure.k else None)
     plot_violated_ranking(problem, M, query=20, ax=ax, places=44)
+    ax.set_title(ax.get_title().split(", ", 1)[1].replace(": ", "\n").replace(", ", "\n"))
+    ax.set_xticklabels(["by\ndistance", "most\nviolated"])
+    ax.get_legend().remove()
+    ax.label_outer()
+figure.suptitle("query 20", fontsize="medium")
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 show_pictures()

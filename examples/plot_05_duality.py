@@ -26,7 +26,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import STYLE, show_pictures
+from convexmetric.plotting.axes import BAND, LOWER, UPPER
+
+plt.style.use(STYLE)
 
 rng = np.random.default_rng(0)
 wine = cm.datasets.load("wine")
@@ -149,9 +152,8 @@ for name, multipliers in wrong.items():
     assert bound <= solution.upper_bound
 
 # %%
-# Everything at once: on the left our two sides closing in on the optimum; on the right the bounds that random
-# multipliers prove and the objectives of random metrics. Between the two crowds is a line that neither crosses, and the
-# optimum is on it.
+# Everything at once: above our two sides closing in on the optimum; below the bounds that random multipliers prove and
+# the objectives of random metrics. Between the two crowds is a line that neither crosses, and the optimum is on it.
 
 bounds, values = [], []
 for _ in range(600):
@@ -163,22 +165,24 @@ for _ in range(600):
 assert max(bounds) <= solution.upper_bound
 assert min(values) >= solution.lower_bound
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.6))
 upper, lower = np.array(history).T
-axes[0].fill_between(np.arange(len(upper)), lower, upper, color="#DDE6EE")
-axes[0].plot(upper, color=COLOURS[5], lw=2, label="$F(R)$, best so far")
-axes[0].plot(lower, color=COLOURS[0], lw=2, label="dual bound, best so far")
+axes[0].fill_between(np.arange(len(upper)), lower, upper, color=BAND)
+axes[0].plot(upper, color=UPPER, ls="-", label="$F(R)$, best so far")
+axes[0].plot(lower, color=LOWER, ls="--", label="dual bound, best so far")
 axes[0].set(xlabel="steps", ylabel="objective", title="two sides of one number")
 axes[0].set_xscale("symlog", linthresh=10)
 span = upper[5] - lower[5]
 axes[0].set_ylim(solution.lower_bound - span, solution.upper_bound + span)
-axes[0].legend(frameon=False)
+axes[0].legend()
 edges = solution.upper_bound * np.linspace(0.5, 1.5, 61)
-axes[1].hist(np.clip(bounds, edges[0], None), edges, color=COLOURS[0], alpha=0.8, label="bounds of random duals")
-axes[1].hist(np.clip(values, None, edges[-1]), edges, color=COLOURS[5], alpha=0.8, label="objectives of random metrics")
+axes[1].hist(np.clip(bounds, edges[0], None), edges, color=LOWER, alpha=0.8, label="bounds of random duals")
+axes[1].hist(
+    np.clip(values, None, edges[-1]), edges, color=UPPER, alpha=0.8, hatch="///", label="objectives of random metrics"
+)
 axes[1].axvline(solution.upper_bound, color="black", lw=1.5, ls="--", label="optimum")
 axes[1].set(
     xlabel="value (the outermost bars hold all beyond)", ylabel="how many", title="no dual above, no metric below"
 )
-axes[1].legend(frameon=False, fontsize="small")
+axes[1].legend()
 show_pictures()

@@ -24,7 +24,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+
+plt.style.use(STYLE)
 
 # These methods end where they end; that the gap is above the tolerance is the point.
 warnings.simplefilter("ignore", cm.errors.GapWarning)
@@ -95,15 +97,15 @@ assert excess["in the problem of twice lambda"] < excess["in the problem it was 
 # The distance from the certified optimum, on a logarithmic axis; looks come at growing intervals in the first panel.
 # Without the optimum, all one sees is that a curve has become flat, and flat is what a converged one looks like.
 
-figure, axes = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+figure, axes = plt.subplots(3, 1, figsize=(4.8, 7.8))
 for ax, (title, (exact, found)) in zip(axes, runs.items(), strict=True):
-    for (name, solution), colour in zip(found.items(), (COLOURS[5], COLOURS[0]), strict=True):
+    looks_like = ({"color": COLOURS[5], "ls": "--", "marker": "s"}, {"color": COLOURS[0], "ls": "-", "marker": "o"})
+    for (name, solution), style in zip(found.items(), looks_like, strict=True):
         looks = [step.iteration for step in solution.history]
         above = [step.upper_bound / exact.lower_bound - 1.0 for step in solution.history]
-        ax.semilogy(looks, above, color=colour, marker="o", ms=3, lw=1.8, label=name)
+        ax.semilogy(looks, above, ms=3, label=name, **style)
     ax.set_title(title)
-    ax.set_xlabel("looks at the objective")
-    ax.grid(color="#E5E5E5", lw=0.6)
-    ax.legend(frameon=False)
-axes[0].set_ylabel("objective above the certified optimum, relative")
+    ax.legend()
+axes[2].set_xlabel("looks at the objective")
+figure.supylabel("objective above the certified optimum, relative", fontsize="medium")
 show_pictures()

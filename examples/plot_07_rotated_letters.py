@@ -23,7 +23,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, plot_roc, plot_spectrum, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, plot_roc, plot_spectrum, show_pictures
+
+plt.style.use(STYLE)
 
 # %%
 # Letters and digits, turned
@@ -81,7 +83,7 @@ assert errors["under T"] < errors["kernel alone"]
 # --------------------------
 #
 # Each row: a digit, then the five digits nearest to it, by the distance of the kernel on the left and under :math:`T`
-# on the right. Frames are blue where it is the same digit and orange where it is not.
+# on the right. A frame says that it is the same digit.
 
 
 def nearest(operator, queries, k=5):
@@ -95,7 +97,8 @@ def nearest(operator, queries, k=5):
 # The fifth image of every digit asks.
 queries = np.array([np.flatnonzero(y_test == digit)[4] for digit in np.unique(y_test)])
 columns = {"nearest by the kernel": nearest(problem.embedding, queries), "nearest under T": nearest(T, queries)}
-figure, axes = plt.subplots(len(queries), 12, figsize=(9.6, 8.4))
+figure, axes = plt.subplots(len(queries), 12, figsize=(4.8, 4.4), layout="none")
+figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.88, wspace=0.15, hspace=0.15)
 for ax in axes.flat:
     ax.set_xticks([])
     ax.set_yticks([])
@@ -108,21 +111,23 @@ for row, query in zip(axes, queries, strict=True):
             row[1 + 6 * block : 6 + 6 * block], found[np.flatnonzero(queries == query)[0]], strict=True
         ):
             ax.imshow(X_test[other].reshape(side, side), cmap="gray")
-            ax.spines[:].set(visible=True, color=COLOURS[0] if y_test[other] == y_test[query] else COLOURS[1], lw=2.5)
+            ax.spines[:].set(visible=y_test[other] == y_test[query], color=COLOURS[4], lw=2.0)
 axes[0, 0].set_title("query")
 for block, (title, found) in enumerate(columns.items()):
     right = np.mean(y_test[found] == y_test[queries][:, None])
-    axes[0, 3 + 6 * block].set_title(f"{title}: {right:.0%} right")
+    axes[0, 3 + 6 * block].set_title(f"{title}:\n{right:.0%} right")
 show_pictures()
 
 # %%
-# The operator has a low rank: of all directions of the span, about as many matter as there are letters. On the right,
-# the ROC curve over all pairs of digits.
+# The operator has a low rank: of all directions of the span, about as many matter as there are letters. Below, the ROC
+# curve over all pairs of digits.
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-plot_spectrum(solution, axes[0]).set_ylim(1e-6 * np.linalg.eigvalsh(solution.M)[-1], None)
-axes[0].set_xlim(0, 60)
-axes[0].set_title("eigenvalues of $A$")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.8))
+eigenvalues = np.linalg.eigvalsh(solution.M)
+shown = eigenvalues > 1e-6 * eigenvalues[-1]
+plot_spectrum(solution, axes[0]).set_ylim(eigenvalues[shown].min() / 2.0, None)
+axes[0].set_xlim(0, np.sum(shown) + 1)
+axes[0].set_title("eigenvalues of $A$ above 1e-6 of the largest")
 plot_roc(curves, axes[1]).set_title("digits never seen in training")
 show_pictures()
 
@@ -192,13 +197,14 @@ for d in (2, 3):
 assert max(above(V) for d in (20, len(pairs)) for V in ends[d]) < 1e-3
 assert max(map(above, ends[2])) > 1.1 * min(map(above, ends[2]))
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.0), sharex=True)
 for d, found in ends.items():
     values = np.array([above(V) for V in found])
     # What starts of one d differ by, less than a millionth of it drawn as that.
     apart = np.maximum((values - values.min()) / (1.0 + values.min()), 1e-6)
     for ax, heights in zip(axes, (values, apart), strict=True):
         ax.plot([d] * len(found), heights, "o", color=COLOURS[0], alpha=0.5)
-for ax, title in zip(axes, ("above the certified optimum", "above the best end of the same d"), strict=True):
-    ax.set(xscale="log", yscale="log", xlabel="vectors d", title=title)
+for ax, place in zip(axes, ("the certified optimum", "the best end of the same d"), strict=True):
+    ax.set(xscale="log", yscale="log", ylabel=f"height above\n{place}, relative")
+axes[1].set_xlabel("vectors d")
 show_pictures()

@@ -20,7 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+
+plt.style.use(STYLE)
 
 digits = cm.datasets.load("digits")
 rng = np.random.default_rng(0)
@@ -76,29 +78,31 @@ assert max(value for value, _ in random[64]) < 1e-4
 # The picture
 # -----------
 #
-# On the left what is lost of the objective, on the right the error of three nearest neighbours on new digits. The first
+# Above what is lost of the objective, below the error of three nearest neighbours on new digits. The first
 # falls to nothing when all dimensions are there, and not before. The second is what one cares about in the end, and
-# bears much more: most of what the restricted metric loses is margin, not neighbours.
+# bears much more: most of what the restricted metric loses is margin, not neighbours. With all features there is little
+# left to learn here: the errors without a metric and with the full one are less than a percent apart.
 
 errors = {
     "no metric": cm.evaluation.knn_error(np.eye(64), X, y, X_test, y_test, k=[3])[3],
     "full metric": cm.evaluation.knn_error(optimum.M, X, y, X_test, y_test, k=[3])[3],
 }
-figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained")
-labels = ("optimum above that of all features, relative", "error of 3 nearest neighbours")
+assert abs(errors["no metric"] - errors["full metric"]) < 0.01
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.8))
+labels = ("optimum above that of\nall features, relative", "error of 3 nearest neighbours")
 for column, (ax, label) in enumerate(zip(axes, labels, strict=True)):
     values = np.array([[run[column] for run in random[r]] for r in dimensions])
-    ax.plot(dimensions, values.mean(axis=1), color=COLOURS[0], marker="o", lw=2, label="random, mean of 4")
+    ax.plot(dimensions, values.mean(axis=1), color=COLOURS[0], ls="-", marker="o", label="random, mean of 4")
     ax.fill_between(dimensions, values.min(axis=1), values.max(axis=1), color=COLOURS[0], alpha=0.15, lw=0)
     by_pca = [principal[r][column] for r in dimensions[:-1]]
-    ax.plot(dimensions[:-1], by_pca, color=COLOURS[1], marker="s", lw=2, label="principal components")
+    ax.plot(dimensions[:-1], by_pca, color=COLOURS[1], ls="--", marker="s", label="principal components")
     ax.set(xlabel="dimensions r", ylabel=label)
     ax.set_xscale("log", base=2)
-    ax.grid(color="#E5E5E5", lw=0.6)
 axes[0].set_yscale("symlog", linthresh=1e-3)
 axes[0].set_ylim(0, None)
-for (name, error), style in zip(errors.items(), (":", "--"), strict=True):
-    axes[1].axhline(error, color="black", lw=1.2, ls=style, label=f"{name}, all features")
-axes[0].legend(frameon=False)
-axes[1].legend(frameon=False)
+axes[1].set_yscale("log")
+for (name, error), colour, style in zip(errors.items(), (COLOURS[5], "black"), (":", "--"), strict=True):
+    axes[1].axhline(error, color=colour, lw=1.2, ls=style, label=f"{name}, all features: {error:.1%}")
+axes[0].legend()
+axes[1].legend()
 show_pictures()

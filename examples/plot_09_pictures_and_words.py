@@ -23,7 +23,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, plot_precision_recall, show_pictures
+from convexmetric.plotting import COLOURS, MARKERS, STYLE, plot_precision_recall, show_pictures
+from convexmetric.plotting.axes import AID
+
+plt.style.use(STYLE)
 
 digits = cm.datasets.load("digits")
 rng = np.random.default_rng(0)
@@ -75,12 +78,13 @@ assert curves["learned"].mean_average_precision > curves["factor analysis"].mean
 # ---------------
 #
 # Each row: the upper half that asks; then the five lower halves that come first, each drawn beneath the half that
-# asked. Its own other half is among the candidates, but nothing tells the metric which one it is. Frames are blue for
-# the right digit and orange for a wrong one.
+# asked. Its own other half is among the candidates, but nothing tells the metric which one it is. A frame says that it
+# is the right digit.
 
 nearest = np.argsort(distances["learned"], axis=1, kind="stable")[:, :5]
 queries = [np.flatnonzero(y[test] == digit)[1] for digit in range(10)]
-figure, axes = plt.subplots(5, 13, figsize=(11, 5.4), layout="constrained")
+figure, axes = plt.subplots(5, 13, figsize=(4.8, 2.6), layout="none")
+figure.subplots_adjust(left=0.01, right=0.99, bottom=0.01, top=0.86, wspace=0.15, hspace=0.15)
 for ax in axes.flat:
     ax.set_xticks([])
     ax.set_yticks([])
@@ -91,33 +95,32 @@ for number, query in enumerate(queries):
     asking = raw[query].copy()
     asking[4:] = 0.0
     row[0].imshow(asking, cmap="gray_r", vmin=0, vmax=16)
-    row[0].axhline(3.5, color="#999999", lw=0.8, ls=":")
+    row[0].axhline(3.5, color=AID, lw=0.8, ls=":")
     for ax, found in zip(row[1:6], nearest[query], strict=True):
         ax.imshow(np.vstack([raw[query, :4], raw[found, 4:]]), cmap="gray_r", vmin=0, vmax=16)
-        right = y[test][found] == y[test][query]
-        ax.spines[:].set(visible=True, color=COLOURS[0] if right else COLOURS[1], lw=2.5)
+        ax.spines[:].set(visible=y[test][found] == y[test][query], color=COLOURS[4], lw=2.0)
 for block in (0, 7):
-    axes[0, block].set_title("asks", fontsize="medium")
-    axes[0, block + 3].set_title("comes back, nearest first", fontsize="medium")
+    axes[0, block].set_title("asks")
+    axes[0, block + 3].set_title("comes back,\nnearest first")
 show_pictures()
 
 # %%
-# On the left precision against recall, on the right the common space: halves of both kinds under the two strongest
-# columns of :math:`U` and :math:`V`, for six digits.
+# Precision against recall, and the common space: halves of both kinds under the two strongest columns of :math:`U` and
+# :math:`V`, for six digits.
 
 U, V = problem.split(problem.components(solution.certificate.M))
 strongest = np.argsort(-(U**2).sum(axis=0) - (V**2).sum(axis=0))[:2]
-figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.6), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 7.6), height_ratios=(3, 4))
 plot_precision_recall(curves, axes[0]).set_title("upper halves retrieve lower halves, new digits")
 for digit in range(6):
     of = y[test] == digit
-    for points, factor, marker in ((upper, U, "^"), (lower, V, "v")):
-        z = points[test][of] @ factor[:, strongest]
-        axes[1].scatter(*z.T, s=18, marker=marker, color=COLOURS[digit], alpha=0.8, label=f"{digit}" * (marker == "^"))
-handles, labels = axes[1].get_legend_handles_labels()
-shown = [(h, label) for h, label in zip(handles, labels, strict=True) if label]
-axes[1].legend(*zip(*shown, strict=True), frameon=False, title="digit", fontsize="small")
-axes[1].set(title="upper (^) and lower (v) halves together", xlabel="1st column", ylabel="2nd column")
+    for points, factor, fill in ((upper, U, COLOURS[digit]), (lower, V, "none")):
+        x, z = (points[test][of] @ factor[:, strongest]).T
+        label = None if fill == "none" else str(digit)
+        style = {"marker": MARKERS[digit], "color": fill, "edgecolors": COLOURS[digit], "linewidths": 0.8}
+        axes[1].scatter(x, z, 18, label=label, **style)
+axes[1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=6, handletextpad=0.0)
+axes[1].set(title="upper halves (filled) and lower ones (hollow) together", xlabel="1st column", ylabel="2nd column")
 show_pictures()
 
 # %%
@@ -143,5 +146,5 @@ if os.environ.get("CONVEXMETRIC_DATA"):
         "factor analysis": cm.evaluation.retrieval_curve(matched.sum(axis=2), relevant),
         "learned": cm.evaluation.retrieval_curve(paper.distances(found.M, images[test], texts[test]), relevant),
     }
-    plot_precision_recall(curves, plt.figure(layout="constrained").add_subplot()).set_title("images retrieve texts")
+    plot_precision_recall(curves, plt.figure().add_subplot()).set_title("images retrieve texts")
     show_pictures()

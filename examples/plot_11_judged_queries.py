@@ -18,8 +18,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, plot_query_changes, show_pictures
+from convexmetric.plotting import STYLE, plot_query_changes, show_pictures
 
+plt.style.use(STYLE)
 warnings.simplefilter("ignore", cm.errors.GapWarning)
 
 # %%
@@ -104,12 +105,11 @@ print(f"exact: {optimum.gap:.0e} after {optimum.seconds:.2f} s")
 # %%
 # What each query gains or loses, and how far from the optimum Adam is.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.0), layout="constrained")
-plot_query_changes(adapter.held_out_, left)
-for place, (rate, (steps, above)) in enumerate(trails.items()):
-    right.semilogy(steps, above, color=COLOURS[place], lw=1.8, label=f"Adam, rate {rate:g}")
-right.axhline(optimum.gap, color="#333333", lw=1.0, ls="--", label="exact, certified")
-right.set_xlabel("steps")
-right.set_ylabel("objective above the optimum, relative")
-right.legend(frameon=False)
+figure, (changes, distances) = plt.subplots(2, 1, figsize=(4.8, 6.4))
+plot_query_changes(adapter.held_out_, changes)
+for rate, (steps, above) in trails.items():
+    distances.semilogy(steps, above, label=f"Adam, rate {rate:g}")
+distances.axhline(optimum.gap, color="black", lw=1.0, ls="-.", label="exact, certified")
+distances.set(xlabel="steps", ylabel="objective above\nthe optimum, relative")
+distances.legend()
 show_pictures()

@@ -22,7 +22,10 @@ import numpy as np
 from scipy.optimize import linprog
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+from convexmetric.plotting.axes import AID, GRID
+
+plt.style.use(STYLE)
 
 columns, rows = 5, 3
 nodes = np.array([(x, y) for x in range(columns) for y in range(rows)], dtype=float)
@@ -150,25 +153,24 @@ print(f"proven: {lower:.10f} <= lightest truss <= {upper:.10f}")
 assert lower <= optimum * (1 + 1e-9)
 assert upper >= optimum * (1 - 1e-9)
 
-figure, axes = plt.subplots(1, 2, figsize=(12, 4.8), layout="constrained", sharey=True)
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 7.4), sharex=True)
 for ax, (solver, found) in zip(axes, answers.items(), strict=True):
     values, gaps = np.array([(value, gap) for value, gap, _ in found]).T
     wrong = np.maximum(0.0, np.maximum(lower - values, values - upper))
     false = np.sum(wrong > gaps)
     print(f"{solver}: {false} of {len(gaps)} claims are false")
     assert false > len(gaps) / 2
-    for numbers, colour, marker, label in (
-        (gaps / optimum, COLOURS[0], "o", "claimed: the two objectives"),
-        (np.where(wrong, wrong, np.nan) / optimum, COLOURS[5], "s", "proven: wrong by at least"),
-        ([proof.gap for _, _, proof in found], COLOURS[2], "^", "proven: gap of the bounds"),
+    for numbers, colour, marker, dashes, label in (
+        (gaps / optimum, COLOURS[0], "o", "-", "claimed: the two objectives"),
+        (np.where(wrong, wrong, np.nan) / optimum, COLOURS[5], "s", "--", "proven: wrong by at least"),
+        ([proof.gap for _, _, proof in found], COLOURS[2], "^", "-.", "proven: gap of the bounds"),
     ):
-        ax.loglog(tolerances, numbers, color=colour, marker=marker, lw=2, label=label)
-    ax.loglog(tolerances, tolerances, color="#999999", lw=1, ls=":", label="the tolerance")
-    ax.set(title=f"{solver}: {false} of {len(gaps)} claims are false", xlabel="tolerance asked for")
-    ax.invert_xaxis()
-    ax.grid(color="#E5E5E5", lw=0.6)
-axes[0].set_ylabel("relative to the optimum")
-axes[0].legend(frameon=False, fontsize="small")
+        ax.loglog(tolerances, numbers, color=colour, marker=marker, ls=dashes, label=label)
+    ax.loglog(tolerances, tolerances, color=AID, lw=1, ls=":", label="the tolerance")
+    ax.set(title=f"{solver}: {false} of {len(gaps)} claims are false", ylabel="relative to the optimum")
+axes[1].set_xlabel("tolerance asked for")
+axes[1].invert_xaxis()
+axes[0].legend()
 show_pictures()
 
 # %%
@@ -199,9 +201,9 @@ assert small_certificate.upper_bound >= small_optimum * (1 - 1e-9)
 def draw(ax, volumes, title):
     """Bars as thick as their volume over their length."""
     for (i, j), volume in zip(pairs, np.maximum(volumes, 0.0), strict=True):
-        width = 100.0 * volume / np.linalg.norm(nodes[j] - nodes[i])
-        ax.plot(*nodes[[i, j]].T, color="#DDDDDD", lw=0.6, zorder=1)
-        ax.plot(*nodes[[i, j]].T, color=COLOURS[0], lw=width, solid_capstyle="round", zorder=2)
+        width = 60.0 * volume / np.linalg.norm(nodes[j] - nodes[i])
+        ax.plot(*nodes[[i, j]].T, color=GRID, ls="-", lw=0.6, zorder=1)
+        ax.plot(*nodes[[i, j]].T, color=COLOURS[0], ls="-", lw=width, solid_capstyle="round", zorder=2)
     ax.plot(*nodes[rows:].T, ls="", marker="o", ms=4, color="black")
     ax.plot(*nodes[:rows].T, ls="", marker="s", ms=9, color="black")
     ax.annotate("", (columns - 1, 0.35), (columns - 1, 1), arrowprops={"color": COLOURS[5], "width": 3})
@@ -210,7 +212,7 @@ def draw(ax, volumes, title):
 
 
 problem.solve(solver="CLARABEL")
-figure, axes = plt.subplots(1, 2, figsize=(12, 3.6), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.4))
 draw(axes[0], v.value / optimum, "force 0.1, by CLARABEL")
 share = small.value / small_optimum
 draw(axes[1], small_v.value / small_optimum, f"force 0.003, by SCS: {share:.1%} of the volume needed")

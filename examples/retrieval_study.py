@@ -531,7 +531,7 @@ def markdown(records: list[dict[str, Any]]) -> str:
 
 def picture(records: list[dict[str, Any]], path: Path) -> None:
     """Change of nDCG@10 against the identity, a point a split; and by weight, of training queries held out."""
-    from convexmetric.plotting import COLOURS
+    from convexmetric.plotting import COLOURS, MARKERS
 
     names = list(dict.fromkeys(record["collection"] for record in records))
     with _panels(names, path) as axes:
@@ -541,9 +541,9 @@ def picture(records: list[dict[str, Any]], path: Path) -> None:
             for at, method in enumerate(methods):
                 both = [[one[m]["scores"]["nDCG@10"] for m in (method, "identity")] for one in own]
                 changes = [np.subtract(*pair).mean() for pair in both]
-                colour = COLOURS[0] if method.startswith("exact") or method == "adapter" else COLOURS[1]
-                ax.plot(changes, [at] * len(own), "o", color=colour, ms=5, alpha=0.7)
-            ax.axvline(0.0, color="#333333", lw=1.0)
+                kind = 0 if method.startswith("exact") or method == "adapter" else 1
+                ax.plot(changes, [at] * len(own), MARKERS[kind], color=COLOURS[kind], ms=5, alpha=0.7)
+            ax.axvline(0.0, color="black", lw=1.0)
             ax.set_yticks(range(len(methods)), methods)
             ax.locator_params(axis="x", nbins=4)
             ax.set_xlabel("change of nDCG@10")
@@ -552,28 +552,21 @@ def picture(records: list[dict[str, Any]], path: Path) -> None:
             for loss in (loss for loss in LOSSES if f"exact: {loss}" in records[0]["methods"]):
                 paths = [one["methods"][f"exact: {loss}"]["path"] for one in records if one["collection"] == name]
                 means = np.mean([[mean for _, mean in path] for path in paths], axis=0)
-                ax.plot(range(len(means)), means, "o-", label=loss)
+                ax.plot(range(len(means)), means, marker="o", label=loss)
                 ax.set_xticks(range(len(means)), [f"{C:g}" for C, _ in paths[0]])
-            ax.set_xlabel("C")
-        axes[0].set_ylabel("nDCG@10")
-        axes[0].legend(frameon=False)
+            ax.set(xlabel="C", ylabel="nDCG@10")
+        axes[0].legend(frameon=False, fontsize="small")
 
 
 @contextmanager
 def _panels(names: list[str], path: Path) -> Iterator[list[Any]]:
-    """A panel a collection, three in a row, saved at the end."""
-    from matplotlib.figure import Figure
+    """A panel a collection, saved at the end."""
+    from convexmetric.plotting import panels, save_picture
 
-    from convexmetric.plotting import save_picture
-
-    rows = -(-len(names) // 3)
-    figure = Figure(figsize=(10.5, 3.2 * rows), layout="constrained")
-    axes = figure.subplots(rows, 3, squeeze=False).ravel()
-    for ax, name in zip(axes, names, strict=False):
+    figure, axes = panels(len(names), height=2.5)
+    for ax, name in zip(axes, names, strict=True):
         ax.set_title(name, fontsize="medium")
-    for ax in axes[len(names) :]:
-        ax.set_axis_off()
-    yield list(axes[: len(names)])
+    yield axes
     save_picture(figure, path)
 
 

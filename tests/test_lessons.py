@@ -1,5 +1,6 @@
 """Every lesson runs as it is, without the data folder, and ends in pictures."""
 
+import gc
 import runpy
 import sys
 import warnings
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as pyplot
 import pytest
+from legible import faults
+
+from convexmetric.plotting import show_pictures
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 LESSONS = sorted(EXAMPLES.glob("plot_*.py"))
@@ -26,9 +30,18 @@ def test_a_lesson_runs_and_saves_pictures_where_there_is_no_screen(path, monkeyp
     monkeypatch.chdir(tmp_path)
     pyplot.switch_backend("Agg")
     pyplot.close("all")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Animation was deleted")
+    found = []
+
+    def show():
+        found.extend(fault for number in pyplot.get_fignums() for fault in faults(pyplot.figure(number)))
+        return show_pictures()
+
+    monkeypatch.setattr("convexmetric.plotting.show_pictures", show)
+    with warnings.catch_warnings(record=True) as warned, pyplot.rc_context():
         runpy.run_path(str(path), run_name="__main__")
+        gc.collect()
+    assert not [warning for warning in warned if "Animation was deleted" in str(warning.message)]
+    assert not found
     assert not pyplot.get_fignums()
     pictures = sorted(tmp_path.glob(f"{path.stem}-*.png"))
     # Indented calls are for those who have a data folder.

@@ -414,40 +414,34 @@ def tables(records: list[dict[str, Any]]) -> str:
 
 def picture(records: list[dict[str, Any]], path: Path) -> None:
     """Draw how far every fit is from its optimum: a row a method, a mark a set."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
+    from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
 
     least, most = 1e-6, 1e3
     finite = {r["method"] for r in records if math.isfinite(r.get("ratio", math.nan))} - {"SDML", "RCA"}
     methods = [method for method in SETTINGS if method in finite]
-    figure, axes = plt.subplots(figsize=(7.5, 0.46 * len(methods) + 1.8), layout="constrained")
+    figure, (axes,) = panels(height=0.42 * len(methods) + 1.2)
     for row, method in enumerate(methods):
-        for of, lift, colour in ((0, -0.17, "#a6bddb"), (1, 0.17, "#045a8d")):
+        for of, lift in ((0, -0.17), (1, 0.17)):
             found = [r for r in records if r["method"] == method and r["settings"] == NAMES[of]]
             lost = sum(r.get("diverged", False) or r["error"].startswith("TimeoutError") for r in found)
             away = [r["ratio"] - 1.0 for r in found if not math.isnan(r.get("ratio", math.nan))]
             away = [min(max(x, least), most) for x in away]
-            axes.scatter(
-                away, [row + lift] * len(away), s=42, color=colour, label=NAMES[of] if row == 0 else None, zorder=3
-            )
+            look = {"color": COLOURS[1 - of], "marker": MARKERS[of], "label": NAMES[of] if row == 0 else None}
+            axes.scatter(away, [row + lift] * len(away), s=24, edgecolor="white", linewidth=0.4, zorder=3, **look)
             if away:
                 middle = statistics.median(away)
-                axes.plot([middle, middle], [row + lift - 0.17, row + lift + 0.17], color="black", lw=2, zorder=4)
+                axes.plot([middle, middle], [row + lift - 0.17, row + lift + 0.17], "-", color="black", lw=2, zorder=4)
             if lost:
-                axes.text(most * 1.6, row + lift, f"{lost}", va="center", fontsize=14, color=colour)
-    axes.set_yticks(range(len(methods)), [m.replace("pyDML-DML_", "pyDML-") for m in methods], fontsize=18)
+                axes.text(most * 1.6, row + lift, f"{lost}", va="center", fontsize="small", color=COLOURS[1 - of])
+    axes.set_yticks(range(len(methods)), [m.replace("pyDML-DML_", "pyDML-") for m in methods])
     axes.set_xscale("log")
     axes.set_xlim(least / 1.6, most * 1.5)
-    axes.set_xticks([1e-6, 1e-4, 1e-2, 1.0, 100.0], ["1e-6", "1e-4", "1 %", "100 %", "100 x"], fontsize=18)
-    axes.set_xlabel("excess over the certified optimum", fontsize=18)
+    axes.set_xticks([1e-6, 1e-4, 1e-2, 1.0, 100.0], ["1e-6", "1e-4", "1 %", "100 %", "100 x"])
+    axes.set_xlabel("excess over the certified optimum")
     axes.invert_yaxis()
-    axes.grid(axis="x", color="0.85")
-    axes.set_axisbelow(True)
-    figure.legend(loc="outside upper center", ncols=2, fontsize=18, frameon=False)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    axes.grid(visible=False, axis="y")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save_picture(figure, path)
 
 
 def renewed(page: str, text: str) -> str:

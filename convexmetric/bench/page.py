@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import cycle
 from typing import Any
 
 import matplotlib
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from convexmetric.bench.anytime import FIRST, time_grid
 from convexmetric.bench.profiles import plot_data_profile, plot_performance_profile
 from convexmetric.bench.records import GAPS, CurvePoint, Run, SolveTimes, shifted_geometric_mean, solve_times
-from convexmetric.plotting.axes import COLOURS, plain
+from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, plain
 
 #: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
 FLOOR = 1e-7
@@ -25,7 +26,9 @@ svg{width:100%;height:auto;display:block}.wide{overflow-x:auto}table{border-coll
 .all{display:grid;gap:1em;grid-template-columns:repeat(auto-fill,minmax(min(var(--w,340px),100%),1fr))}
 td,th{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 td:last-child:not(.n){min-width:12em}.n{text-align:right;white-space:nowrap}
-.big{--w:480px}b{display:inline-block;width:1.6em;border-top:4px solid;margin:.3em .4em 0 1em}</style></head><body>"""
+.big{--w:480px}b{margin:0 .4em 0 1em}</style></head><body>"""
+#: Letters that look like the markers of the pictures.
+SYMBOLS = "●■▲◆▼✚✖★◀▶⬟"
 MEANS = """Seconds to a relative gap: shifted geometric means (shift 1 s) over the {count} instances that all solvers
 were run on, and on how many it was reached; elsewhere the time limit counts, whatever the reason. The gap is the
 solver's own, certified; for a callable, the distance of its best metric from the library's certified lower bound."""
@@ -43,14 +46,14 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
         If there is nothing to compare.
     """
     times = solve_times(runs, tol)
-    profiles = [Figure(figsize=(5.6, 4.0), layout="constrained") for _ in range(2)]
-    for figure, draw in zip(profiles, (plot_performance_profile, plot_data_profile), strict=True):
-        ax = draw(runs, tol, ax=figure.subplots())
+    profiles: list[Any] = []
+    for draw in (plot_performance_profile, plot_data_profile):
+        ax = draw(runs, tol)
+        profiles.append(ax.figure)
         ax.set_ylabel(f"share of {_instances(times)}")
         ax.legend_ = None
-    colours = (COLOURS[k % len(COLOURS)] for k, _ in enumerate(times.solvers))
-    named = zip(colours, map(escape, times.solvers), strict=True)
-    key = (f'<span class="n"><b style="color:{colour}"></b>{name}</span> ' for colour, name in named)
+    looks = zip(cycle(COLOURS), cycle(SYMBOLS), map(escape, times.solvers), strict=False)
+    key = (f'<span class="n"><b style="color:{colour}">{symbol}</b>{name}</span> ' for colour, symbol, name in looks)
     parts = [
         f"<h1>Solvers on {escape(suite) if suite else _instances(times)}</h1>{_about(runs, suite)}",
         f"<h2>Means</h2><p>{MEANS.format(count=len(times.instances))}</p>{_means(runs, times)}",
@@ -100,8 +103,9 @@ def _curves(times: SolveTimes) -> str:
                 run = times.runs.get((name, solver))
                 curve = [(point[0], point[3]) for point in run.curve] if run else []
             at, values = np.array(curve).reshape(-1, 2).T
-            look: dict[str, Any] = {"where": "post", "marker": "o", "ms": 4, "markevery": [-1] if len(at) else None}
-            ax.step(at, np.maximum(values, FLOOR), color=COLOURS[k % len(COLOURS)], lw=1.6, **look)
+            look: dict[str, Any] = {"where": "post", "ms": 4, "markevery": [-1] if len(at) else None}
+            look |= {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+            ax.step(at, np.maximum(values, FLOOR), ls=DASHES[k % len(DASHES)], lw=1.6, **look)
     return (
         f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{"".join(map(_svg, figures.values()))}</div>'
     )

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 from numpy.typing import NDArray
 
 from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
-from convexmetric.plotting.axes import COLOURS, MARKERS, axes_of, plain, text_of
-
-#: Dash patterns of solvers' lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
-DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 2, 2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
-)  # fmt: skip
+from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, axes_of, panels, plain, text_of
 
 
 def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
@@ -56,7 +49,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
         FuncFormatter(lambda tau, _: f"{tau:g}" if tau < 1e4 else f"$2^{{{np.log2(tau):.0f}}}$")
     )
     ax.set_xlabel(r"$\tau$: seconds, as a multiple of the fastest solver's")
-    ax.set_title("Performance profile")
+    ax.set_title("Performance profile", fontsize="medium")
     return ax
 
 
@@ -86,12 +79,12 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
     ax.set_xlabel("seconds")
-    ax.set_title("Instances certified against time")
+    ax.set_title("Instances certified against time", fontsize="medium")
     return ax
 
 
 def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
-    """Performance profile and data profile side by side, with one legend.
+    """Performance profile above data profile, with one legend.
 
     Arguments and errors are those of :func:`plot_performance_profile`.
 
@@ -105,15 +98,15 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
     Figure
     """
     everything = list(runs)
-    figure = Figure(figsize=(13.0, 5.0), layout=ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06))
-    left, right = figure.subplots(1, 2, sharey=True)
-    plot_performance_profile(everything, tol, ax=left)
-    plot_data_profile(everything, tol, ax=right)
-    handles, labels = left.get_legend_handles_labels()
-    for ax in (left, right):
-        ax.get_legend().remove()
-    right.set_ylabel("")
-    figure.legend(handles, labels, loc="outside right upper", frameon=False, handlelength=4.0)
+    figure, axes = panels(2, height=4.2)
+    plot_performance_profile(everything, tol, ax=axes[0])
+    plot_data_profile(everything, tol, ax=axes[1])
+    handles, labels = axes[0].get_legend_handles_labels()
+    for ax in axes:
+        ax.legend_ = None
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=4.0, fontsize="small"
+    )
     return figure
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from convexmetric.bench import AuditTrail
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import COLOURS, MARKERS, plain, text_of
+from convexmetric.plotting.axes import AID, COLOURS, DASHES, GRID, MARKERS, panels, plain, text_of
 
 #: Ratio of the ends of trails above which the axis of seconds or passes is logarithmic.
 SPREAD = 5.0
@@ -48,13 +46,12 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
     if not trails or not all(isinstance(trail, AuditTrail) and len(trail) for trail in trails):
         raise InputError("trails must be AuditTrail objects with an iterate each, at least one")
     if axes is None:
-        figure = Figure(figsize=(11.0, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
-        axes = [figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)]
+        _, axes = panels(2)
     if len(axes) != 2:
         raise InputError(f"axes must be two, one for seconds and one for passes, got {len(axes)}")
     gaps = [trail.reference_gap for trail in trails if np.isfinite(trail.reference_gap) and trail.reference_gap > 0.0]
     floor = max(max(gaps, default=0.0), FLOOR)
-    reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], floor)
+    reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], DASHES[k % len(DASHES)], floor)
              for k, trail in enumerate(trails)]  # fmt: skip
     lowest, highest = min(low for low, _ in reach), max(high for _, high in reach)
     units = " or ".join(dict.fromkeys(trail.unit for trail in trails))
@@ -69,12 +66,13 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
         ax.set_xlabel(label)
         ax.set_ylabel("suboptimality, at most")
         plain(ax)
-    axes[1].set_ylabel("")
     axes[1].legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="best")
     return axes[0], axes[1]
 
 
-def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, floor: float) -> tuple[float, float]:
+def _draw(
+    trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, dashes: Any, floor: float
+) -> tuple[float, float]:
     """Draw one trail in both panels; its lowest and its highest value."""
     each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
     finite = np.isfinite(each)
@@ -85,7 +83,7 @@ def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, flo
     for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
         if np.isfinite(at).all():
             ax.plot(at[finite], each[finite], ls="", marker=marker, ms=size, color=colour, alpha=0.45)
-            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, lw=1.8,
+            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, ls=dashes, lw=1.8,
                     label=text_of(label), **alone)  # fmt: skip
             lowest = min(lowest, float(best.min()))
     return lowest, float(each[finite].max(initial=floor))
@@ -93,10 +91,10 @@ def _draw(trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, flo
 
 def _shade(ax: Axes, floor: float) -> None:
     """Shade the region below the reference's own gap."""
-    ax.axhspan(floor / 3.0, floor, color="#E3E3E3", lw=0, zorder=0)
+    ax.axhspan(floor / 3.0, floor, color=GRID, lw=0, zorder=0)
     ax.annotate(
         f"the reference's own gap, {floor:.0e}", (0.99, floor), xycoords=("axes fraction", "data"),
-        xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="x-small", color="#555555",
+        xytext=(0, -4), textcoords="offset points", ha="right", va="top", fontsize="small", color=AID,
     )  # fmt: skip
 
 
@@ -113,4 +111,4 @@ def _limit(ax: Axes, known: Sequence[NDArray[Any]]) -> None:
         ax.set_xlim(left=0.0)
     else:
         ax.set_xticks([])
-        ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color="#555555")
+        ax.text(0.5, 0.5, "no seconds were recorded", transform=ax.transAxes, ha="center", color=AID)

@@ -149,12 +149,8 @@ def audit(
     else:
         _print(files, title, found)
     if plot is not None and iterates:
-        from matplotlib.figure import Figure
-
         own = [] if optimum is None else [room("bench").AuditTrail.of_solution(optimum)]
-        figure = Figure(figsize=(11.0, 4.8), layout="constrained")
-        room("bench").plot_trails([*found, *own], figure.subplots(1, 2))
-        shared.write_picture(figure, plot, title)
+        shared.write_picture(room("bench").plot_trails([*found, *own])[0].figure, plot, title)
     elif plot is not None:
         from convexmetric.plotting import plot_audit
 

@@ -58,9 +58,9 @@ def run_demo(picture: Path, console: Console) -> Solution:
     figure = plot_solution(solution, X, y=data.y, target_names=data.target_names)
     before, after = (_mean_score(problem, M) for M in (problem.cone.identity(), solution.M))
     figure.suptitle(
-        f"Metric learning to rank on wine: {len(X)} points, {X.shape[1]} features, C = {C:g}."
-        f" Mean AUC {before:.3f} before, {after:.3f} after.",
-        fontsize="large",
+        f"Metric learning to rank on wine: {len(X)} points, {X.shape[1]} features, C = {C:g}.\n"
+        f"Mean AUC {before:.3f} before, {after:.3f} after.",
+        fontsize="medium",
     )
     save_picture(figure, picture)
     console.print(f"\nPicture: {picture}", soft_wrap=True)

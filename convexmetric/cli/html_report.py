@@ -26,7 +26,7 @@ from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import facts_table, printable
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
-from convexmetric.plotting.axes import LEGEND_LIMIT, shortened
+from convexmetric.plotting.axes import LEGEND_LIMIT, WIDTH, panels, shortened
 from convexmetric.selection import Validation
 from convexmetric.selection.folds import stratified_sample
 from convexmetric.selection.records import Tabled
@@ -35,12 +35,9 @@ from convexmetric.solution import Solution
 #: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
 #: Characters of all names in one row of a legend.
-LEGEND_LETTERS = 72
-#: Height of a row of a legend, in inches.
-LEGEND_ROW = 0.18
-#: Width and height of a picture in inches; the width of a column of the page.
-SIZE = (4.7, 3.5)
-DRAWN = {"font.size": 9.0, "svg.hashsalt": "convexmetric"}
+LEGEND_LETTERS = 64
+#: Height of a row of a legend, and of a picture without it, in inches.
+LEGEND_ROW, HEIGHT = 0.2, 3.6
 STYLE = """
 body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: #1d2327;
   background: #ffffff; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -223,23 +220,16 @@ def _legend_below(ax: Axes) -> None:
     handles, names = ax.get_legend_handles_labels()
     columns = max(1, LEGEND_LETTERS // (max(map(len, names)) + 4))
     # The figure grows by the legend, so that the axes keep their height.
-    figure.set_size_inches(SIZE[0], SIZE[1] + LEGEND_ROW * np.ceil(len(names) / columns))
+    figure.set_size_inches(WIDTH, HEIGHT + LEGEND_ROW * np.ceil(len(names) / columns))
     legend.remove()
     figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
 
 
-def _figure(draw: Callable[[Axes], object]) -> Figure:
-    """Draw on the axes of a new figure of the page's size."""
-    with matplotlib.rc_context(DRAWN):
-        figure = Figure(figsize=SIZE, layout="constrained")
-        draw(figure.add_subplot())
-    return figure
-
-
 def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
     """Make a figure of the page, as SVG."""
-    figure, buffer = _figure(draw), io.StringIO()
-    with matplotlib.rc_context(DRAWN):
+    (figure, (ax,)), buffer = panels(height=HEIGHT), io.StringIO()
+    draw(ax)
+    with matplotlib.rc_context({"svg.hashsalt": "convexmetric"}):
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = buffer.getvalue()
     svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -153,6 +154,6 @@ def write_picture(figure: Figure, path: Path, title: str | None = None) -> None:
     from convexmetric.plotting.axes import text_of
 
     if title is not None:
-        figure.suptitle(text_of(title))
+        figure.suptitle(fill(text_of(title), 60), fontsize="medium")
     save_picture(figure, path)
     say(f"picture: {path}")

@@ -2,11 +2,12 @@
 
 Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. None touches ``pyplot``: no state
 is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do
-use ``pyplot``, with or without a screen.
+use ``pyplot``, with or without a screen, and begin with ``pyplot.style.use(STYLE)``. Pictures are as wide as a
+telephone, and told by markers and dashes where they are told by colour.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
-from convexmetric.plotting.axes import COLOURS, MARKERS, save_picture, show_pictures
+from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, panels, save_picture, show_pictures
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
@@ -19,7 +20,10 @@ from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_solution
 
 __all__ = [
     "COLOURS",
+    "DASHES",
     "MARKERS",
+    "STYLE",
+    "panels",
     "plot_audit",
     "plot_bounds",
     "plot_embedding",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from convexmetric.audits import RANK_SHARE, Audit
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import COLOURS, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
+from convexmetric.plotting.axes import AID, LOG_FACTOR, LOWER, UPPER, axes_of, curve_axes, named, panels, plain, text_of
 from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.solution import Solution
 
@@ -36,12 +36,11 @@ def plot_audit(problem: AnyProblem, audit: Audit, *, reference: Solution | None 
     reference : Solution, optional
         Solution of this problem, for its spectrum.
     """
-    figure = Figure(figsize=(14.0, 4.8), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
-    scale, spectrum, worst = figure.subplots(1, 3)
+    figure, (scale, spectrum, worst) = panels(3, height=2.9)
     plot_scale(problem, audit, ax=scale)
     _audited_spectrum(audit, reference, spectrum)
     plot_worst(audit, worst)
-    figure.supxlabel(text_of(audit.verdict), fontsize="medium")
+    figure.supxlabel(fill(text_of(audit.verdict), 64), fontsize="small")
     return figure
 
 
@@ -61,11 +60,11 @@ def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> 
     factors = np.unique(np.r_[np.geomspace(*ends, SCALE_POINTS), 1.0, best])
     values = np.array([problem.value(t * audit.M) for t in factors])
     shown = np.isfinite(values)
-    ax.plot(factors[shown], values[shown], color="#333333", lw=1.5)
+    ax.plot(factors[shown], values[shown], color="black", lw=1.5)
     if np.isfinite(audit.projected_objective):
         ax.plot(1.0, audit.projected_objective, ls="", marker="o", ms=7, color=UPPER, label="as given")
     if 0.0 < audit.scale.best < np.inf:
-        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color=COLOURS[2], label=f"best, times {best:.3g}")
+        ax.plot(best, audit.scale.objective, ls="", marker="D", ms=6, color="black", label=f"best, times {best:.3g}")
     ax.axhline(audit.lower_bound, color=LOWER, lw=1.2, ls="--", label="certified bound")
     ax.set(xlim=ends, xscale="log")
     if audit.lower_bound > 0.0 and values[shown].max(initial=0.0) > LOG_FACTOR * audit.lower_bound:
@@ -110,7 +109,7 @@ def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax)
     ax.set_title("Costs most beyond the reference" if audit.subspace is not None else "Costs most")
     if not audit.worst:
-        ax.text(0.5, 0.5, "nothing costs more", transform=ax.transAxes, ha="center", color="#555555")
+        ax.text(0.5, 0.5, "nothing costs more", transform=ax.transAxes, ha="center", color=AID)
         ax.set_axis_off()
         return ax
     places = np.arange(len(audit.worst))
@@ -119,11 +118,10 @@ def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
     if audit.subspace is not None:
         ax.barh(places, [p.reference_loss for p in audit.worst], color=LOWER, height=0.3, label="reference")
         ax.legend(framealpha=0.8, edgecolor="none", fontsize="small", loc="lower right")
-    ax.set_yticks(places, [text_of(f"{part.name}\n{part.comparison}") for part in audit.worst], fontsize="x-small")
+    ax.set_yticks(places, [text_of(f"{part.name}\n{part.comparison}") for part in audit.worst], fontsize="small")
     ax.invert_yaxis()
     ax.set_xlabel("loss, a term of the objective")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return plain(ax, "x")
 
 
 def _audited_spectrum(audit: Audit, reference: Solution | None, ax: Axes) -> None:

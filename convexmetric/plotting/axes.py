@@ -10,16 +10,32 @@ from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 
-#: Colours of Okabe and Ito, told apart with any colour vision; classes also differ in marker.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#999999")
+#: Colours of Okabe and Ito and a grey, told apart with any colour vision; classes differ in marker, lines in dashes.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#595959")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
-UPPER, LOWER, BAND = "#D55E00", "#0072B2", "#DDE6EE"
+#: Dash patterns of lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 2, 2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
+)  # fmt: skip
+#: Colours of the upper and the lower bound and of what is between, of aids such as level lines, and of grids.
+UPPER, LOWER, BAND, AID, GRID = COLOURS[5], COLOURS[0], "#DDE6EE", "#767676", "#E5E5E5"
+#: Width of every picture in inches. On a telephone, 400 pixels wide, capitals of size "small" are 7 pixels high.
+WIDTH = 4.8
+#: Settings of Matplotlib for pictures of this width, as in ``matplotlib.pyplot.style.use(STYLE)``.
+STYLE: dict[str, Any] = {
+    "figure.figsize": (WIDTH, 3.4), "figure.constrained_layout.use": True, "savefig.dpi": 200, "font.size": 10.0,
+    "axes.titlesize": "medium", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.6,
+    "legend.fontsize": "small", "legend.frameon": False, "lines.linewidth": 1.8, "lines.markersize": 4.0,
+    "axes.prop_cycle": cycler(color=COLOURS, linestyle=[*DASHES, DASHES[1]]),
+}  # fmt: skip
 #: Largest number of classes with a legend; more would hide the data.
 LEGEND_LIMIT = 12
 #: Bounds that span more than this factor are drawn on a logarithmic axis.
@@ -33,12 +49,37 @@ WITHOUT_SCREEN = frozenset({"agg", "cairo", "pdf", "pgf", "ps", "svg", "template
 
 def axes_of(ax: Axes | None) -> Axes:
     """Return the axes given, or those of a new figure."""
-    return Figure(layout="constrained").add_subplot() if ax is None else ax
+    return panels()[1][0] if ax is None else ax
 
 
-def plain(ax: Axes, lines: Literal["y", "both"] = "y") -> Axes:
-    """Style axes: no frame at the top and on the right, and grid lines behind the data."""
-    ax.grid(axis=lines, color="#E5E5E5", lw=0.6)
+def panels(rows: int = 1, columns: int = 1, *, height: float = 3.4, **options: Any) -> tuple[Figure, list[Axes]]:
+    """Make a figure that no window shows, of the width and style of all pictures.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Panels below and beside each other; a telephone has room for two beside each other.
+    height : float
+        Height of a row in inches.
+    **options
+        For ``Figure.subplots``.
+
+    Returns
+    -------
+    figure : Figure
+    axes : list of Axes
+        Row by row.
+    """
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDTH, rows * height), layout="constrained")
+        return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
+
+
+def plain(ax: Axes, lines: Literal["x", "y", "both"] = "y") -> Axes:
+    """Style axes: a title of the size of text, no frame at the top and on the right, grid lines behind the data."""
+    ax.title.set_fontsize("medium")
+    ax.grid(visible=False)
+    ax.grid(axis=lines, color=GRID, lw=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -91,7 +132,7 @@ def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
         If the file cannot be written.
     """
     with all_or_nothing(Path(path)) as unfinished:
-        figure.savefig(unfinished, dpi=150)
+        figure.savefig(unfinished, dpi=STYLE["savefig.dpi"])
 
 
 def show_pictures() -> list[Path]:

@@ -24,7 +24,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, text_of
+from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, plain, text_of
 
 #: Eigenvalues (or weights) above this share of the largest count for the rank.
 RANK_SHARE = 1e-6
@@ -75,7 +75,7 @@ def plot_embedding(
     if all(plane.in_metric):
         # Distances are to be read off the picture.
         ax.set_aspect("equal", adjustable="datalim")
-    return ax
+    return plain(ax, "both")
 
 
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:
@@ -97,15 +97,15 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
     ordinal = ("1st", "2nd")[axis]
     share = plane.shares[axis]
     if euclidean:
-        return f"{ordinal} principal axis ({share:.0%} of the variance)"
+        return f"{ordinal} principal axis\n({share:.0%} of the variance)"
     if plane.in_metric[axis]:
         features = np.flatnonzero(plane.directions[:, axis])
         if len(features) == 1:
-            return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$  ({share:.0%} of the trace)"
-        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$  ({share:.0%} of the trace)"
+            return rf"feature {features[0]} $\times\,\sqrt{{w_{{{features[0]}}}}}$" f"\n({share:.0%} of the trace)"
+        return rf"{ordinal} eigenvector $\times\,\sqrt{{\lambda_{axis + 1}}}$" f"\n({share:.0%} of the trace)"
     if not plane.directions[:, axis].any():
         return "no further direction"
-    return f"residual principal axis ({share:.0%} of its variance)\nweight 0 in the metric"
+    return f"residual principal axis\n({share:.0%} of its variance),\nweight 0 in the metric"
 
 
 @dataclass(frozen=True)

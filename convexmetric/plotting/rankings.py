@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
-from convexmetric.plotting.axes import LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
+from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
 
@@ -63,7 +64,7 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     change = np.sort(held_out.changes)[::-1]
     ax.bar(np.arange(1, change.size + 1), change, width=1.0, color=np.where(change < 0.0, UPPER, LOWER))
     mean = held_out.deciding.difference
-    ax.axhline(mean, color="#333333", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
+    ax.axhline(mean, color="black", lw=1.2, ls="--", label=f"mean {mean:+.4f}, p = {held_out.deciding.p_value:.2g}")
     ax.set(title=held_out.closing(), xlabel="held-out queries, by their change")
     ax.set_ylabel(f"{text_of(held_out.measure)}, after - before")
     return curve_axes(ax)
@@ -79,10 +80,10 @@ def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) 
     ax : Axes, optional
     """
     ax = axes_of(ax)
-    for name, curve, colour, _ in named(curves):
+    for (name, curve, colour, _), dashes in zip(named(curves), cycle(DASHES), strict=False):
         label = f"{name}, area {curve.area:.3f}" if name else f"area {curve.area:.3f}"
-        ax.plot(curve.false_positive_rate, curve.true_positive_rate, color=colour, lw=1.8, label=label)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color="#999999", lw=1.0, ls=":")
+        ax.plot(curve.false_positive_rate, curve.true_positive_rate, color=colour, ls=dashes, lw=1.8, label=label)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=AID, lw=1.0, ls=":")
     ax.set(xlabel="share of dissimilar pairs accepted", ylabel="share of similar pairs accepted", aspect="equal")
     return curve_axes(ax)
 
@@ -139,7 +140,7 @@ def plot_violated_ranking(
     places_right = np.argsort(worst)[by_distance] + 1
     for left, right in zip(places_left, places_right, strict=True):
         if min(left, right) <= places:
-            ax.plot([0.0, 1.0], [left, right], color="#CCCCCC" if left == right else "#777777", lw=0.8, zorder=1)
+            ax.plot([0.0, 1.0], [left, right], color=GRID if left == right else AID, ls="-", lw=0.8, zorder=1)
     shown = relevant[by_distance]
     for label, of_kind, colour, marker in named({"relevant": shown, "irrelevant": ~shown}):
         x = np.repeat([0.0, 1.0], of_kind.sum())
@@ -149,8 +150,8 @@ def plot_violated_ranking(
     ax.set_xticks([0.0, 1.0], ["by distance", "most violated"])
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     title = f"Query {query}, {text_of(problem.measure.label)}: loss {loss:.3g}, violation {violation:.3g}"
-    ax.set_title(title, fontsize="medium")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(title)
+    plain(ax).grid(visible=False)
     ax.legend(
         framealpha=0.9, edgecolor="none", fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2
     )

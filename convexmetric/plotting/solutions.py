@@ -8,12 +8,22 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import BAND, LOG_FACTOR, LOWER, UPPER, axes_of, plain, shortened, text_of
+from convexmetric.plotting.axes import (
+    BAND,
+    DASHES,
+    LOG_FACTOR,
+    LOWER,
+    UPPER,
+    axes_of,
+    panels,
+    plain,
+    shortened,
+    text_of,
+)
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
@@ -45,7 +55,7 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
     # A single iteration has no steps to show.
     style: dict[str, Any] = {"where": "post", "lw": 1.8, "marker": "o" if len(passes) == 1 else None}
     ax.step(passes, upper, color=UPPER, label="upper bound: best metric so far", **style)
-    ax.step(passes, lower, color=LOWER, label="lower bound: dual certificate", **style)
+    ax.step(passes, lower, color=LOWER, ls=DASHES[1], label="lower bound: dual certificate", **style)
     if not logarithmic:
         _focus(ax, solution, highest, lowest)
     ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {max(0.0, solution.gap):.0e}")
@@ -64,7 +74,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
     """
     ax = axes_of(ax)
     passes, _, _, gap = _history(solution)
-    ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="#333333", lw=1.5, marker="o", ms=3)
+    ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="black", lw=1.5, marker="o", ms=3)
     ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
     label, place, beside = f"tol = {solution.tol:.0e}", (0.01, solution.tol), ("axes fraction", "data")
     ax.annotate(label, place, (0, 4), beside, "offset points", color=UPPER, fontsize="small")
@@ -84,19 +94,25 @@ def plot_solution(
     InputError
         If the solution has no history, or the shapes do not fit.
     """
-    size = (6.4, 6.0) if X is None else (15.0, 5.4)
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
-    grid = figure.add_gridspec(2, 1 if X is None else 3, height_ratios=(3, 2))
-    bounds = figure.add_subplot(grid[0, 0])
-    gap = figure.add_subplot(grid[1, 0], sharex=bounds)
-    plot_bounds(solution, bounds)
-    plot_gap(solution, gap)
-    bounds.set_xlabel("")
-    bounds.tick_params(labelbottom=False)
+    rows = 2 if X is None else 3
+    figure, axes = panels(rows, height=2.7, height_ratios=(3, 2, 4)[:rows])
+    plot_bounds(solution, axes[0]).set_xlabel("")
+    plot_gap(solution, axes[1]).sharex(axes[0])
+    axes[0].tick_params(labelbottom=False)
     if X is not None:
-        plot_embedding(X, y, None, ax=figure.add_subplot(grid[:, 1]), target_names=target_names)
-        after = plot_embedding(X, y, solution.M, ax=figure.add_subplot(grid[:, 2]), target_names=target_names)
-        after.set_title(f"After: optimal metric, rank {solution.rank}")
+        axes[2].remove()
+        cell: Any = axes[2].get_subplotspec()
+        before, after = cell.subgridspec(1, 2).subplots()
+        plot_embedding(X, y, None, ax=before, target_names=target_names)
+        plot_embedding(X, y, solution.M, ax=after, target_names=target_names)
+        after.set_title(f"After: optimal, rank {solution.rank}", fontsize="medium")
+        if before.get_legend() is not None:
+            before.get_legend().remove()
+            after.get_legend().remove()
+            classes = before.get_legend_handles_labels()
+            figure.legend(*classes, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+        # Axes of equal scale find their ticks while they are drawn, and only the next drawing leaves room for them.
+        figure.draw_without_rendering()
     return figure
 
 
@@ -132,8 +148,7 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     ax.set_xlabel("share of the trace")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    return plain(ax, "x")
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -125,12 +125,10 @@ def adapt(
         write_adapter_report(report, adapter, shared.command_line())
         shared.say(f"report: {report}")
     if picture is not None:
-        from matplotlib.figure import Figure
+        from convexmetric.plotting import panels, plot_query_changes
 
-        from convexmetric.plotting import plot_query_changes
-
-        figure = Figure(layout="constrained")
-        plot_query_changes(adapter.held_out_, figure.add_subplot())
+        figure, (ax,) = panels()
+        plot_query_changes(adapter.held_out_, ax)
         shared.write_picture(figure, picture)
     shared.end(adapter.solution_, interrupted)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from convexmetric.plotting import COLOURS, MARKERS
+from convexmetric.plotting import COLOURS, DASHES, MARKERS, panels, save_picture
+from convexmetric.plotting.axes import AID, GRID
 
 from .dimensions import KINDS
 from .tables import Found
@@ -21,8 +21,7 @@ def draw_areas(
     found: Found, data: Sequence[str], methods: Sequence[str], paper: Mapping[str, Mapping[str, float]], path: Path
 ) -> None:
     """A column a method: a filled dot for every trial on our sets, a hollow one for the paper's on its own."""
-    figure = Figure(figsize=(9.0, 3.6), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(height=4.4)
     columns = len(data) + len(paper)
     for at, name in enumerate(data):
         points = [
@@ -37,25 +36,22 @@ def draw_areas(
         places = [place for place, method in enumerate(methods) if method in values]
         shifted = np.array(places) + 0.7 * (at - (columns - 1) / 2) / columns
         heights = [values[methods[place]] for place in places]
-        ax.scatter(
-            shifted, heights, s=24, facecolor="none", edgecolor="#777777", marker=MARKERS[at], label=f"paper: {name}"
-        )
-    ax.axhline(0.5, color="#999999", linewidth=0.8, linestyle=":")
+        ax.scatter(shifted, heights, s=24, facecolor="none", edgecolor=AID, marker=MARKERS[at], label=f"paper: {name}")
+    ax.axhline(0.5, color=AID, linewidth=0.8, linestyle=":")
     for place in range(len(methods) - 1):
-        ax.axvline(place + 0.5, color="#EEEEEE", linewidth=0.8, zorder=0)
-    ax.set_xticks(range(len(methods)), [method.replace(" ", "\n") for method in methods], fontsize="small")
+        ax.axvline(place + 0.5, color=GRID, linewidth=0.8, linestyle="-", zorder=0)
+    ax.set_xticks(range(len(methods)), methods, rotation=90)
+    ax.grid(visible=False, axis="x")
     ax.set_ylabel("AUC on test pairs")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize="small", ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    figure.savefig(path, dpi=110)
+    ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    save_picture(figure, path)
 
 
 def draw_dimensions(found: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]], path: Path) -> None:
     """Exact optimum and test AUC against r: means over seeds, with bars from the smallest to the largest."""
-    figure = Figure(figsize=(9.0, 3.4), layout="constrained")
-    for ax, key, label in zip(
-        figure.subplots(1, 2), ("optimum", "auc"), ("optimum (1 = zero metric)", "AUC on test pairs"), strict=True
-    ):
+    figure, axes = panels(2, sharex=True)
+    labels = ("optimum (1 = zero metric)", "AUC on test pairs")
+    for ax, key, label in zip(axes, ("optimum", "auc"), labels, strict=True):
         for at, kind in enumerate(KINDS):
             sizes = sorted(r for of, r in found if of == kind)
             values = [[result[key] for result in found[kind, r]] for r in sizes]
@@ -63,31 +59,31 @@ def draw_dimensions(found: Mapping[tuple[str, int], Sequence[Mapping[str, Any]]]
                 continue
             means = np.array([np.mean(of) for of in values])
             reach = [means - [min(of) for of in values], [max(of) for of in values] - means]
-            ax.errorbar(sizes, means, reach, color=COLOURS[at], marker=MARKERS[at], markersize=5, capsize=2, label=kind)
+            look = {"color": COLOURS[at], "marker": MARKERS[at], "linestyle": DASHES[at]}
+            ax.errorbar(sizes, means, reach, markersize=5, capsize=2, label=kind, **look)
         ax.set_xscale("log")
-        ax.set_xlabel("features after projection, r")
         ax.set_ylabel(label)
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.axes[1].legend(frameon=False, fontsize="small")
-    figure.savefig(path, dpi=110)
+    axes[1].set_xlabel("features after projection, r")
+    axes[1].legend(frameon=False, fontsize="small")
+    save_picture(figure, path)
 
 
 def draw_factors(found: Mapping[tuple[str, str, float], Mapping[str, Any]], path: Path) -> None:
-    """A strip for every method and lambda: a dot for every seed, a panel for every set."""
+    """A strip for every method and lambda, from the top: a dot for every seed; a panel for every set."""
     data = list(dict.fromkeys(name for name, _, _ in found))
     ratios = sorted({ratio for _, _, ratio in found}, reverse=True)
-    figure = Figure(figsize=(10.0, 3.6 * len(data)), layout="constrained")
-    for ax, name in zip(np.atleast_1d(figure.subplots(len(data), 1)), data, strict=True):
-        strips = [(method, ratio) for of, method, ratio in found if of == name]
-        for place, (method, ratio) in enumerate(strips):
+    strips = {name: [(method, ratio) for of, method, ratio in found if of == name] for name in data}
+    figure, axes = panels(len(data), height=0.24 * max(map(len, strips.values())) + 1.0)
+    for ax, name in zip(axes, data, strict=True):
+        for place, (method, ratio) in enumerate(strips[name]):
             values = np.array(found[name, method, ratio]["auc"])
             at = place + np.linspace(-0.3, 0.3, len(values)) if len(values) > 1 else np.array([float(place)])
-            colour = COLOURS[ratios.index(ratio)]
-            ax.scatter(at, values, s=14, color=colour, alpha=0.8)
-            ax.hlines(np.median(values), place - 0.38, place + 0.38, color=colour, linewidth=1.2)
-        labels = [f"{method}\n{ratio:g}" for method, ratio in strips]
-        ax.set_xticks(range(len(strips)), labels, fontsize="x-small", rotation=60, ha="right")
-        ax.set_ylabel("AUC on test pairs")
-        ax.set_title(name, fontsize="medium", loc="left")
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
+            look = ratios.index(ratio)
+            ax.scatter(values, at, s=14, color=COLOURS[look], marker=MARKERS[look], alpha=0.8)
+            ax.vlines(np.median(values), place - 0.38, place + 0.38, color=COLOURS[look], linewidth=1.5)
+        labels = [f"{method}, {ratio:g}" for method, ratio in strips[name]]
+        ax.set_yticks(range(len(labels)), labels, fontsize="small")
+        ax.invert_yaxis()
+        ax.set_xlabel("AUC on test pairs")
+        ax.set_title(name, loc="left", fontsize="medium")
+    save_picture(figure, path)

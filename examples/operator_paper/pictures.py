@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, DASHES, panels, save_picture
+from convexmetric.plotting.axes import AID
 
 from .experiments import EXPERIMENTS
 from .learners import INPUT
@@ -17,6 +18,9 @@ from .protocol import SPECTRUM
 from .tables import Found
 
 __all__ = ["draw_curves", "draw_spectra"]
+
+#: Of the bars of different learners.
+HATCHES = ("", "////", "....", "xxxx")
 
 
 def draw_spectra(found: Found, experiments: Sequence[str], ways: Sequence[tuple[str, int | None]], path: Path) -> None:
@@ -28,8 +32,14 @@ def draw_spectra(found: Found, experiments: Sequence[str], ways: Sequence[tuple[
             if results:
                 values = results[0]["fit"]["spectrum"]
                 places = np.arange(1, len(values) + 1) + (at - (len(ways) - 1) / 2) * 0.8 / len(ways)
-                ax.bar(places, values, 0.8 / len(ways), color=COLOURS[at], label=learner)
-        ax.axhline(0.02, color="#777777", linewidth=0.8, linestyle=":")
+                look = {
+                    "color": COLOURS[at],
+                    "hatch": HATCHES[at % len(HATCHES)],
+                    "edgecolor": "white",
+                    "linewidth": 0.0,
+                }
+                ax.bar(places, values, 0.8 / len(ways), label=learner, **look)
+        ax.axhline(0.02, color=AID, linewidth=0.8, linestyle=":")
         ax.set_xlim(0.3, SPECTRUM + 0.7)
         ax.set_title(experiment, fontsize="medium")
     _finish(figure, axes, "eigenvalue of T*T", "in units of the largest", path)
@@ -43,32 +53,26 @@ def draw_curves(found: Found, experiments: Sequence[str], ways: Sequence[tuple[s
         for at, (learner, pairs) in enumerate([(INPUT, None), *ways]):
             results = found.get((experiment, learner, pairs), ())
             if results:
-                colour, style = ("#777777", ":") if learner == INPUT else (COLOURS[at - 1], "-")
+                colour, style = (AID, ":") if learner == INPUT else (COLOURS[at - 1], DASHES[(at - 1) % len(DASHES)])
                 curve = results[0]["tests"][test]["curve"]
                 ax.plot(*curve, color=colour, linestyle=style, linewidth=1.4, label=learner)
         ax.set_aspect("equal")
-        ax.set_title(f"{experiment}: {test}", fontsize="medium")
+        ax.set_title(f"{experiment}:\n{test}", fontsize="medium")
     _finish(figure, axes, "share of dissimilar pairs accepted", "share of similar pairs accepted", path)
 
 
 def _panels(experiments: Sequence[str]) -> tuple[Figure, list[Axes]]:
-    columns = min(3, len(experiments))
-    rows = -(-len(experiments) // columns)
-    figure = Figure(figsize=(3.4 * columns, 3.1 * rows + 0.5), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    columns = min(2, len(experiments))
+    figure, axes = panels(-(-len(experiments) // columns), columns, height=2.6, sharex=True, sharey=True)
     for ax in axes[len(experiments) :]:
         ax.remove()
-    return figure, list(axes[: len(experiments)])
+    return figure, axes[: len(experiments)]
 
 
 def _finish(figure: Figure, axes: Sequence[Axes], across: str, up: str, path: Path) -> None:
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(across, fontsize="medium")
     figure.supylabel(up, fontsize="medium")
     named = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if named:
-        figure.legend(
-            named.values(), named, frameon=False, ncols=len(named), loc="outside upper center", fontsize="small"
-        )
-    figure.savefig(path, dpi=110)
+        figure.legend(named.values(), named, frameon=False, ncols=3, loc="outside upper center", fontsize="small")
+    save_picture(figure, path)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from experiments.sheet import Sheet
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
 
 from . import printed
 
@@ -73,8 +72,8 @@ def draw(found: Found, chosen: float | None, path: Path) -> None:
     names = [study for study in ("objects", "lambda", "categories") if any(of == study for of, _, _ in found)]
     if not names:
         return
-    figure = Figure(figsize=(4.2 * len(names), 3.6), layout="constrained")
-    for ax, study in zip(np.atleast_1d(figure.subplots(1, len(names))), names, strict=True):
+    figure, axes = panels(len(names), height=3.2)
+    for ax, study in zip(axes, names, strict=True):
         regs = sorted({reg for of, _, reg in found if of == study}) if study != "lambda" else [None]
         for at, reg in enumerate(regs):
             _curves(ax, found, study, reg, at, chosen)
@@ -89,14 +88,13 @@ def draw(found: Found, chosen: float | None, path: Path) -> None:
             ax.set_xscale("log")
             ax.set_xlabel("lambda")
         ax.set_title(TITLES[study][0].split(",")[0], fontsize="medium")
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize="small")
-    figure.savefig(path, dpi=110)
+    save_picture(figure, path)
 
 
 def _curves(ax: Axes, found: Found, study: str, reg: float | None, at: int, chosen: float | None) -> None:
     places = sorted({place for of, place, own in found if of == study and (reg is None or own == reg)})
-    for colour, measure in zip(COLOURS, ("risk", "error"), strict=False):
+    for colour, marker, measure in zip(COLOURS, MARKERS, ("risk", "error"), strict=False):
         points = [
             summary(
                 next(r for (of, p, own), r in found.items() if (of, p) == (study, x) and reg in (None, own)), measure
@@ -111,8 +109,8 @@ def _curves(ax: Axes, found: Found, study: str, reg: float | None, at: int, chos
             values,
             np.nan_to_num(errors),
             fmt=line,
-            marker="o",
-            markersize=3,
+            marker=marker,
+            markersize=4,
             capsize=2,
             color=colour,
             label=label,

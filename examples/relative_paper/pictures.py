@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.decomposition import KernelPCA
 
-from convexmetric.plotting import COLOURS, plot_embedding, save_picture
+from convexmetric.plotting import COLOURS, panels, plot_embedding, save_picture
 
 from . import printed
 from .protocol import NOTIONS, full_weights, split_pages
@@ -22,26 +21,23 @@ def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, pa
     """Figure 2: the mean over the splits, and their range."""
     sizes = list(found)
     learned = [np.array([result["learned"] for result in results]) for results in found.values()]
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels()
     low, high = [shares.min() for shares in learned], [shares.max() for shares in learned]
     ax.fill_between(sizes, low, high, color=COLOURS[0], alpha=0.2, lw=0)
     means = [shares.mean() for shares in learned]
     ax.plot(sizes, means, color=COLOURS[0], marker="o", ms=4, label="learned, certified")
-    for key, name, colour in (("binary", "binary", COLOURS[1]), ("tfidf", "TF-IDF", COLOURS[2])):
+    for key, name, colour, line in (("binary", "binary", COLOURS[1], "--"), ("tfidf", "TF-IDF", COLOURS[2], "-.")):
         mean = np.mean([result[key] for result in found[sizes[-1]]])
-        ax.axhline(mean, color=colour, ls="--", lw=1.2, label=name)
+        ax.axhline(mean, color=colour, ls=line, lw=1.5, label=name)
     paper = printed.SATISFIED[NOTIONS[notion].row][0]
-    ax.axhline(paper, color=COLOURS[7], ls=":", lw=1.2, label="learned, in the paper's table")
+    ax.axhline(paper, color=COLOURS[5], ls=":", lw=1.5, label="learned, in the paper's table")
     ax.set_xscale("log")
     ax.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes])
     ax.minorticks_off()
     ax.set_xlabel("training triplets (thousands)")
     ax.set_ylabel("test triplets satisfied (%)")
     splits = max(len(shares) for shares in learned)
-    ax.set_title(f"{NOTIONS[notion].title}: mean and range of {splits} splits", fontsize="medium")
-    ax.grid(axis="y", color="#E5E5E5", lw=0.6)
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(f"{NOTIONS[notion].title}:\nmean and range of {splits} splits", fontsize="medium")
     ax.legend(frameon=False, fontsize="small", loc="center right")
     save_picture(figure, path)
 
@@ -55,14 +51,13 @@ def distances(X: Any, w: np.ndarray) -> np.ndarray:
     return np.sqrt(squares)
 
 
-def draw_maps(panels: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_pages: int, path: Path) -> None:
+def draw_maps(maps: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_pages: int, path: Path) -> None:
     """Test pages of the first split by classical scaling: title, notion, and the result that holds the weights.
 
     Without a result the distance is the binary one.
     """
-    figure = Figure(figsize=(5.0 * len(panels), 5.0), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(panels)))
-    for ax, (title, notion, result) in zip(axes, panels, strict=True):
+    figure, axes = panels(len(maps), height=4.0)
+    for ax, (title, notion, result) in zip(axes, maps, strict=True):
         part = split_pages(NOTIONS[notion], "page", min_pages, 0, 1, 1)
         features = part.test.shape[1]
         w = np.ones(features) if result is None else full_weights(result, features)
@@ -74,4 +69,4 @@ def draw_maps(panels: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_p
         for collection in ax.collections:
             collection.set_sizes([9.0])
             collection.set_linewidth(0.0)
-    figure.savefig(path, dpi=90)
+    save_picture(figure, path)

@@ -108,7 +108,7 @@ def test_solve_saves_the_solution_and_the_picture(command, tmp_path, wine):
     assert read_certificate(saved, problem).gap <= 1e-6
     assert problem.objective(read_metric(saved)) == pytest.approx(instance.upper_bound, rel=1e-5)
     height, width, _ = plt.imread(picture).shape
-    assert (width, height) == (2250, 810)
+    assert (width, height) == (960, 1620)
 
 
 def test_solve_with_a_kernel_draws_the_bounds_alone(command, tmp_path):
@@ -422,7 +422,7 @@ def test_the_demo_tells_its_story_and_draws_it(command, tmp_path, monkeypatch):
     assert code == 0
     assert "gap" in err
     height, width, _ = plt.imread(tmp_path / "convexmetric-demo.png").shape
-    assert (width, height) == (2250, 810)
+    assert (width, height) == (960, 1620)
     assert (tmp_path / "convexmetric-demo.png").stat().st_size > 50_000
     bounds = [float(re.search(rf"{side} bound +([\d.]+)", out)[1]) for side in ("lower", "upper")]
     assert 4.42612 * (1 - 1e-5) <= bounds[0] <= bounds[1] <= 4.42612 * (1 + 1e-5)

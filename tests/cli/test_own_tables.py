@@ -18,7 +18,7 @@ from convexmetric.cli import fitting, html_report, main
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
-from convexmetric.plotting import plot_embedding, plot_weights
+from convexmetric.plotting import panels, plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
 from convexmetric.selection import HeldOut, PairedScores
 from convexmetric.selection.folds import stratified_sample
@@ -455,7 +455,8 @@ def test_the_text_of_pictures_fits(classes):
         plot_weights(np.geomspace(1.0, 0.2, 20), columns, ax=ax)
 
     for draw in (rows, bars):
-        figure = html_report._figure(draw)
+        figure, (axes,) = panels(height=html_report.HEIGHT)
+        draw(axes)
         figure.draw_without_rendering()
         box, (ax,) = figure.bbox, figure.axes
         texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip("$ ")]

@@ -72,7 +72,7 @@ bench: $(BIN)/.ready ## side-by-side timings (minutes)
 instances: $(BIN)/.ready ## the instance library with certificates as one archive for any software, build/instances.zip (minutes)
 	$(ONE_THREAD) $(BIN)/python problems/archive.py build/instances.zip --certificates build/certificates --certify 10
 
-notebooks: $(BIN)/.ready ## the lessons as notebooks in build/notebooks, each run once (minutes)
+notebooks: $(BIN)/.ready ## lessons and exercises as notebooks in build/notebooks, each run once (minutes)
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'
 	$(BIN)/python examples/notebooks.py build/notebooks --check
 

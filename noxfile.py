@@ -61,7 +61,7 @@ def checks(session):
 
 @nox.session(python=PYTHONS[0], default=False)
 def lessons(session):
-    """Every lesson as a notebook, run from top to bottom."""
+    """Every lesson and solution as a notebook, run from top to bottom."""
     session.install(".[lessons]")
     session.run("python", "examples/notebooks.py", session.create_tmp(), "--check", env=ONE_THREAD)
 

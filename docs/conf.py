@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sphinx.util.docutils import SphinxDirective
+
 import convexmetric
 import convexmetric.datasets
 
@@ -18,7 +20,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
-prover = importlib.import_module("prover")
+course, prover = map(importlib.import_module, ("course", "prover"))
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -132,8 +134,18 @@ def serve_prover(app: Any, error: Exception | None) -> None:
         prover.serve(Path(app.outdir) / "_static")
 
 
+class Exercises(SphinxDirective):
+    """The exercises of ``examples/exercises``, with what the page says of them."""
+
+    def run(self) -> list[Any]:
+        """Put its lines in the place of the directive."""
+        self.state_machine.insert_input(course.lines(), "docs/course.py")
+        return []
+
+
 def setup(app: Any) -> None:
     """Connect what is above."""
+    app.add_directive("exercises", Exercises)
     if prover.RUNTIME.is_dir():
         app.tags.add("prover")
     app.connect("build-finished", serve_prover)

@@ -1,4 +1,4 @@
-r"""Solution of exercise 5.
+r"""Solution of exercise 7.
 
 The nearest matrix of rank c keeps the c largest eigenvalues (Eckart and Young); with :math:`W = Q \Lambda Q^\top` the
 factor has the rows :math:`\sqrt{\lambda_i} q_i^\top`.
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def best_factor(W, c):
-    """``sqrt(lambda_i) q_i`` of the c largest eigenvalues, in rows."""
+    """Take ``sqrt(lambda_i) q_i`` of the c largest eigenvalues, in rows."""
     values, vectors = np.linalg.eigh(W)
     top = slice(len(values) - c, None)
     return (vectors[:, top] * np.sqrt(np.maximum(values[top], 0.0))).T
@@ -26,3 +26,12 @@ def enough_columns(problem, W, lower_bound, tol):
         if (objective - lower_bound) / objective <= tol:
             return c
     return len(W)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.insert(0, sys.path[0] + "/..")
+    import checking
+
+    checking.main(globals())

@@ -12,12 +12,26 @@ with room to spare have no part in the optimal weights: without them the optimum
 import numpy as np
 
 
+def objective(w, D, C):
+    """Add half the squared length and C times the hinges."""
+    return 0.5 * w @ w + C * np.maximum(0.0, 1.0 - D @ w).sum()
+
+
 def bound(u, D, C):
-    """``sum u - 1/2 ||[D^T u]_+||^2`` after clipping."""
+    """Compute ``sum u - 1/2 ||[D^T u]_+||^2`` after clipping."""
     u = np.clip(u, 0.0, C)
     return u.sum() - 0.5 * (np.maximum(0.0, u @ D) ** 2).sum()
 
 
 def weights(u, D, C):
-    """``[D^T u]_+``."""
+    """Compute ``[D^T u]_+``."""
     return np.maximum(0.0, np.clip(u, 0.0, C) @ D)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.path.insert(0, sys.path[0] + "/..")
+    import checking
+
+    checking.main(globals())

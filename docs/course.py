@@ -1,0 +1,64 @@
+"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
+
+EXERCISE = r'''
+.. include:: ../examples/exercises/exercise_{name}.py
+   :start-after: r"""
+   :end-before: """
+
+.. literalinclude:: ../examples/exercises/exercise_{name}.py
+   :caption: exercise_{name}.py
+   :lines: {blanks}
+
+.. admonition:: Solution
+   :collapsible: closed
+
+   .. include:: ../examples/exercises/solutions/solution_{name}.py
+      :start-after: Solution of exercise {number}.
+      :end-before: """
+
+   .. literalinclude:: ../examples/exercises/solutions/solution_{name}.py
+      :lines: {solution}
+'''
+
+
+def code(path: Path) -> str:
+    """Tell the lines of a file behind its text, without the last statement, which runs the checks."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return f"{body[1].lineno}-{body[-2].end_lineno}"
+
+
+def shown(path: Path) -> list[str]:
+    """Write what the page shows of one exercise."""
+    name = path.stem.removeprefix("exercise_")
+    solution = code(FOLDER / "solutions" / f"solution_{name}.py")
+    return EXERCISE.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution).splitlines()
+
+
+def lines() -> list[str]:
+    """Write what the page shows below its first words, as reStructuredText."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        import checking
+    finally:
+        sys.path.pop(0)
+    table = [".. list-table::", "   :header-rows: 1", "   :widths: 40 12 48", ""]
+    table += ["   * - exercise", "     - hard", "     - tasks and points"]
+    pages = []
+    for path in sorted(FOLDER.glob("exercise_*.py")):
+        text = path.read_text(encoding="utf-8")
+        stars = int(re.search(r"^STARS, BROWSER = (\d)", text, re.MULTILINE)[1])  # type: ignore[index]
+        title = text.splitlines()[1]
+        points = {name: check.points for name, check in checking.checks_of(path.stem[9:]).items()}  # type: ignore[attr-defined]
+        tasks = ", ".join(f"``{name}`` {number}" for name, number in points.items())
+        table += [f"   * - `{title}`_", f"     - {'★' * stars}", f"     - {tasks}"]
+        pages += shown(path)
+    return [*table, "", *pages]

@@ -1,0 +1,84 @@
+r"""
+Exercise 10. A proof that is changed until it is refused
+========================================================
+
+A certificate file has the statement of a problem, claims about its optimum, and what proves them. ``convexmetric
+verify`` (or ``cm.verify``) proves the claims anew and trusts nobody. It says one of three things: *accepted*, *not
+proven*, or *refused*, if the file is none.
+
+The files of this exercise are of information-theoretic metric learning (Davis et al. 2007) on wines. Such a file is a
+ZIP archive of a table and arrays, which you get as a dictionary ``document`` and a dictionary ``arrays``:
+
+- ``document["problem"]``: the statement in words and numbers. Its arrays are points, pairs, terms and prior_root.
+- ``document["claimed"]``: ``{"lower": "p/q", "upper": "p/q"}``, here rounded outward to four digits.
+- ``document["sha256"]``: the hash of every array, in hexadecimal.
+- The other arrays prove the claims: factor (of the metric), slopes (multipliers) and root.
+
+Change what you get, in place or in copies, and return ``document, arrays``. What is asked for is what the verdict must
+be; every task is judged by ``cm.verify``. (All but tasks 1 and 6 need convexmetric.)
+
+**Task 1.** Write ``digest(array)``: the SHA-256, in hexadecimal, of the text ``dtype shape;`` as NumPy prints them,
+such as ``<f8 (178, 13);``, followed by the bytes of the array in C order.
+
+**Task 2.** Write ``damaged(document, arrays)``: one number of an array is another, and nothing else has changed. It
+must be refused.
+
+**Task 3.** Write ``boastful(document, arrays)``: the arrays are as they were, and the claims say more than the file
+proves. It must be read, and not be proven.
+
+**Task 4.** Write ``survivor(document, arrays)``: slopes or the factor have changed, with the right hashes, and claims
+and statement are as they were. It must be accepted: any multipliers prove a bound, and any metric does.
+
+**Task 5.** Write ``another_problem(document, arrays)``: points have changed, with the right hashes, and the claims are
+as they were. It must be accepted, as a true statement about another problem. Who only looks for "accepted" is fooled.
+
+**Task 6.** What protects from task 5 is the hash of the statement. Write ``statement_hash(document, arrays)``: the
+SHA-256, in hexadecimal, of lines joined by newlines. The first is ``document["problem"]`` as JSON with sorted keys and
+no spaces; then for each array of the statement, by name, ``name hash``.
+
+**To think about.** Why can no change of the arrays make a false claim accepted, while a change of the program that
+verifies can?
+"""
+
+import hashlib
+import json
+
+import numpy as np
+
+STARS, BROWSER = 3, False
+
+
+def digest(array):
+    """Compute the hash of an array."""
+    raise NotImplementedError("task 1")
+
+
+def damaged(document, arrays):
+    """Change a number, and be refused."""
+    raise NotImplementedError("task 2")
+
+
+def boastful(document, arrays):
+    """Claim more than is proven."""
+    raise NotImplementedError("task 3")
+
+
+def survivor(document, arrays):
+    """Change the proof, and still be accepted."""
+    raise NotImplementedError("task 4")
+
+
+def another_problem(document, arrays):
+    """Change the statement, and be accepted."""
+    raise NotImplementedError("task 5")
+
+
+def statement_hash(document, arrays):
+    """Compute the hash of the statement."""
+    raise NotImplementedError("task 6")
+
+
+if __name__ == "__main__":
+    import checking
+
+    checking.main(globals())

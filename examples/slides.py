@@ -3,9 +3,9 @@ r"""Slides of the course, one file of HTML for each lecture, from the lectures' 
     python examples/slides.py build/slides                          # run the lessons for their pictures (minutes)
     python examples/slides.py build/slides --pictures build/drawn   # ... and keep them there, or take those there are
 
-A lecture is a page of the site, ``docs/course/lecture-1-statement.md`` and so on. Each of its headings is a slide, which
-shows lists, formulas, tables, listings and pictures. Paragraphs are what is said: they are on the page only, and so are
-the answers to its questions. A picture is written as
+A lecture is a page of the site, ``docs/course/lecture-1-statement.md`` and so on. Each of its headings is a slide,
+which shows lists, formulas, tables, listings and pictures. Paragraphs are what is said: they are on the page only, and
+so are the answers to its questions. A picture is written as
 
     :::{picture} plot_05_duality 1
     What it shows.
@@ -62,7 +62,8 @@ PAGE = """<!DOCTYPE html>
 STYLE = """
 :root { color-scheme: light; scroll-snap-type: y mandatory; font-size: max(16px, min(2.05vw, 3.65vh)); }
 * { box-sizing: border-box; }
-body { margin: 0; color: #1b1f24; background: #fff; font-family: system-ui, "DejaVu Sans", sans-serif; line-height: 1.4; }
+body { margin: 0; color: #1b1f24; background: #fff; font-family: system-ui, "DejaVu Sans", sans-serif;
+  line-height: 1.4; }
 section { position: relative; display: flex; flex-direction: column; gap: 0.8rem; height: 100vh; overflow: hidden;
   padding: 1.4rem 2.6rem 1.9rem; scroll-snap-align: start; break-after: page; break-inside: avoid; }
 section::after { content: attr(data-number); position: absolute; right: 1.2rem; bottom: 0.5rem; color: #57606a;
@@ -74,8 +75,8 @@ h2 { font-size: 1.5rem; }
 ul, ol { margin: 0; padding-left: 1.3em; }
 li { margin: 0.3rem 0; }
 li p { margin: 0; }
-pre { margin: 0; padding: 0.6em 0.9em; background: #f2f4f7; font-size: 0.74rem; line-height: 1.45; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
+pre { margin: 0; padding: 0.6em 0.9em; background: #f2f4f7; font-size: 0.74rem; line-height: 1.45;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font-family: "DejaVu Sans Mono", monospace; font-size: 0.9em; }
 pre code { font-size: 1em; }
 table { border-collapse: collapse; }
@@ -85,7 +86,8 @@ math { font-family: "STIX Two Math", math; font-size: 1.08em; }
 .formula > math { width: max-content; margin: 0 auto; font-size: 1.25em; }
 .question { margin: auto 0 0; padding: 0.4em 0.8em; background: #fdf3e1; border-left: 0.25em solid #b35900; }
 .question + .question { margin-top: 0; }
-figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: column; align-items: center; gap: 0.3rem; }
+figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: column; align-items: center;
+  gap: 0.3rem; }
 figure img { flex: 1 1 0; min-height: 0; max-width: 100%; object-fit: contain; }
 figcaption { font-size: 0.75rem; color: #424a53; }
 @media screen and (max-width: 700px) {

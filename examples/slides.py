@@ -96,7 +96,8 @@ figcaption { font-size: 0.75rem; color: #424a53; }
   h1 { font-size: 1.6rem; }
   h2 { font-size: 1.25rem; }
   .formula > math { font-size: 0.85em; }
-  th, td { padding: 0.25em 0.35em; font-size: 0.8rem; }
+  th, td { padding: 0.2em; font-size: 0.7rem; }
+  pre { font-size: 0.62rem; }
   figure { flex: none; }
   figure img { flex: none; width: 100%; }
 }

@@ -1,4 +1,4 @@
-"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded."""
+"""What the site shows of the course: its exercises with folded solutions, and pictures that the lessons draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE.parent / "examples" / "exercises"
 
 EXERCISE = r'''
 .. include:: ../examples/exercises/exercise_{name}.py
@@ -65,8 +66,10 @@ def lines() -> list[str]:
     return [*table, "", *pages]
 
 
-def directive() -> Any:
-    """Make the directive of Sphinx that puts these lines in its place."""
+def directives() -> dict[str, Any]:
+    """Make the directives of Sphinx for the exercises and for pictures of lessons."""
+    from docutils import nodes
+    from sphinx import addnodes
     from sphinx.util.docutils import SphinxDirective
 
     class Exercises(SphinxDirective):
@@ -74,4 +77,25 @@ def directive() -> Any:
             self.state_machine.insert_input(lines(), "docs/course.py")
             return []
 
-    return Exercises
+    class Picture(SphinxDirective):
+        """A picture of a lesson, by the lesson's name and the picture's number; only named where lessons were not run."""
+
+        required_arguments, has_content = 2, True
+
+        def run(self) -> list[nodes.Node]:
+            """Show what the gallery drew, or lead to the lesson."""
+            lesson, number = self.arguments
+            drawn = f"gallery/images/sphx_glr_{lesson}_{int(number):03d}"
+            paths = [f"/{drawn}{kind}" for kind in (".png", ".gif") if (HERE / f"{drawn}{kind}").is_file()]
+            where = addnodes.pending_xref(
+                "", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True
+            )
+            where["refdoc"], where["refexplicit"] = self.env.docname, False
+            where += nodes.inline("", f"lesson {int(lesson[5:7])}")
+            text = self.parse_content_to_nodes()[0].children
+            if not paths:
+                return [nodes.paragraph("", "", nodes.Text(f"Picture {number} of "), where, nodes.Text(": "), *text)]
+            legend = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
+            return [nodes.figure("", nodes.image(uri=paths[0], alt=""), legend)]
+
+    return {"exercises": Exercises, "picture": Picture}

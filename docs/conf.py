@@ -10,10 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
-
 import convexmetric
 import convexmetric.datasets
 
@@ -136,39 +132,10 @@ def serve_prover(app: Any, error: Exception | None) -> None:
         prover.serve(Path(app.outdir) / "_static")
 
 
-class Exercises(SphinxDirective):
-    """The exercises of ``examples/exercises``, with what the page says of them."""
-
-    def run(self) -> list[Any]:
-        """Put its lines in the place of the directive."""
-        self.state_machine.insert_input(course.lines(), "docs/course.py")
-        return []
-
-
-class Picture(SphinxDirective):
-    """A picture of a lesson, by the lesson's name and the picture's number; only named where lessons were not run."""
-
-    required_arguments, has_content = 2, True
-
-    def run(self) -> list[nodes.Node]:
-        """Show what the gallery drew, or lead to the lesson."""
-        lesson, number = self.arguments
-        drawn = f"/gallery/images/sphx_glr_{lesson}_{int(number):03d}"
-        paths = [f"{drawn}{kind}" for kind in (".png", ".gif") if (HERE / f"{drawn[1:]}{kind}").is_file()]
-        where = addnodes.pending_xref("", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True)
-        where["refdoc"], where["refexplicit"] = self.env.docname, False
-        where += nodes.inline("", f"lesson {int(lesson[5:7])}")
-        text = self.parse_content_to_nodes()[0].children
-        if not paths:
-            return [nodes.paragraph("", "", nodes.Text(f"Picture {number} of "), where, nodes.Text(": "), *text)]
-        legend = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
-        return [nodes.figure("", nodes.image(uri=paths[0], alt=""), legend)]
-
-
 def setup(app: Any) -> None:
     """Connect what is above."""
-    app.add_directive("exercises", Exercises)
-    app.add_directive("picture", Picture)
+    app.add_directive("exercises", course.directive())
+    app.add_directive("picture", course.picture_directive())
     if prover.RUNTIME.is_dir():
         app.tags.add("prover")
     app.connect("build-finished", serve_prover)

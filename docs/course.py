@@ -1,4 +1,7 @@
-"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded."""
+"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded.
+
+And pictures of lessons, for the pages of lectures.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
 
@@ -51,7 +55,7 @@ def lines() -> list[str]:
     finally:
         sys.path.pop(0)
     table = [".. list-table::", "   :header-rows: 1", "   :widths: 40 12 48", ""]
-    table += ["   * - exercise", "     - hard", "     - tasks and points"]
+    table += ["   * - exercise", "     - difficulty", "     - tasks and points"]
     pages = []
     for path in sorted(FOLDER.glob("exercise_*.py")):
         text = path.read_text(encoding="utf-8")
@@ -62,3 +66,44 @@ def lines() -> list[str]:
         table += [f"   * - `{title}`_", f"     - {'★' * stars}", f"     - {tasks}"]
         pages += shown(path)
     return [*table, "", *pages]
+
+
+def directive() -> Any:
+    """Make the directive of Sphinx that puts these lines in its place."""
+    from sphinx.util.docutils import SphinxDirective
+
+    class Exercises(SphinxDirective):
+        def run(self) -> list[Any]:
+            self.state_machine.insert_input(lines(), "docs/course.py")
+            return []
+
+    return Exercises
+
+
+def picture_directive() -> Any:
+    """Make the directive that shows a picture of a lesson, by the lesson's name and the picture's number.
+
+    Where the lessons were not run it names the picture, and leads to the lesson.
+    """
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+    from sphinx.util.docutils import SphinxDirective
+
+    class Picture(SphinxDirective):
+        required_arguments, has_content = 2, True
+
+        def run(self) -> list[Any]:
+            lesson, number = self.arguments
+            drawn = f"gallery/images/sphx_glr_{lesson}_{int(number):03d}"
+            here = Path(self.env.srcdir)
+            paths = [f"/{drawn}{kind}" for kind in (".png", ".gif") if (here / f"{drawn}{kind}").is_file()]
+            where = pending_xref("", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True)
+            where["refdoc"], where["refexplicit"] = self.env.docname, False
+            where += nodes.inline("", lesson)
+            text = self.parse_content_to_nodes()[0].children
+            if not paths:
+                return [nodes.paragraph("", "", nodes.Text(f"Picture {number} of "), where, nodes.Text(": "), *text)]
+            caption = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
+            return [nodes.figure("", nodes.image(uri=paths[0], alt=""), caption)]
+
+    return Picture

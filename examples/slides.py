@@ -26,6 +26,7 @@ import html
 import mimetypes
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 LECTURES = sorted((DOCS / "course").glob("lecture-*.md"))
 FONT = DOCS / "_static" / "fonts" / "STIXTwoMath.woff2"
+TALL = '<figure class="tall">'
 PICTURE = re.compile(r"^:::\{picture\} (\w+) (\d+)$", re.MULTILINE)
 
 PAGE = """<!DOCTYPE html>
@@ -90,6 +92,8 @@ figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: c
   gap: 0.3rem; }
 figure img { flex: 1 1 0; min-height: 0; max-width: 100%; object-fit: contain; }
 figcaption { font-size: 0.75rem; color: #424a53; }
+section.beside { padding-right: 47%; }
+figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; width: 42%; }
 @media screen and (max-width: 700px) {
   :root { scroll-snap-type: none; }
   section { height: auto; padding: 1.2rem 1rem 2rem; border-bottom: 1px solid #c8ced6; }
@@ -98,7 +102,8 @@ figcaption { font-size: 0.75rem; color: #424a53; }
   .formula > math { font-size: 0.85em; }
   th, td { padding: 0.2em; font-size: 0.7rem; }
   pre { font-size: 0.62rem; }
-  figure { flex: none; }
+  section.beside { padding-right: 1rem; }
+  figure, figure.tall { flex: none; position: static; width: auto; }
   figure img { flex: none; width: 100%; }
 }
 @page { size: 13.333in 7.5in; margin: 0; }
@@ -135,8 +140,11 @@ def embedded(path: Path) -> str:
 
 
 def figure(path: Path, caption: str) -> str:
-    """A picture, with a caption."""
-    return f'<figure><img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
+    """A picture, with a caption; one that is higher than wide stands beside what else there is."""
+    # Where a PNG has its width and height; other pictures are those of docs, which are wide.
+    width, height = struct.unpack(">II", path.read_bytes()[16:24]) if path.suffix == ".png" else (1, 1)
+    start = TALL if height > width else "<figure>"
+    return f'{start}<img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
 
 
 def parser() -> Any:
@@ -199,7 +207,8 @@ def written(page: Path, folder: Path, pictures: Path) -> Path:
     """Write the slides of a lecture, and return their file."""
     slides = list(slides_of(page, pictures))
     sections = [
-        f'<section data-number="{number} / {len(slides)}">\n{slide}</section>' for number, slide in enumerate(slides, 1)
+        f'<section class="{"beside" * (TALL in slide)}" data-number="{number} / {len(slides)}">\n{slide}</section>'
+        for number, slide in enumerate(slides, 1)
     ]
     title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
     path = folder / f"{page.stem}.html"

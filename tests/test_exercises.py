@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import course
+import notebooks
 import numpy as np
 import pytest
 from exercises import checking
@@ -114,7 +116,7 @@ MISTAKES = {
     "04_kernel": [
         ("squared_distances", "2.0 * K", "K", "comes twice"),
         ("coordinates", "np.sqrt(values[kept])", "values[kept]", "roots"),
-        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "nan"),
+        ("coordinates", "values > 1e-10 * values[-1]", "values > -1.0", "Leave eigenvalues that are zero out"),
         ("operator", "E = Z @ np.linalg.inv(Z.T @ Z)", "E = Z", "Z M Z^T"),
         ("transform", "k - K.mean(axis=0)", "k", "mean of the old points"),
         ("transform", "@ Z @ np.linalg.inv(Z.T @ Z)", "@ Z", "not the identity"),
@@ -172,11 +174,11 @@ MISTAKES = {
     ],
     "10_certificates": [
         ("digest", "{array.shape};", "{array.shape}", "semicolon"),
-        ("damaged", "+= 1.0", "+= 0.0", "arrays['slopes']"),
+        ("damaged", "+= 1.0", "*= 1.0", "arrays['slopes']"),
         ("boastful", '["claimed"]["upper"]', '["claimed"]["lower"]', "nothing has changed"),
         ("survivor", "1.0001 * arrays", "1.5 * arrays", "Change less"),
         ("survivor", "{name: digest(array)}", "{}", "must change with it"),
-        ("another_problem", "+= 1e-4", "+= 1.0", "Move points less"),
+        ("another_problem", "points[0, 0] += 1e-4", "points *= 1.1", "Move points less"),
         ("statement_hash", ', separators=(",", ":")', "", "without spaces"),
     ],
 }
@@ -246,6 +248,16 @@ def test_what_an_answer_raises_is_said_in_two_lines_with_its_own_line(body, erro
 def test_what_a_helper_raises_is_said_with_the_line_of_the_helper():
     found = answers("return helper(w)\n\n\ndef helper(w):\n    return 1 / 0")[0]
     assert found.said.splitlines()[1].endswith(": return 1 / 0")
+
+
+def test_what_is_raised_by_something_that_an_answer_returned_is_said_with_its_line():
+    solution = solution_of("05_oracles").replace("            return gains(i, b, p, n)", "            return 1 / 0")
+    namespace = {"__name__": "exercise"}
+    exec(compile(solution, "solution", "exec"), namespace)
+    found = checking.result("own_measure", checking.checks_of("05_oracles")["own_measure"], namespace["own_measure"])
+    first, second = found.said.splitlines()
+    assert first == "ZeroDivisionError: division by zero"
+    assert second.startswith("line ")
 
 
 @pytest.mark.parametrize(
@@ -342,6 +354,46 @@ def test_a_notebook_checks_a_function(capsys):
     exec(compile(solution_of("03_kkt_by_hand"), "cell", "exec"), namespace)
     checking.check("03_kkt_by_hand", namespace["comparison"])
     assert capsys.readouterr().out.splitlines() == ["  comparison  2 of 2 points  done", "2 of 2 points"]
+
+
+@pytest.mark.parametrize("kind", ["exercise", "solution"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_has_each_task_in_a_cell_with_its_check_behind_it(name, kind):
+    path = FOLDER / ("solutions" if kind == "solution" else "") / f"{kind}_{name}.py"
+    about, first, *cells = re.split(r"\n\n(?:# %%\n|(?=import checking\n))", notebooks.in_cells(path))
+    assert re.search(r"^=+$", about, re.MULTILINE)
+    assert "import numpy as np" in first or "hashlib" in first
+    for number, task in enumerate(checking.checks_of(name), 1):
+        at = next(k for k, cell in enumerate(cells) if f"**Task {number}**" in cell)
+        assert f"\ndef {task}(" in cells[at]
+        assert cells[at + 1].endswith(f'\nchecking.check("{name}", {task})' + "\n" * (at + 2 == len(cells)))
+    functions = functions_in(path.read_text(encoding="utf-8"))
+    assert len(cells) == len(functions) + len(checking.checks_of(name))
+
+
+def test_the_cells_of_a_solution_run_and_get_all_points(capsys):
+    text = notebooks.in_cells(FOLDER / "solutions" / "solution_03_kkt_by_hand.py")
+    exec(compile(text.replace("import checking\n", ""), "cells", "exec"), {"checking": checking, "__name__": "cells"})
+    got = re.findall(r"^(\d+) of (\d+) points$", capsys.readouterr().out, re.MULTILINE)
+    assert len(got) == 4
+    assert [sum(map(int, column)) for column in zip(*got, strict=True)] == [10, 10]
+
+
+def test_the_page_shows_every_exercise_and_its_solution_without_what_runs_the_checks():
+    page = "\n".join(course.lines())
+    shown = re.findall(
+        r"literalinclude:: \.\./examples/exercises/(\S+)\n(?: +:caption:.*\n)? +:lines: (\d+)-(\d+)", page
+    )
+    assert len(shown) == 2 * len(NAMES)
+    for file, first, last in shown:
+        text = (FOLDER / file).read_text(encoding="utf-8")
+        code = text.splitlines()[int(first) - 1 : int(last)]
+        assert code[0].startswith("import ")
+        assert text.endswith('"""\n\n' + "\n".join(code) + text[text.index("\n\n\nif __name__") :])
+    for name in NAMES:
+        assert f"`{text_of(name).splitlines()[1]}`_\n     - {'★' * settings_in(name)[0]}\n" in page
+        for task, check in checking.checks_of(name).items():
+            assert f"``{task}`` {check.points}" in page
 
 
 @pytest.mark.parametrize(("file", "status"), [("exercise_{}.py", 1), ("solutions/solution_{}.py", 0)])

@@ -257,18 +257,18 @@ def result(name: str, check: Callable[..., str | None], answer: Any) -> Result:
         said = check(_guarded(answer)) or ""
     except Wrong as wrong:
         return failed(WRONG, wrong.said, *wrong.hints)
-    except Stopped as stopped:
-        error = stopped.__cause__
-        assert error is not None
-        where, line = _where(error, answer)
-        if isinstance(error, NotImplementedError):
-            return failed(BLANK) if where in ("", name) else failed(WAITS, f"it calls {where}, which is not begun")
-        text = " ".join(str(error).split())
-        return failed(WRONG, f"{type(error).__name__}: {text}".rstrip(": ") + line)
     except ImportError as error:
         return failed(ELSEWHERE, f"this check needs the package {error.name}")
-    except Exception as error:  # An answer so odd that the check itself stumbles.
-        return failed(WRONG, f"the answer cannot be checked ({type(error).__name__}: {error})", "What does it return?")
+    except Exception as error:
+        # Raised by the answer; or later by what it returned, or by a check that stumbles over an odd answer.
+        cause = error.__cause__ if isinstance(error, Stopped) and error.__cause__ else error
+        where, line = _where(cause, answer)
+        if isinstance(cause, NotImplementedError):
+            return failed(BLANK) if where in ("", name) else failed(WAITS, f"it calls {where}, which is not begun")
+        text = f"{type(cause).__name__}: {' '.join(str(cause).split())}".rstrip(": ")
+        if line or cause is not error:
+            return failed(WRONG, text + line)
+        return failed(WRONG, f"the answer cannot be checked ({text})", "What does it return?")
     return Result(name, possible, possible, DONE, said)
 
 
@@ -277,7 +277,9 @@ def _is_blank(answer: Any) -> bool:
     code = getattr(answer, "__code__", None)
     if code is None or code.co_code not in _blanks():
         return False
-    return code.co_names == ("NotImplementedError",) or set(code.co_consts) <= {None, answer.__doc__}
+    return code.co_names == ("NotImplementedError",) or (
+        not code.co_names and set(code.co_consts) <= {None, answer.__doc__}
+    )
 
 
 @cache
@@ -327,17 +329,15 @@ def results_of_text(exercise: str, text: str) -> list[Result]:
     try:
         exec(compile(text, name, "exec"), namespace)
     except SyntaxError as error:
-        said, line = (
-            f"SyntaxError: {error.msg}",
-            f"line {error.lineno}: {text.splitlines()[(error.lineno or 1) - 1].strip()}",
-        )
+        line = error.lineno or 1
+        said = f"SyntaxError: {error.msg}\nline {line}: {text.splitlines()[line - 1].strip()}"
     except Exception as error:
         own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
-        said, line = f"{type(error).__name__}: {error}", f"line {own[-1].lineno}: {own[-1].line}"
+        said = f"{type(error).__name__}: {error}\nline {own[-1].lineno}: {own[-1].line}"
     else:
         return results(exercise, namespace)
     return [
-        Result(task, 0, check.points, WRONG, f"the file does not run: {said}\n{line}")  # type: ignore[attr-defined]
+        Result(task, 0, check.points, WRONG, f"the file does not run: {said}")  # type: ignore[attr-defined]
         for task, check in checks_of(exercise).items()
     ]
 
@@ -360,9 +360,10 @@ def report(found: list[Result], hints: int = 1) -> str:
 
 
 def check(exercise: str, *answers: Callable[..., Any], hints: int = 1) -> None:
-    """Check some tasks in a notebook, given their functions, and print what came out."""
+    """Check some tasks in a notebook, given their functions, and print what came out with so many hints."""
     checks = checks_of(exercise)
-    print(report([result(answer.__name__, checks[answer.__name__], answer) for answer in answers], hints))
+    found = [result(answer.__name__, checks[answer.__name__], answer) for answer in answers]
+    print(report(found, hints).replace("--hints ", "hints="))
 
 
 def main(namespace: Mapping[str, Any]) -> None:

@@ -6,16 +6,17 @@ A certificate file has the statement of a problem, claims about its optimum, and
 verify`` (or ``cm.verify``) proves the claims anew and trusts nobody. It says one of three things: *accepted*, *not
 proven*, or *refused*, if the file is none.
 
-The files of this exercise are of information-theoretic metric learning (Davis et al. 2007) on wines. Such a file is a
-ZIP archive of a table and arrays, which you get as a dictionary ``document`` and a dictionary ``arrays``:
+The file of this exercise is of the forty triplets of wines of exercise 1. It is a ZIP archive of a table and arrays,
+which you get as a dictionary ``document`` and a dictionary ``arrays``:
 
-- ``document["problem"]``: the statement in words and numbers. Its arrays are points, pairs, terms and prior_root.
-- ``document["claimed"]``: ``{"lower": "p/q", "upper": "p/q"}``, here rounded outward to four digits.
+- ``document["problem"]``: the statement in words and numbers. Its arrays are points, terms and triplets.
+- ``document["claimed"]``: ``{"lower": "p/q", "upper": "p/q"}``, here rounded outward to three digits.
 - ``document["sha256"]``: the hash of every array, in hexadecimal.
-- The other arrays prove the claims: factor (of the metric), slopes (multipliers) and root.
+- The other arrays prove the claims: weights_of_metric, slopes (multipliers over C) and slope, which is at least
+  :math:`\sum_t u_t d_t`.
 
 Change what you get, in place or in copies, and return ``document, arrays``. What is asked for is what the verdict must
-be; every task is judged by ``cm.verify``. (All but tasks 1 and 6 need convexmetric.)
+be; every task is judged by ``cm.verify``. (All but task 1 need convexmetric.)
 
 **Task 1.** Write ``digest(array)``: the SHA-256, in hexadecimal, of the text ``dtype shape;`` as NumPy prints them,
 such as ``<f8 (178, 13);``, followed by the bytes of the array in C order.
@@ -26,8 +27,8 @@ must be refused.
 **Task 3.** Write ``boastful(document, arrays)``: the arrays are as they were, and the claims say more than the file
 proves. It must be read, and not be proven.
 
-**Task 4.** Write ``survivor(document, arrays)``: slopes or the factor have changed, with the right hashes, and claims
-and statement are as they were. It must be accepted: any multipliers prove a bound, and any metric does.
+**Task 4.** Write ``survivor(document, arrays)``: slopes or weights have changed, with the right hashes, and claims and
+statement are as they were. It must be accepted: smaller multipliers prove a bound too, and any metric does.
 
 **Task 5.** Write ``another_problem(document, arrays)``: points have changed, with the right hashes, and the claims are
 as they were. It must be accepted, as a true statement about another problem. Who only looks for "accepted" is fooled.

@@ -30,7 +30,7 @@ def optimum():
     """Multipliers and metric of the twelve triplets at lambda = 2 and xi = 1, by ascent on the dual."""
     *_, D = triplets()
     u, speed = np.full(12, 0.5), 2.0 * 12**2 / np.linalg.norm(D.reshape(12, -1), 2) ** 2
-    for _ in range(20_000):
+    for _ in range(5_000):
         R = positive_part(np.tensordot(u, D, axes=1) / 12) / 2.0
         u = np.clip(u + speed / 12 * (1.0 - np.einsum("tij,ij->t", D, R)), 0.0, 1.0)
     primal = np.sum(R * R) + np.maximum(0.0, 1.0 - np.einsum("tij,ij->t", D, R)).mean()

@@ -159,9 +159,9 @@ def cutting_planes(answer):
 
     def rankings_at(W):
         passes.append(W)
-        if len(passes) > 60:
+        if len(passes) > 30:
             raise Wrong(
-                "no end after 60 passes; 20 are plenty",
+                "no end after 30 passes; 10 are enough",
                 "Rankings of all passes stay in the program: add to them, do not replace them.",
                 "Stop when problem.objective(W) - lower <= tol * problem.objective(W).",
             )

@@ -14,17 +14,18 @@ from pathlib import Path
 import numpy as np
 from checking import Wrong, expect, task, wine
 
-STATEMENT = ("pairs", "points", "prior_root", "terms")
+STATEMENT = ("points", "terms", "triplets")
 TYPES = "Floats have the type <f8, eight bytes each: numpy.float64."
 
 
 @cache
 def certificate():
-    """Table and arrays of a certificate, with claims of four digits."""
+    """Table and arrays of a certificate, with claims of three digits."""
     import convexmetric as cm
 
-    X, y = wine()
-    problem = cm.InformationTheoreticProblem.from_labels(X[:, [0, 6, 9, 12]], y, 100, random_state=0)
+    X, _ = wine()
+    triplets = [(i, i + 1 + (7 * i) % 18, 59 + (13 * i) % 119) for i in range(40)]
+    problem = cm.RelativeComparisonProblem(X, triplets, C=0.1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wine.npz"
         cm.write_certificate(path, cm.solve(problem, tol=1e-8))
@@ -32,7 +33,7 @@ def certificate():
             document = json.loads(archive.read("certificate.json"))
             arrays = {name: np.load(io.BytesIO(archive.read(f"{name}.npy"))) for name in document["sha256"]}
     claimed = {side: Fraction(text) for side, text in document["claimed"].items()}
-    lower, upper = Fraction(floor(100 * claimed["lower"]), 100), Fraction(ceil(100 * claimed["upper"]), 100)
+    lower, upper = Fraction(floor(1000 * claimed["lower"]), 1000), Fraction(ceil(1000 * claimed["upper"]), 1000)
     document["claimed"] = {"lower": str(lower), "upper": str(upper)}
     return document, arrays
 
@@ -135,13 +136,13 @@ def boastful(answer):
         raise Wrong(
             f"expected a file that can be read; yours is refused: {found}",
             "Claims are text, 'p/q' or 'p', and the lower one is not above the upper one.",
-            "str(Fraction(3316, 100)) makes such text.",
+            "str(Fraction(1418, 10000)) makes such text.",
         )
     expect(
         not found.accepted,
         "expected claims that are not proven; yours are",
         "Claim more: a lower bound that is higher, or an upper bound that is lower.",
-        "The claims have been rounded to four digits. The file proves more than it says.",
+        "The claims have been rounded to three digits. The file proves more than it says.",
     )
     return f"not proven: {found.reason}"
 
@@ -149,9 +150,9 @@ def boastful(answer):
 @task(2)
 def survivor(answer):
     (before, original), (document, arrays), differ = returned(answer)
-    expect(differ, "nothing has changed", "For example 1.0001 times the factor, with its new hash.")
+    expect(differ, "nothing has changed", "For example 1.0001 times weights_of_metric, with its new hash.")
     expect(
-        differ <= {"factor", "slopes", "root"},
+        differ <= {"weights_of_metric", "slopes", "slope"},
         f"the statement should be as it was; changed: {', '.join(sorted(differ))}",
         "Change arrays that prove, and not those that state.",
     )
@@ -162,7 +163,7 @@ def survivor(answer):
     expect(
         (found.lower, found.upper) != (was.lower, was.upper),
         "the proven bounds have not changed",
-        "Change the factor or the slopes by so much that it matters, such as a hundredth of a percent.",
+        "Change the weights or the slopes by so much that it matters, such as a hundredth of a percent.",
     )
     return f"accepted: {float(found.lower):.7g} <= optimum <= {float(found.upper):.7g}"
 
@@ -198,9 +199,7 @@ def statement_hash(answer):
             json.dumps(document["problem"], separators=(",", ":")), STATEMENT
         ),
         "Arrays that prove are no part of the statement.": hashed(state, sorted(arrays)),
-        "The arrays come by name, in the order of the alphabet.": hashed(
-            state, ("points", "pairs", "terms", "prior_root")
-        ),
+        "The arrays come by name, in the order of the alphabet.": hashed(state, ("points", "triplets", "terms")),
         "There is no newline behind the last line.": hashlib.sha256(
             ("\n".join([state, *(f"{name} {document['sha256'][name]}" for name in STATEMENT)]) + "\n").encode()
         ).hexdigest(),
@@ -212,5 +211,5 @@ def statement_hash(answer):
         found == right,
         f"expected {right[:12]}..., as the verdict has it; yours is {str(found)[:12]}...",
         hint,
-        "Five lines: the table, then pairs, points, prior_root and terms, each with a space and its hash.",
+        "Four lines: the table, then points, terms and triplets, each with a space and its hash.",
     )

@@ -81,10 +81,10 @@ pre { margin: 0; padding: 0.6em 0.9em; background: #f2f4f7; font-size: 0.74rem; 
   white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font-family: "DejaVu Sans Mono", monospace; font-size: 0.9em; }
 pre code { font-size: 1em; }
-table { border-collapse: collapse; }
+table { border-collapse: collapse; font-size: 0.92rem; }
 th, td { padding: 0.25em 0.8em; text-align: left; vertical-align: baseline; border-bottom: 1px solid #c8ced6; }
 math { font-family: "STIX Two Math", math; font-size: 1.08em; }
-.formula, .tabular { overflow: auto hidden; padding: 0.2rem 0; }
+.formula, .tabular { flex: none; overflow: auto hidden; padding: 0.2rem 0; }
 .formula > math { width: max-content; margin: 0 auto; font-size: 1.25em; }
 .question { margin: auto 0 0; padding: 0.4em 0.8em; background: #fdf3e1; border-left: 0.25em solid #b35900; }
 .question + .question { margin-top: 0; }
@@ -92,7 +92,8 @@ figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: c
   gap: 0.3rem; }
 figure img { flex: 1 1 0; min-height: 0; max-width: 100%; object-fit: contain; }
 figcaption { font-size: 0.75rem; color: #424a53; }
-section.beside { padding-right: 47%; }
+section.beside { padding-right: 49%; }
+.beside .formula > math { font-size: 1em; }
 figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; width: 42%; }
 @media screen and (max-width: 700px) {
   :root { scroll-snap-type: none; }
@@ -140,10 +141,10 @@ def embedded(path: Path) -> str:
 
 
 def figure(path: Path, caption: str) -> str:
-    """A picture, with a caption; one that is higher than wide stands beside what else there is."""
+    """A picture, with a caption; one that is about as high as wide stands beside what else there is."""
     # Where a PNG has its width and height; other pictures are those of docs, which are wide.
     width, height = struct.unpack(">II", path.read_bytes()[16:24]) if path.suffix == ".png" else (1, 1)
-    start = TALL if height > width else "<figure>"
+    start = TALL if height > 0.8 * width else "<figure>"
     return f'{start}<img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
 
 

@@ -78,7 +78,7 @@ def directives() -> dict[str, Any]:
             return []
 
     class Picture(SphinxDirective):
-        """A picture of a lesson, by the lesson's name and the picture's number; only named where lessons were not run."""
+        """A picture of a lesson, by the name of the lesson and its number; only named where lessons were not run."""
 
         required_arguments, has_content = 2, True
 

@@ -24,7 +24,10 @@ from cvxpy.reductions.dcp2cone.dcp2cone import Dcp2Cone
 from scipy.optimize import minimize
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+from convexmetric.plotting.axes import AID
+
+plt.style.use(STYLE)
 
 wine = cm.datasets.load("wine")
 X, y = cm.datasets.preprocess(wine.X, ["zscore"])[:, [0, 2]], wine.y
@@ -100,14 +103,14 @@ assert between > 1.02 * max(objective(stop, np.sqrt) for stop in stops)
 # Without roots every piece of the segment is below its chord.
 assert (without[1:-1] <= (without[:-2] + without[2:]) / 2 + 1e-9).all()
 
-figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), layout="constrained")
-for ax, values, title in zip(axes, (with_roots, without), ("hinges of distances", "of squared distances"), strict=True):
-    ax.plot(share, values, color=COLOURS[0], lw=2)
-    ax.set(title=title, xlabel="along the segment")
-    ax.grid(color="#E5E5E5", lw=0.6)
-axes[0].plot([0.0, 1.0], [objective(stop, np.sqrt) for stop in stops], color=COLOURS[5], marker="o", ls="--", lw=1.5)
-axes[0].annotate("two descents\nstop here", (0.55, 8.3), ha="center", fontsize=9, color=COLOURS[5])
-axes[0].set_ylabel("objective")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True)
+titles = ("hinges of distances", "hinges of squared distances")
+for ax, values, title in zip(axes, (with_roots, without), titles, strict=True):
+    ax.plot(share, values, ls="-")
+    ax.set(title=title, ylabel="objective")
+axes[0].plot([0.0, 1.0], [objective(stop, np.sqrt) for stop in stops], color=COLOURS[5], marker="o", ls="--")
+axes[0].annotate("two descents\nstop here", (0.55, 8.3), ha="center", color=COLOURS[5])
+axes[1].set_xlabel("along the segment")
 show_pictures()
 
 # %%
@@ -288,14 +291,13 @@ assert np.allclose(shares[0], 1.0, atol=1e-3)
 assert np.allclose(prices[settled], prices[-1], atol=1e-3)
 assert np.allclose([value for value, _, _ in path][-1], hard.upper_bound, rtol=1e-5)
 
-figure, axes = plt.subplots(1, 2, figsize=(6.4, 3.8), layout="constrained")
-axes[0].loglog(path_of_C, [value for value, _, _ in path], color=COLOURS[0], marker="o", ms=2.5, lw=1.2)
-axes[0].set(xlabel="C", ylabel="optimal value", title="51 values, one translation")
-for (i, j, k), share_of_C, colour in zip(triplets, shares.T, COLOURS, strict=False):
-    axes[1].semilogx(path_of_C, share_of_C, color=colour, lw=2, label=f"{i}, {j}, {k}")
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharex=True)
+axes[0].loglog(path_of_C, [value for value, _, _ in path], marker="o", ms=2.5, lw=1.2)
+axes[0].set(ylabel="optimal value", title="51 values, one translation")
+for (i, j, k), share_of_C in zip(triplets, shares.T, strict=True):
+    axes[1].plot(path_of_C, share_of_C, label=f"{i}, {j}, {k}")
 axes[1].set(xlabel="C", ylabel="dual value / C", title="the price of each triplet")
-figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+figure.legend(loc="outside lower center", ncols=3)
 for ax in axes:
-    ax.axvline(prices[-1].max(), color="black", lw=1, ls=":")
-    ax.grid(color="#E5E5E5", lw=0.6)
+    ax.axvline(prices[-1].max(), color=AID, lw=1.2, ls=":")
 show_pictures()

@@ -21,7 +21,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+
+plt.style.use(STYLE)
 
 X = np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 3.0], [0.0, 0.0]])
 triplets = np.array([[0, 2, 3], [1, 0, 2], [2, 0, 1]])
@@ -415,40 +417,39 @@ assert high - low < 1e-2
 # %%
 # The matrix :math:`A` and the side :math:`b`, as a solver gets them.
 
-figure, ax = plt.subplots(figsize=(6.4, 5.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.8, 5.2))
 everything = np.column_stack([A, b])
 ax.imshow(np.sign(everything), cmap="RdBu_r", vmin=-3, vmax=3, aspect="auto")
 for (row, column), number in np.ndenumerate(everything):
     if number:
         text = r"$-\sqrt{2}$" if np.isclose(number, -np.sqrt(2.0)) else f"{number:g}"
-        ax.text(column, row, text, ha="center", va="center", fontsize=11)
-ax.set_xticks(range(11), [*columns, "$b$"], fontsize=11)
+        ax.text(column, row, text, ha="center", va="center")
+ax.set_xticks(range(11), [*columns, "$b$"])
 ax.xaxis.tick_top()
 edges = np.cumsum([0, *(len(rows) for rows, _ in blocks.values())])
-ax.set_yticks((edges[:-1] + edges[1:] - 1) / 2, list(blocks), fontsize=11)
+ax.set_yticks((edges[:-1] + edges[1:] - 1) / 2, list(blocks), rotation=90, va="center")
 for edge in edges[1:-1]:
     ax.axhline(edge - 0.5, color="black", lw=1)
 ax.axvline(9.5, color="black", lw=1)
 ax.tick_params(length=0)
+ax.grid(visible=False)
 show_pictures()
 
 # %%
-# The optimal value in the margin of each triplet, with the line of slope :math:`u_t` at 1: below the curve everywhere.
-# That of the violated triplet is straight there, and that of the satisfied one is flat.
+# The optimal value in the margin of each triplet, with the line of slope :math:`u_t` at 1 (dashed): below the curve
+# everywhere. The curve of the violated triplet is straight there, and that of the satisfied one is flat.
 
-figure, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.8, 4.0))
 grid = np.linspace(0.0, 2.0, 13)
-kinds = ("violated", "on the margin", "satisfied")
-for t, (e, kind) in enumerate(zip(np.eye(n), kinds, strict=True)):
+looks = (("violated", COLOURS[0], "o"), ("on the margin", COLOURS[5], "s"), ("satisfied", COLOURS[2], "^"))
+for t, (e, (kind, colour, marker)) in enumerate(zip(np.eye(n), looks, strict=True)):
     curve = np.array([value_bounds(ones + (margin - 1) * e) for margin in grid])
     line = bound + u[t] * (grid - 1)
     assert (curve[:, 1] >= line - 1e-6).all()
-    ax.plot(
-        grid, curve.mean(axis=1), color=COLOURS[(0, 5, 2)[t]], lw=2, label=f"triplet {t + 1}, {kind}: u = {u[t]:.3f}"
-    )
-    ax.plot(grid, line, color=COLOURS[(0, 5, 2)[t]], lw=1.2, ls="--")
-ax.plot(1.0, bound, color="black", marker="o")
+    label = f"triplet {t + 1}, {kind}: u = {u[t]:.3f}"
+    ax.plot(grid, curve.mean(axis=1), color=colour, marker=marker, ls="-", label=label)
+    ax.plot(grid, line, color=colour, lw=1.2, ls="--")
+ax.plot(1.0, bound, color="black", marker="*", ms=11, zorder=3)
 ax.set(xlabel="margin of one triplet", ylabel="optimal value", title="multipliers are slopes")
-ax.legend(frameon=False, fontsize=9)
-ax.grid(color="#E5E5E5", lw=0.6)
+ax.legend()
 show_pictures()

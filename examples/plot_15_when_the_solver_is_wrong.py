@@ -30,7 +30,9 @@ import numpy as np
 
 import convexmetric as cm
 from convexmetric.certificates import CertificateError
-from convexmetric.plotting import COLOURS, show_pictures
+from convexmetric.plotting import COLOURS, STYLE, show_pictures
+
+plt.style.use(STYLE)
 
 wine = cm.datasets.load("wine")
 X, y = cm.datasets.preprocess(wine.X, ["zscore"])[:, -5:], wine.y
@@ -227,27 +229,20 @@ for found in (B, C, D):
     assert not found["bounds"][0] <= found["primal"] <= found["bounds"][1]
     assert not found["bounds"][0] <= found["dual"] <= found["bounds"][1]
 
-figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
-for row, found in enumerate(answers.values()):
-    bounds, primal, dual = (
-        np.array(values) / optimum - 1 for values in (found["bounds"], found["primal"], found["dual"])
-    )
-    ax.plot(bounds, [row, row], color=COLOURS[0], lw=7, solid_capstyle="butt", label="proven: between")
-    ax.plot(primal, row, color=COLOURS[5], marker="o", ms=8, ls="", label="claimed: primal")
-    ax.plot(dual, row, color="black", marker="x", ms=6, mew=1.5, ls="", label="claimed: dual")
+figure, ax = plt.subplots(figsize=(4.8, 5.4))
+rows = np.arange(len(answers))
+values = np.array([[*found["bounds"], found["primal"], found["dual"]] for found in answers.values()])
+lower, upper, primal, dual = (values / optimum - 1).T
+ax.hlines(rows, lower, upper, color=COLOURS[0], lw=7, label="proven: between")
+ax.plot(primal, rows, color=COLOURS[5], marker="o", ms=8, ls="", label="claimed: primal")
+ax.plot(dual, rows, color="black", marker="x", ms=6, mew=1.5, ls="", label="claimed: dual")
 ax.axvline(0.0, color="black", lw=1, ls="--", zorder=0)
 ax.set_xscale("symlog", linthresh=1e-5)
-ax.set_xticks([-1.0, -1e-2, -1e-4, 0.0, 1e-4, 1e-2, 1.0])
-ax.set_yticks(range(len(answers)), [f"{name}\n{found['status']}" for name, found in answers.items()], fontsize=9)
+ax.set_xticks([-1.0, -1e-3, 0.0, 1e-3, 1.0])
+ax.set_yticks(rows, [f"{name}\n{found['status']}" for name, found in answers.items()])
 ax.set(xlabel="value / optimum - 1", xlim=(-2.0, 30.0), ylim=(len(answers) - 0.5, -0.5))
-figure.legend(
-    *(entries[:3] for entries in ax.get_legend_handles_labels()),
-    loc="outside upper center",
-    ncols=3,
-    frameon=False,
-    fontsize=9,
-)
-ax.grid(axis="x", color="#E5E5E5", lw=0.6)
+figure.legend(loc="outside upper center", ncols=2)
+ax.grid(visible=False, axis="y")
 show_pictures()
 
 # %%
@@ -263,13 +258,13 @@ assert abs(E["primal"] / optimum - 1) < 0.02
 
 factors = 10.0 ** np.arange(-4, 5)
 settings = {
-    "CLARABEL": ("CLARABEL", {}),
-    "SCS": ("SCS", {}),
-    "SCS, 100 steps": ("SCS", {"max_iters": 100}),
+    "CLARABEL": ("CLARABEL", {}, COLOURS[0], "o-"),
+    "SCS": ("SCS", {}, COLOURS[5], "s--"),
+    "SCS, 100 steps": ("SCS", {"max_iters": 100}, COLOURS[2], "^-."),
 }
-figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+figure, ax = plt.subplots(figsize=(4.8, 4.2))
 worst, mildest = 0.0, np.inf
-for (name, (solver, options)), colour in zip(settings.items(), (COLOURS[0], COLOURS[5], COLOURS[2]), strict=True):
+for name, (solver, options, colour, look) in settings.items():
     swept = [answer(factor, solver, **options) for factor in factors]
     for found in swept:
         lower, upper = proven(found)
@@ -281,15 +276,13 @@ for (name, (solver, options)), colour in zip(settings.items(), (COLOURS[0], COLO
     worst = max(worst, wrong[trusted].max(initial=0.0))
     mildest = min(mildest, wrong[~trusted].min(initial=np.inf))
     wrong = np.maximum(wrong, 1e-10)
-    ax.loglog(factors, wrong, color=colour, lw=1.2, label=name)
-    for chosen, face in ((trusted, colour), (~trusted, "white")):
-        ax.loglog(factors[chosen], wrong[chosen], ls="", marker="o", ms=7, color=colour, mfc=face)
+    ax.loglog(factors, wrong, look, color=colour, lw=1.2, ms=7, label=name)
+    ax.loglog(factors[~trusted], wrong[~trusted], look[0], color=colour, ms=7, mfc="white")
 print(f"called optimal, and wrong by {worst:.1f} times the optimum; called inaccurate, and wrong by {mildest:.4f}")
 assert worst > 10
 assert mildest < 0.02
 ax.set(xlabel="factor f of the features", ylabel="error of the value / optimum", title="filled markers: called optimal")
-ax.legend(frameon=False, fontsize=9)
-ax.grid(color="#E5E5E5", lw=0.6)
+ax.legend()
 show_pictures()
 
 # %%

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from browser import cutting_planes, duality
 from browsing import PATIENCE, opening, serving
+from legible import faults
 
 import convexmetric as cm
 
@@ -94,6 +95,22 @@ def test_noise_spoils_a_bound_and_never_makes_it_wrong():
         proven.append(float(re.search(r"^cm.certify +(\S+) <=", text, re.MULTILINE)[1]))
     assert proven == sorted(proven, reverse=True)
     assert proven[0] <= optimum
+
+
+@pytest.mark.parametrize(
+    ("page", "given"),
+    [
+        (cutting_planes, ("map", 25.0, 0.0, 4.0)),
+        (cutting_planes, ("ndcg", 1000.0, 0.5, 60.0)),
+        (duality, (2.0, 1.0, 60.0, "no", 0.0)),
+        (duality, (0.1, 1.0, 200.0, "yes", 2.0)),
+    ],
+)
+def test_pictures_of_the_pages_can_be_read_on_a_telephone(monkeypatch, page, given):
+    drawn = []
+    monkeypatch.setattr("browser.lessons.png", drawn.append)
+    page.answer(*given)
+    assert [faults(figure) for figure in drawn] == [[]]
 
 
 @pytest.fixture(scope="module")

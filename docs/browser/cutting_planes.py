@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 from browser import lessons
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from scipy.optimize import linprog
 
 import convexmetric as cm
+from convexmetric.plotting import COLOURS, STYLE
+from convexmetric.plotting.axes import AID, BAND, LOWER, UPPER
 
 PASSES, TOL = 60, 1e-4
 #: Every third wine: loops are not compiled here.
@@ -63,6 +66,7 @@ def algorithm_1(measure: str, C: float, stabilisation: float) -> tuple[list[Any]
         w = np.maximum(0.0, stabilisation * best[0] + (1.0 - stabilisation) * found)
 
 
+@rc_context(STYLE)
 def answer(measure: str, C: float, stabilisation: float, shown: float) -> dict[str, Any]:
     """Draw what is known after a pass, with the lesson's own functions, and say what it proves."""
     planes, record = algorithm_1(measure, C, stabilisation)
@@ -70,6 +74,7 @@ def answer(measure: str, C: float, stabilisation: float, shown: float) -> dict[s
     optimum = record[-1][1]
     side = max(3.45 * optimum[0].max(), 1e-3)
     namespace: dict[str, Any] = {"np": np, "side": side, "reference": type("", (), {"w": optimum[0]})}
+    namespace.update(COLOURS=COLOURS, AID=AID, BAND=BAND, LOWER=LOWER, UPPER=UPPER)
     lessons.take("plot_03_cutting_planes.py", ("model", "draw_region", "draw_bounds"), namespace)
     for names, count in (("V1 V2", 300), ("W1 W2", 60)):
         ticks = np.linspace(0.0, side, count)
@@ -80,12 +85,13 @@ def answer(measure: str, C: float, stabilisation: float, shown: float) -> dict[s
     levels = F.min() + (F.max() - F.min()) * np.linspace(0.0, 1.0, 14)[1:] ** 2
     namespace.update(F=F, levels=np.unique(levels))
 
-    figure = Figure(figsize=(6.4, 6.4), layout="constrained")
-    region, bounds = figure.subplots(2, 1, height_ratios=(3, 1))
+    figure = Figure(figsize=(4.8, 6.8))
+    region, bounds = figure.subplots(2, 1, height_ratios=(2, 1))
     namespace["draw_region"](region, planes, record, t)
-    region.legend(loc="upper right", framealpha=0.9, fontsize=9)
+    region.legend(loc="upper right", frameon=True, framealpha=0.9, edgecolor="none")
     namespace["draw_bounds"](bounds, record, t)
     bounds.set_xlim(1, max(2, len(record)))
+    bounds.locator_params("x", integer=True)
     w, (best, upper), _, lower = record[t]
     return {
         "picture": lessons.png(figure),

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 from browser import lessons
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import convexmetric as cm
-from convexmetric.plotting import COLOURS
+from convexmetric.plotting import STYLE
+from convexmetric.plotting.axes import BAND, LOWER, UPPER
 
 STEPS = 400
 Step = tuple[float, float, np.ndarray, np.ndarray]
@@ -81,6 +83,7 @@ def best_of(record: list[Step]) -> tuple[np.ndarray, np.ndarray]:
     return max(record, key=lambda row: row[0])[2], min(record, key=lambda row: row[1])[3]
 
 
+@rc_context(STYLE)
 def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) -> dict[str, str]:
     """Draw the two sides up to some step, and say what they prove; multipliers are spoilt by noise of a given size."""
     problem, by_hand = stated(reg)
@@ -95,19 +98,19 @@ def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) 
     u, R = best_of(climb(reg, 1.0, True))
     optimum = cm.certify(problem, R, u / len(u))
 
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = Figure(figsize=(4.8, 4.2))
     ax = figure.subplots()
     at = np.arange(1, len(record) + 1)
     bottom, top = 0.4 * optimum.upper_bound, 1.6 * optimum.upper_bound
-    ax.fill_between(at, lower, upper, color="#DDE6EE")
-    ax.plot(at, upper, color=COLOURS[5], lw=2, label="$F(R)$, best so far")
-    ax.plot(at, lower, color=COLOURS[0], lw=2, label="dual bound, best so far")
+    ax.fill_between(at, lower, upper, color=BAND)
+    ax.plot(at, upper, color=UPPER, ls="-", label="$F(R)$, best so far")
+    ax.plot(at, lower, color=LOWER, ls="--", label="dual bound, best so far")
     # Below the picture it is drawn on its edge.
     spoilt_bound = max(certificate.lower_bound, bottom)
     ax.plot(len(record), spoilt_bound, "v", color="black", ms=9, clip_on=False, zorder=3, label="bound of u + noise")
-    ax.axhline(optimum.upper_bound, color="black", lw=1.2, ls="--", label="optimum")
+    ax.axhline(optimum.upper_bound, color="black", lw=1.2, ls=":", label="optimum")
     ax.set(xlim=(1, STEPS), ylim=(bottom, top), xscale="log", xlabel="steps", ylabel="objective")
-    ax.legend(loc="upper right", fontsize=9)
+    figure.legend(loc="outside upper center", ncols=2)
     wrong = ": above the optimum, so it proves nothing" if raw > optimum.upper_bound else ""
     return {
         "picture": lessons.png(figure),

@@ -23,5 +23,5 @@ def take(script: str, names: Iterable[str], namespace: dict[str, Any]) -> None:
 def png(figure: Any) -> str:
     """Draw a figure of Matplotlib as the address of a picture."""
     drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=150)
+    figure.savefig(drawn, format="png")
     return "data:image/png;base64," + base64.b64encode(drawn.getvalue()).decode()

@@ -137,6 +137,7 @@ PICTURES = [
     *(ROOT / "examples").glob("plot_*.py"),
     *(ROOT / "examples").glob("*_paper/pictures.py"),
     *(ROOT / "benchmarks").glob("bench_*.py"),
+    *(ROOT / "docs" / "browser").glob("*.py"),
 ]
 
 

@@ -134,8 +134,8 @@ def serve_python(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Connect what is above."""
-    for name, directive in course.directives().items():
-        app.add_directive(name, directive)
+    app.add_directive("exercises", course.directive())
+    app.add_directive("picture", course.picture_directive())
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
     app.connect("build-finished", serve_python)

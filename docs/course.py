@@ -1,4 +1,7 @@
-"""What the site shows of the course: its exercises with folded solutions, and pictures that the lessons draw."""
+"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded.
+
+And pictures of lessons, for the pages of lectures.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-FOLDER = HERE.parent / "examples" / "exercises"
+FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
 
 EXERCISE = r'''
 .. include:: ../examples/exercises/exercise_{name}.py
@@ -66,10 +68,8 @@ def lines() -> list[str]:
     return [*table, "", *pages]
 
 
-def directives() -> dict[str, Any]:
-    """Make the directives of Sphinx for the exercises and for pictures of lessons."""
-    from docutils import nodes
-    from sphinx import addnodes
+def directive() -> Any:
+    """Make the directive of Sphinx that puts these lines in its place."""
     from sphinx.util.docutils import SphinxDirective
 
     class Exercises(SphinxDirective):
@@ -77,25 +77,33 @@ def directives() -> dict[str, Any]:
             self.state_machine.insert_input(lines(), "docs/course.py")
             return []
 
-    class Picture(SphinxDirective):
-        """A picture of a lesson, by the name of the lesson and its number; only named where lessons were not run."""
+    return Exercises
 
+
+def picture_directive() -> Any:
+    """Make the directive that shows a picture of a lesson, by the lesson's name and the picture's number.
+
+    Where the lessons were not run it names the picture, and leads to the lesson.
+    """
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+    from sphinx.util.docutils import SphinxDirective
+
+    class Picture(SphinxDirective):
         required_arguments, has_content = 2, True
 
-        def run(self) -> list[nodes.Node]:
-            """Show what the gallery drew, or lead to the lesson."""
+        def run(self) -> list[Any]:
             lesson, number = self.arguments
             drawn = f"gallery/images/sphx_glr_{lesson}_{int(number):03d}"
-            paths = [f"/{drawn}{kind}" for kind in (".png", ".gif") if (HERE / f"{drawn}{kind}").is_file()]
-            where = addnodes.pending_xref(
-                "", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True
-            )
+            here = Path(self.env.srcdir)
+            paths = [f"/{drawn}{kind}" for kind in (".png", ".gif") if (here / f"{drawn}{kind}").is_file()]
+            where = pending_xref("", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True)
             where["refdoc"], where["refexplicit"] = self.env.docname, False
-            where += nodes.inline("", f"lesson {int(lesson[5:7])}")
+            where += nodes.inline("", lesson)
             text = self.parse_content_to_nodes()[0].children
             if not paths:
                 return [nodes.paragraph("", "", nodes.Text(f"Picture {number} of "), where, nodes.Text(": "), *text)]
-            legend = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
-            return [nodes.figure("", nodes.image(uri=paths[0], alt=""), legend)]
+            caption = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
+            return [nodes.figure("", nodes.image(uri=paths[0], alt=""), caption)]
 
-    return {"exercises": Exercises, "picture": Picture}
+    return Picture

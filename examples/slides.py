@@ -26,6 +26,7 @@ import html
 import mimetypes
 import os
 import re
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 LECTURES = sorted((DOCS / "course").glob("lecture-*.md"))
 FONT = DOCS / "_static" / "fonts" / "STIXTwoMath.woff2"
+TALL = '<figure class="tall">'
 PICTURE = re.compile(r"^:::\{picture\} (\w+) (\d+)$", re.MULTILINE)
 
 PAGE = """<!DOCTYPE html>
@@ -79,10 +81,10 @@ pre { margin: 0; padding: 0.6em 0.9em; background: #f2f4f7; font-size: 0.74rem; 
   white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font-family: "DejaVu Sans Mono", monospace; font-size: 0.9em; }
 pre code { font-size: 1em; }
-table { border-collapse: collapse; }
+table { border-collapse: collapse; font-size: 0.92rem; }
 th, td { padding: 0.25em 0.8em; text-align: left; vertical-align: baseline; border-bottom: 1px solid #c8ced6; }
 math { font-family: "STIX Two Math", math; font-size: 1.08em; }
-.formula, .tabular { overflow: auto hidden; padding: 0.2rem 0; }
+.formula, .tabular { flex: none; overflow: auto hidden; padding: 0.2rem 0; }
 .formula > math { width: max-content; margin: 0 auto; font-size: 1.25em; }
 .question { margin: auto 0 0; padding: 0.4em 0.8em; background: #fdf3e1; border-left: 0.25em solid #b35900; }
 .question + .question { margin-top: 0; }
@@ -90,6 +92,9 @@ figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: c
   gap: 0.3rem; }
 figure img { flex: 1 1 0; min-height: 0; max-width: 100%; object-fit: contain; }
 figcaption { font-size: 0.75rem; color: #424a53; }
+section.beside { padding-right: 49%; }
+.beside .formula > math { font-size: 1em; }
+figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; width: 42%; }
 @media screen and (max-width: 700px) {
   :root { scroll-snap-type: none; }
   section { height: auto; padding: 1.2rem 1rem 2rem; border-bottom: 1px solid #c8ced6; }
@@ -98,7 +103,8 @@ figcaption { font-size: 0.75rem; color: #424a53; }
   .formula > math { font-size: 0.85em; }
   th, td { padding: 0.2em; font-size: 0.7rem; }
   pre { font-size: 0.62rem; }
-  figure { flex: none; }
+  section.beside { padding-right: 1rem; }
+  figure, figure.tall { flex: none; position: static; width: auto; }
   figure img { flex: none; width: 100%; }
 }
 @page { size: 13.333in 7.5in; margin: 0; }
@@ -135,8 +141,11 @@ def embedded(path: Path) -> str:
 
 
 def figure(path: Path, caption: str) -> str:
-    """A picture, with a caption."""
-    return f'<figure><img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
+    """A picture, with a caption; one that is about as high as wide stands beside what else there is."""
+    # Where a PNG has its width and height; other pictures are those of docs, which are wide.
+    width, height = struct.unpack(">II", path.read_bytes()[16:24]) if path.suffix == ".png" else (1, 1)
+    start = TALL if height > 0.8 * width else "<figure>"
+    return f'{start}<img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
 
 
 def parser() -> Any:
@@ -199,7 +208,8 @@ def written(page: Path, folder: Path, pictures: Path) -> Path:
     """Write the slides of a lecture, and return their file."""
     slides = list(slides_of(page, pictures))
     sections = [
-        f'<section data-number="{number} / {len(slides)}">\n{slide}</section>' for number, slide in enumerate(slides, 1)
+        f'<section class="{"beside" * (TALL in slide)}" data-number="{number} / {len(slides)}">\n{slide}</section>'
+        for number, slide in enumerate(slides, 1)
     ]
     title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
     path = folder / f"{page.stem}.html"

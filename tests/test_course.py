@@ -189,7 +189,7 @@ def test_a_program_of_lecture_one_is_that_of_the_package():
     rng = np.random.default_rng(2)
     X, C, triplets = rng.normal(size=(8, 2)), 0.3, [tuple(rng.permutation(8)[:3]) for _ in range(6)]
     Delta = {(i, j): (X[i] - X[j]) ** 2 for i in range(8) for j in range(8)}
-    code = re.search(r"```python\n(.*?)```", section(text_of(LECTURES[0]), "Reading a program"), re.DOTALL)[1]
+    code = re.search(r"```py\n(.*?)```", section(text_of(LECTURES[0]), "Reading a program"), re.DOTALL)[1]
     names = {"cp": cp, "triplets": triplets, "Delta": Delta, "C": C}
     exec(code, names)
     solution = cm.solve(cm.RelativeComparisonProblem(X, triplets, C=C), tol=1e-8)

@@ -186,6 +186,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    # What show_pictures returns: the pictures are below.
+    "ignore_repr_types": r"list",
     # Its tables take their scripts from other hosts.
     "write_computation_times": False,
     "abort_on_example_error": True,

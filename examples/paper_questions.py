@@ -28,8 +28,8 @@ from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
 from experiments.summary import known, question_of, summaries
 
-#: Modules with ``tasks(output, ...)``; some have tables of their own, ``sheets(known)``, and printed numbers beside ours,
-#: ``rows(known)``.
+#: Modules with ``tasks(output, ...)``; some have tables of their own, ``sheets(known)``, and ``rows(known)``, printed
+#: numbers beside ours.
 PAPERS = {
     "ranking": ranking_paper.questions,
     "relative": relative_paper.questions,

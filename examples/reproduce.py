@@ -37,7 +37,6 @@ from rich.console import Console
 RANKING, RELATIVE = "metric_learning_to_rank_tables", "relative_comparisons_webkb"
 GRAPHS, OPERATORS, STUDIES = "random_projection_tables", "operator_margin_tables", "operator_margin_studies"
 MODALITIES, QUESTIONS = "cross_modal_tables", "paper_questions"
-WHY_RANKING, WHY_RELATIVE = "ranking_questions", "relative_questions"
 EXACT = "--learners exact exact-trace --pairs all --tol 1e-5 --seconds 240"
 
 
@@ -92,10 +91,10 @@ PARTS = (
     ),
     Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"SVM-MAP": 2, "": 23}),
     Part("matchings-appeal", RANKING, "--data matchings-appeal", {"MLR-MAP": 20, "": 4}),
-    Part("why-balance", WHY_RANKING, "--questions balance --splits 50", {"": 2}),
-    Part("why-targets", WHY_RANKING, "--questions targets places --splits 20", {"LMNN": 8, "": 30}),
-    Part("why-batches", WHY_RANKING, "--questions batches --share 0.2", {"": 60}),
-    Part("why-nca", WHY_RANKING, "--questions components --splits 3 --points 4991", {"": 120}),
+    Part("why-balance", QUESTIONS, "--paper ranking --questions balance --splits 50", {"": 2}),
+    Part("why-targets", QUESTIONS, "--paper ranking --questions targets places --splits 20", {"LMNN": 8, "": 30}),
+    Part("why-batches", QUESTIONS, "--paper ranking --questions batches --share 0.2", {"": 60}),
+    Part("why-nca", QUESTIONS, "--paper ranking --questions components --splits 3 --points 4991", {"": 120}),
     Part("relative", RELATIVE, "--splits 10", {"page": 9, "": 3}, 2.0),
     Part(
         "relative-header",
@@ -115,8 +114,8 @@ PARTS = (
         "--splits 5 --notions university-4 --words html --min-pages 1 --tol 1e-3 --no-curve --no-maps",
         {"": 34},
     ),
-    Part("why-relative", WHY_RELATIVE, "--questions static kernel --splits 10", {"static": 5, "": 10}),
-    Part("why-curve", WHY_RELATIVE, "--questions longer --splits 2", {"": 1200}),
+    Part("why-relative", QUESTIONS, "--paper relative --questions static kernel --splits 10", {"static": 5, "": 10}),
+    Part("why-curve", QUESTIONS, "--paper relative --questions longer --splits 2", {"": 1200}),
     Part(
         "graphs",
         GRAPHS,

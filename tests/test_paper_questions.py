@@ -1,15 +1,20 @@
-"""The experiments behind the reasons in the tables of papers 3, 4 and 5: what their parts claim."""
+"""The experiments behind the reasons in the tables: one script, and what the parts of papers 3, 4 and 5 claim."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import paper_questions
 import pytest
 from cross_modal_paper import questions as modalities
-from experiments.summary import summaries
+from experiments.results import Results
+from experiments.summary import known, summaries
 from graph_paper import questions as graphs
 from operator_paper import questions as operators
+from ranking_paper import printed as printed_errors
+from relative_paper import printed as printed_shares
+from relative_paper.protocol import NOTIONS
 
 import convexmetric as cm
 
@@ -22,10 +27,103 @@ def test_summaries_have_means_of_repetitions_and_what_differs():
     common = {"question": "Q", "data": "cora"}
     found = [({**common, "method": "A", "draw": draw}, {"auc": auc}) for draw, auc in enumerate((0.5, 0.7))]
     found.append(({**common, "method": "B", "draw": 0}, {"auc": 0.25, "setting": {"c": 3}}))
-    (sheet,) = summaries(found)
+    (sheet,) = summaries({"Q": found})
     assert sheet.title == "Q, data cora"
     assert list(sheet.columns) == ["method", "auc", "setting", "count"]
     assert sheet.rows == [["A", "0.600 (sd 0.141)", "-", "2"], ["B", "0.25", "c 3", "1"]]
+
+
+def test_what_is_known_is_by_question_or_by_file(tmp_path):
+    named, plain = Results(tmp_path / "questions.jsonl"), Results(tmp_path / "balance.jsonl")
+    tasks = [(named, {"question": "Q", "draw": draw}, None, {}) for draw in range(2)] + [
+        (plain, {"split": 0}, None, {})
+    ]
+    assert known(tasks) == {}
+    for results, settings, _, _ in tasks[1:]:
+        results.add(settings, {"auc": 0.5})
+    assert known(tasks) == {"Q": [(tasks[1][1], {"auc": 0.5})], "balance": [({"split": 0}, {"auc": 0.5})]}
+
+
+def asked(line, output):
+    return paper_questions.parser().parse_args([*line.split(), "--output", str(output)])
+
+
+@pytest.mark.parametrize(
+    ("paper", "names"),
+    [
+        ("ranking", ["balance", "targets", "places", "batches", "components"]),
+        ("relative", ["static", "kernel", "longer"]),
+        ("graph", ["exact spread", "steps", "K", "other sets", "as printed", "small graph", "projection"]),
+    ],
+)
+def test_questions_of_a_paper_can_be_chosen_by_how_they_begin(paper, names, tmp_path):
+    def chosen(line):
+        (tasks,) = paper_questions.stages(asked(f"--paper {paper} {line}", tmp_path))
+        return tasks
+
+    every = chosen("")
+    assert set(names) <= set(map(paper_questions.question_of, every))
+    some = chosen(f"--questions {names[0].split()[0]} {names[1].split()[0]}")
+    assert set(map(paper_questions.question_of, some)) == set(names[:2])
+    assert 0 < len(some) < len(every)
+
+
+def test_options_and_questions_of_another_paper_are_refused(tmp_path, capsys):
+    for line, wrong in (
+        ("--paper graph --share 0.1", "--share is no option of --paper graph"),
+        ("--paper ranking --test-triplets 5", "--test-triplets is no option of --paper ranking"),
+        ("--paper relative --questions balance", "begins with 'balance': static, kernel, longer"),
+    ):
+        with pytest.raises(SystemExit):
+            list(paper_questions.stages(asked(line, tmp_path)))
+        assert wrong in capsys.readouterr().err
+
+
+def test_options_reach_the_tasks(tmp_path):
+    (tasks,) = paper_questions.stages(asked("--paper ranking --splits 2 --tol 0.5 --share 0.1 --points 70", tmp_path))
+    assert {task[1]["split"] for task in tasks if "split" in task[1]} == {0, 1}
+    assert {task[1]["tol"] for task in tasks if "tol" in task[1]} == {0.5}
+    assert {task[1]["share"] for task in tasks if "share" in task[1]} == {0.1}
+    assert {task[1]["points"] for task in tasks if "points" in task[1]} == {70}
+
+
+def test_rows_of_the_ranking_paper(tmp_path):
+    arguments = asked("--paper ranking --splits 2", tmp_path)
+    assert list(paper_questions.rows(arguments)) == []
+    (tasks,) = paper_questions.stages(arguments)
+    for results, settings, _, _ in tasks:
+        split = settings.get("split")
+        if settings.get("method") == "Euclidean":
+            # The best number of neighbours of each split is not the best of both.
+            results.add(settings, {"errors": [[0.1, 0.3, 0.15] if split == 0 else [0.3, 0.1, 0.15]]})
+        elif results.path.stem == "batches":
+            results.add(settings, {"batches": 9, "objective": 1.0, "lower": None, "scores": [0.5] * 3, "cpu": 1.0})
+        elif results.path.stem == "components":
+            errors = [[0.2 + 0.1 * split + 0.01 * at] * 8 for at in range(4)]
+            results.add(settings, {"errors": errors, "values": [0.1] * 4, "steps": 47})
+    rows = {row.what: row for row in paper_questions.rows(arguments)}
+    one = rows["Euclidean on balance-scale, error in percent, one choice for all"]
+    assert (one.printed, one.count) == (printed_errors.ERRORS["Euclidean"]["balance-scale"], 2)
+    assert one.ours == pytest.approx(15.0)
+    assert rows["Euclidean on balance-scale, error in percent, a choice a split"].ours == pytest.approx(10.0)
+    batches = rows["MLR-MAP, master left after 3 steps, batches"]
+    assert (batches.printed, batches.ours) == (printed_errors.MATCHINGS["MLR-MAP"][4], 9)
+    last = rows["NCA on 1500 points of isolet, random start, after the last step, error in percent"]
+    assert (last.ours, last.count) == (pytest.approx(28.0), 2)
+    assert len(paper_questions.report(arguments)) == 3
+
+
+def test_rows_of_distances_that_are_not_learned(tmp_path):
+    arguments = asked("--paper relative --splits 2", tmp_path)
+    (tasks,) = paper_questions.stages(arguments)
+    for results, settings, _, _ in tasks:
+        if settings.get("choice") == "all":
+            shares = {"binary": 60.0, "unit length": 70.0, "TF-IDF": 80.0 + settings["split"], "idf": 90.0}
+            results.add(settings, {"satisfied": dict.fromkeys(NOTIONS, shares), "words": 10})
+    rows = list(paper_questions.rows(arguments))
+    assert len(rows) == 4 * len(NOTIONS)
+    row = next(row for row in rows if row.what == "Topic, words of the page, all: TF-IDF, percent")
+    assert (row.printed, row.ours, row.count) == (printed_shares.SATISFIED["topic"][2], pytest.approx(80.5), 2)
 
 
 @pytest.mark.parametrize("form", modalities.FORMS)

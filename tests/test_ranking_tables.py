@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from experiments.results import Results
+from experiments.summary import known
 from ranking_paper import classification, kernels, matchings, printed, questions, tables
 from ranking_paper.synthetic import synthetic_matchings
 from ranking_paper.toy import toy
@@ -199,10 +200,10 @@ def test_algorithm_1_with_a_loose_master_stops_early_and_above_the_optimum():
 
 def test_a_choice_a_split_is_never_worse_than_one_for_all(tmp_path):
     for split in range(2):
-        for results, settings, function, arguments in questions.tasks(tmp_path, ["balance"], 2):
-            if settings["split"] == split and settings.get("method") == "Euclidean":
+        for results, settings, function, arguments in questions.tasks(tmp_path, 2):
+            if settings.get("split") == split and settings.get("method") == "Euclidean":
                 results.add(settings, function(**arguments))
-    (sheet,) = questions.sheets(questions.tasks(tmp_path, ["balance"], 2))
+    (sheet,) = questions.sheets(known(questions.tasks(tmp_path, 2)))
     assert [row[:2] for row in sheet.rows] == [["Euclidean", "2"], ["Euclidean, splits not stratified", "2"]]
     for _, _, one, each, _ in sheet.rows:
         assert float(each.split()[0]) <= float(one.split()[0])
@@ -212,9 +213,9 @@ def test_measures_of_k_places_are_beside_each_other(tmp_path):
     settings = [(10, 10.0), (31, 10.0)]
     found = questions.choices("wine", 0, "knn", settings, 5e-2)
     assert max(found["gaps"]) <= 5e-2
-    known = [
+    of_both = [
         ({"data": "wine", "method": method, "settings": settings}, {"errors": [[0.5, 0.4], [0.2, at]]})
         for method, at in (("precision", 0.1), ("knn", 0.3))
     ]
-    rows = questions.places_sheet(known).rows
+    rows = questions.places_sheet(of_both).rows
     assert rows == [["wine", "10", "1", "40.0", "40.0", "0.0"], ["wine", "31", "1", "10.0", "20.0", "10.0"]]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from experiments.summary import known
 from relative_paper import pictures, protocol, questions, tables
 from relative_paper.porter import stem
 
@@ -137,7 +138,7 @@ def test_weights_of_pages_under_a_kernel(data_folder):
 
 
 def test_sheets_of_what_is_known(tmp_path):
-    for results, settings, _, _ in questions.tasks(tmp_path, ["static", "kernel"], 2):
+    for results, settings, _, _ in questions.tasks(tmp_path, 2):
         if settings.get("choice") == "all":
             shares = {
                 name: dict.fromkeys(("binary", "unit length", "TF-IDF", "idf"), 60.0) for name in protocol.NOTIONS
@@ -145,7 +146,7 @@ def test_sheets_of_what_is_known(tmp_path):
             results.add(settings, {"satisfied": shares, "words": 10})
         if settings.get("kernel") == "linear":
             results.add(settings, {"satisfied": 70.0 + settings["split"], "gap": 1e-3, "seconds": 2.0, "used": 5})
-    binary, tfidf, kernels = questions.sheets(questions.tasks(tmp_path, ["static", "kernel"], 2))
+    binary, tfidf, kernels = questions.sheets(known(questions.tasks(tmp_path, 2)))
     assert [row[:5] for row in binary.rows] == [["page", "all", "10", "2", of] for of in ("binary", "unit length")]
     assert tfidf.rows[0][5:] == ["60.00 ± 0.00"] * 4
     assert kernels.rows == [["linear", "2", "70.50 ± 0.50", "5", "1e-03", "2"]]

@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .pool import CHANCE, Task
 from .sheet import Sheet
 
-__all__ = ["summaries"]
+__all__ = ["Known", "known", "question_of", "summaries"]
 
-#: Settings that count repetitions.
-REPEATED = ("part", "seed", "draw")
+#: Settings and a result.
+Known = tuple[dict[str, Any], dict[str, Any]]
 
 
-def summaries(found: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> list[Sheet]:
-    """A table for every ``question`` among the settings; with repetitions means, standard deviations and their number.
+def question_of(task: Task) -> str:
+    """The question that a task answers: ``question`` among its settings, else the name of its file."""
+    return str(task[1].get("question", task[0].path.stem))
+
+
+def known(tasks: Iterable[Task]) -> dict[str, list[Known]]:
+    """What has been found so far, by question."""
+    found: dict[str, list[Known]] = {}
+    for task in tasks:
+        results, settings, _, _ = task
+        if (result := results.get(settings)) is not None:
+            found.setdefault(question_of(task), []).append((settings, result))
+    return found
+
+
+def summaries(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
+    """A table for every question; with repetitions means, standard deviations and their number.
 
     A list of numbers is a list of repetitions if it is the only one, else it is shown as it is.
     """
-    questions: dict[str, dict[str, list[tuple[dict[str, Any], dict[str, Any]]]]] = {}
+    return [_sheet(question, _repeated(found)) for question, found in known.items()]
+
+
+def _repeated(found: Sequence[Known]) -> list[list[Known]]:
+    """Groups of what differs by chance alone, without the settings that count repetitions."""
+    groups: dict[str, list[Known]] = {}
     for settings, result in found:
-        shown = {key: value for key, value in settings.items() if key not in ("question", *REPEATED)}
-        of = questions.setdefault(settings["question"], {})
-        of.setdefault(json.dumps(shown), []).append((shown, result))
-    return [_sheet(question, list(groups.values())) for question, groups in questions.items()]
+        shown = {key: value for key, value in settings.items() if key not in ("question", *CHANCE)}
+        groups.setdefault(json.dumps(shown), []).append((shown, result))
+    return list(groups.values())
 
 
-def _sheet(question: str, groups: list[list[tuple[dict[str, Any], dict[str, Any]]]]) -> Sheet:
+def _sheet(question: str, groups: list[list[Known]]) -> Sheet:
     settings = [group[0][0] for group in groups]
     names = list(dict.fromkeys(name for one in settings for name in one))
     # What all rows have in common goes into the title.

@@ -1,29 +1,33 @@
 """Why some rows of the tables differ from the paper's: an experiment for each explanation.
 
-``choices``         other splits, other target neighbours, other measures: errors of every setting of a method, of which
-                    the best is taken once for all splits or split by split
-``collapsed``       MLCC without a regularizer, by projected gradient descent that is stopped early
-``loose``           Algorithm 1 with a master that is left before its optimum, on synthetic matchings
-``components``      NCA on IsoLet from other starts, and stopped earlier
+``balance``         MLCC, MLR-MAP and Euclidean distance, the best setting chosen once for all splits or split by split,
+                    splits stratified or not; MLCC without a regularizer, by projected gradient descent that is stopped
+                    early
+``targets``         LMNN with other target neighbours and other weights, in the same way
+``places``          precision at k beside a majority among k neighbours, on the sets of two classes
+``batches``         Algorithm 1 with a master that is left before its optimum, on a share of the synthetic matchings;
+                    needs no data folder
+``components``      NCA on points of IsoLet from two starts, stopped early
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from experiments.pool import Task
 from experiments.results import Results
-from experiments.sheet import Sheet, standard_error
+from experiments.sheet import Row, Sheet, row_of, standard_error
+from experiments.summary import Known
 from scipy.optimize import minimize
 from sklearn.model_selection import train_test_split
 
 import convexmetric as cm
 
-from . import matchings
+from . import matchings, printed
 from .classification import NEIGHBOURS, dimensions, errors, isolet_split, learn, small_split
 
 #: What is tried: target neighbours and mu of LMNN, k of the measures of k places, C of MLR-MAP, weights of the squared
@@ -37,9 +41,6 @@ ITERATES = [1, 2, 5, 10, 20, 50]
 STEPS = [5, 10, 20, 50]
 LOOSE = [3, 10, 30, 100]
 
-Tasks = Iterator[Task]
-#: Settings and a result.
-Known = tuple[dict[str, Any], dict[str, Any]]
 QUESTIONS = ("balance", "targets", "places", "batches", "components")
 #: Passes after which Algorithm 1 with a loose master is given up.
 MOST_PASSES = 400
@@ -252,17 +253,16 @@ def components(split: int, start: str, stops: list[int], points: int) -> dict[st
 
 def tasks(
     output: Path,
-    questions: Sequence[str],
-    splits: int,
+    splits: int = 5,
     tol: float = 1e-2,
     share: float = 0.05,
     points: int = 1500,
     C: Sequence[float] = (10.0, 100.0, 1000.0),
-) -> Tasks:
-    """The experiments of some of :data:`QUESTIONS`, split by split."""
-    results = {question: Results(output / f"{question}.jsonl") for question in questions}
+) -> Iterator[Task]:
+    """The experiments, split by split; the results of a question go to a file of its own."""
+    results = {question: Results(output / f"{question}.jsonl") for question in QUESTIONS}
     for split in range(splits):
-        for question in questions:
+        for question in QUESTIONS:
             for function, settings in _settings(question, split, tol, share, points, C):
                 yield results[question], settings, function, settings
 
@@ -294,12 +294,8 @@ def _settings(
             yield components, {"split": split, "start": start, "stops": STEPS, "points": points}
 
 
-def sheets(tasks: Tasks) -> list[Sheet]:
-    """What the results of tasks say, a table a question."""
-    known: dict[str, list[Known]] = {}
-    for results, settings, _, _ in tasks:
-        if (result := results.get(settings)) is not None:
-            known.setdefault(results.path.stem, []).append((settings, result))
+def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
+    """A table a question."""
     make = {
         "balance": balance_sheet,
         "targets": balance_sheet,
@@ -316,6 +312,16 @@ def balance_sheet(known: Sequence[Known]) -> Sheet:
         "Balance: error of neighbours in percent, mean and standard error",
         ["", "splits", "one choice for all", "a choice a split", "smallest and largest over the settings"],
     )
+    for name, each in _by_method(known).items():
+        best = each.mean(axis=0).min(axis=1)
+        low, high = 100.0 * best.min(), 100.0 * best.max()
+        row = [name, str(len(each)), _said(_chosen(each)), _said(each.min(axis=(1, 2)))]
+        sheet.rows.append([*row, f"{low:.1f}, {high:.1f}"])
+    return sheet
+
+
+def _by_method(known: Sequence[Known]) -> dict[str, np.ndarray]:
+    """Errors on balance by method: splits, settings, numbers of neighbours."""
     groups: dict[str, list[Any]] = {}
     for settings, result in known:
         if "stops" in settings:
@@ -324,14 +330,13 @@ def balance_sheet(known: Sequence[Known]) -> Sheet:
         else:
             drawn = "" if settings["stratified"] else ", splits not stratified"
             groups.setdefault(f"{settings['method']}{drawn}", []).append(result["errors"])
-    for name, errors_of in groups.items():
-        each = np.array(errors_of)
-        means = each.mean(axis=0)
-        one = each[(slice(None), *np.unravel_index(means.argmin(), means.shape))]
-        best = means.min(axis=1)
-        low, high = 100.0 * best.min(), 100.0 * best.max()
-        sheet.rows.append([name, str(len(each)), _said(one), _said(each.min(axis=(1, 2))), f"{low:.1f}, {high:.1f}"])
-    return sheet
+    return {name: np.array(errors_of) for name, errors_of in groups.items()}
+
+
+def _chosen(each: np.ndarray) -> np.ndarray:
+    """Errors of all splits at the one choice that is best in the mean."""
+    means = each.mean(axis=0)
+    return np.asarray(each[(slice(None), *np.unravel_index(means.argmin(), means.shape))])
 
 
 def places_sheet(known: Sequence[Known]) -> Sheet:
@@ -349,10 +354,7 @@ def places_sheet(known: Sequence[Known]) -> Sheet:
         if method == "precision" and (data, k, "knn") in found:
             pair = [np.array(found[data, k, name]) for name in ("precision", "knn")]
             count = min(map(len, pair))
-            chosen = []
-            for each in (of[:count] for of in pair):
-                mean = each.mean(axis=0)
-                chosen.append(each[(slice(None), *np.unravel_index(mean.argmin(), mean.shape))])
+            chosen = [_chosen(of[:count]) for of in pair]
             sheet.rows.append([data, str(k), str(count), *map(_said, chosen), _said(chosen[1] - chosen[0])])
     return sheet
 
@@ -381,11 +383,37 @@ def components_sheet(known: Sequence[Known]) -> Sheet:
         ["points", "start", "steps", "expected training error", "one neighbour", "best of the numbers"],
     )
     for settings, result in known:
-        stops = [stop for stop in settings["stops"] if stop < result["steps"]] + [result["steps"]]
-        for stop, of, value in zip(stops, result["errors"], result["values"], strict=False):
+        for stop, of, value in zip(_stops(settings, result), result["errors"], result["values"], strict=False):
             row = [str(settings["points"]), settings["start"], str(stop), f"{100 * value:.1f}"]
             sheet.rows.append([*row, f"{100 * of[NEIGHBOURS.index(1)]:.1f}", f"{100 * min(of):.1f}"])
     return sheet
+
+
+def _stops(settings: Mapping[str, Any], result: Mapping[str, Any]) -> list[int]:
+    """Steps after which there are errors, the last ones included."""
+    return [stop for stop in settings["stops"] if stop < result["steps"]] + [result["steps"]]
+
+
+def rows(known: Mapping[str, Sequence[Known]]) -> Iterator[Row]:
+    """Errors of table 2 in percent, and batches of table 4, beside ours."""
+    for question in ("balance", "targets"):
+        for name, each in _by_method(known.get(question, [])).items():
+            there = printed.ERRORS[name.partition(",")[0]]["balance-scale"]
+            for way, of in (("one choice for all", _chosen(each)), ("a choice a split", each.min(axis=(1, 2)))):
+                yield row_of(f"{name} on balance-scale, error in percent, {way}", there, 100.0 * of, "splits", 1)
+    for settings, result in known.get("batches", []):
+        if settings["steps"] is not None:
+            title = f"{settings['method']}, master left after {settings['steps']} steps, batches"
+            yield Row(title, printed.MATCHINGS[settings["method"]][4], result["batches"], None, 1, "sets", 0)
+    ends: dict[str, list[list[float]]] = {}
+    for settings, result in known.get("components", []):
+        for stop, of in zip(_stops(settings, result), result["errors"], strict=False):
+            when = f"{stop} steps" if stop in settings["stops"] else "the last step"
+            start = f"NCA on {settings['points']} points of isolet, {settings['start']} start"
+            ends.setdefault(f"{start}, after {when}", []).append(of)
+    for name, errors_of in ends.items():
+        there = printed.ERRORS["NCA"]["isolet"]
+        yield row_of(f"{name}, error in percent", there, 100.0 * _chosen(np.array(errors_of)), "splits", 1)
 
 
 def _said(errors_of: np.ndarray) -> str:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from experiments.pool import Task
 from experiments.results import Results
-from experiments.sheet import Sheet
+from experiments.sheet import Row, Sheet, row_of
+from experiments.summary import Known
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfTransformer
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.model_selection import train_test_split
@@ -24,11 +25,10 @@ from sklearn.model_selection import train_test_split
 import convexmetric as cm
 from convexmetric.comparisons import triplets_from_labels
 
-from . import protocol, tables
+from . import printed, protocol, tables
 from .porter import stem as stem_of
 from .protocol import NOTIONS, labels_of, pages, split_pages
 
-Tasks = Iterator[Task]
 QUESTIONS = ("static", "kernel", "longer")
 #: Choices of words: least number of pages, without stop words, stems, without words that have a digit.
 CHOICES = {
@@ -41,6 +41,8 @@ CHOICES = {
 }
 #: Kernels of pages of unit length, and the width of the Gaussian one: gamma times the median squared distance.
 KERNELS = {"linear": None, "Gaussian": 1.0, "wide Gaussian": 0.1}
+#: Distances that are not learned, by the column of Table 1 that they are beside.
+DISTANCES = {"binary": ("binary", "unit length"), "TF-IDF": ("TF-IDF", "idf")}
 SIZES = [20_000, 50_000, 150_000]
 
 
@@ -130,46 +132,33 @@ def kernel(
     }
 
 
-def tasks(output: Path, questions: Sequence[str], splits: int, test_triplets: int = 80_000) -> Tasks:
-    """The experiments of some of :data:`QUESTIONS`, split by split."""
-    results = {question: Results(output / f"{question}.jsonl") for question in questions}
-    if "static" in questions:
-        for words in ("page", "text", "html"):
-            for split in range(splits):
-                for choice in CHOICES if words == "page" else ("in 10 pages",):
-                    settings = {"words": words, "choice": choice, "split": split, "test_triplets": test_triplets}
-                    yield results["static"], settings, static, settings
+def tasks(output: Path, splits: int = 3, test_triplets: int = 80_000) -> Iterator[Task]:
+    """The experiments, question by question; the results of one go to a file of its own."""
+    results = {question: Results(output / f"{question}.jsonl") for question in QUESTIONS}
     shared = {"test_triplets": test_triplets}
-    if "kernel" in questions:
+    for words in ("page", "text", "html"):
         for split in range(splits):
-            for name in (None, *KERNELS):
-                settings = {
-                    "notion": "topic",
-                    "words": "text",
-                    "split": split,
-                    "drawn": 8000,
-                    "kernel": name,
-                    "tol": 1e-3,
-                }
-                yield results["kernel"], settings | shared, kernel, settings | shared
-    if "longer" in questions:
-        for split in range(splits):
-            for triplets in SIZES:
-                settings = {"notion": "topic+", "words": "page", "min_pages": 1, "split": split, "drawn": SIZES[-1]}
-                settings |= shared | {"triplets": triplets, "tol": 1e-2}
-                yield results["longer"], settings, protocol.run, settings
+            for choice in CHOICES if words == "page" else ("in 10 pages",):
+                settings = {"words": words, "choice": choice, "split": split} | shared
+                yield results["static"], settings, static, settings
+    for split in range(splits):
+        for name in (None, *KERNELS):
+            settings = {"notion": "topic", "words": "text", "split": split, "drawn": 8000, "kernel": name}
+            settings |= shared | {"tol": 1e-3}
+            yield results["kernel"], settings, kernel, settings
+    for split in range(splits):
+        for triplets in SIZES:
+            settings = {"notion": "topic+", "words": "page", "min_pages": 1, "split": split, "drawn": SIZES[-1]}
+            settings |= shared | {"triplets": triplets, "tol": 1e-2}
+            yield results["longer"], settings, protocol.run, settings
 
 
-def sheets(tasks: Tasks) -> list[Sheet]:
-    """What the results of tasks say, a table a question, but two of distances."""
-    known: dict[str, dict[tuple[Any, ...], list[dict[str, Any]]]] = {question: {} for question in QUESTIONS}
-    for results, settings, _, _ in tasks:
-        if (result := results.get(settings)) is not None:
-            key = tuple(settings[name] for name in ("words", "choice", "kernel", "triplets") if name in settings)
-            known[results.path.stem].setdefault(key, []).append(result)
+def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
+    """A table a question, but two of distances."""
+    unlearned, kernels, longer = (_repeated(known.get(question, [])) for question in QUESTIONS)
     made = []
-    for title, distances in (("binary", ("binary", "unit length")), ("TF-IDF", ("TF-IDF", "idf"))):
-        if known["static"]:
+    for title, distances in DISTANCES.items():
+        if unlearned:
             heads = [
                 "words of",
                 "words",
@@ -179,20 +168,43 @@ def sheets(tasks: Tasks) -> list[Sheet]:
                 *(notion.title for notion in NOTIONS.values()),
             ]
             made.append(Sheet(f"Test triplets that distances without learning satisfy, in percent: {title}", heads))
-        for (words, choice), results in known["static"].items():
+        for (words, choice), results in unlearned.items():
             for distance in distances:
-                shares = [np.array([result["satisfied"][name][distance] for result in results]) for name in NOTIONS]
+                shares = [np.array(_shares(results, name, distance)) for name in NOTIONS]
                 row = [words, choice, f"{results[0]['words']:,}", str(len(results)), distance]
                 made[-1].rows.append([*row, *map(tables.said, shares)])
-    if known["kernel"]:
+    if kernels:
         heads = ["", "splits", "test triplets satisfied (%)", "weights used", "largest gap", "seconds a fit"]
         made.append(Sheet("Topic, words of the text, 8,000 triplets", heads))
-        for (_, name), results in known["kernel"].items():
+        for (_, name), results in kernels.items():
             shares = np.array([result["satisfied"] for result in results])
             used, seconds = (np.mean([result[key] for result in results]) for key in ("used", "seconds"))
             row = [name or "words (A = I)", str(len(results)), tables.said(shares), f"{used:.0f}"]
             made[-1].rows.append([*row, f"{max(result['gap'] for result in results):.0e}", f"{seconds:.0f}"])
-    if known["longer"]:
-        found = {triplets: results for (_, triplets), results in known["longer"].items()}
+    if longer:
+        found = {triplets: results for (_, triplets), results in longer.items()}
         made.append(tables.curve(found, f"{NOTIONS['topic+'].title}, all words of the pages"))
     return made
+
+
+def rows(known: Mapping[str, Sequence[Known]]) -> Iterator[Row]:
+    """Distances of table 1 that are not learned, in percent."""
+    for (words, choice), results in _repeated(known.get("static", [])).items():
+        for name, notion in NOTIONS.items():
+            for there, distances in zip(printed.SATISFIED[notion.row][1:], DISTANCES.values(), strict=True):
+                for distance in distances:
+                    title = f"{notion.title}, words of the {words}, {choice}: {distance}, percent"
+                    yield row_of(title, there, _shares(results, name, distance), "splits", 2)
+
+
+def _repeated(known: Sequence[Known]) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """Results of all splits, by what else differs."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for settings, result in known:
+        key = tuple(settings[name] for name in ("words", "choice", "kernel", "triplets") if name in settings)
+        groups.setdefault(key, []).append(result)
+    return groups
+
+
+def _shares(results: Sequence[Mapping[str, Any]], notion: str, distance: str) -> list[float]:
+    return [result["satisfied"][notion][distance] for result in results]

@@ -449,6 +449,24 @@ def test_a_notebook_has_each_task_in_a_cell_with_its_check_behind_it(name, kind)
     assert len(cells) == len(functions) + len(checking.checks_of(name))
 
 
+def test_solutions_are_written_to_a_folder_of_their_own_with_what_checks_them(tmp_path, monkeypatch):
+    # The converter is a package that only notebooks need.
+    monkeypatch.setattr(
+        notebooks, "converted", lambda text, script: script.write_text(text, encoding="utf-8") and script
+    )
+    assert all(path.is_file() for path in notebooks.write(tmp_path))
+    assert len(list(tmp_path.glob("plot_*"))) == len(notebooks.LESSONS)
+    for folder, kind in (("exercises", "exercise"), ("solutions", "solution")):
+        assert sorted(path.name for path in (tmp_path / folder).iterdir() if path.name != "__pycache__") == sorted(
+            ["checking.py", "checks", *(f"{kind}_{name}.py" for name in NAMES)]
+        )
+    text = (tmp_path / "solutions" / "solution_03_kkt_by_hand.py").read_text(encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path / "solutions", capture_output=True, text=True, timeout=120
+    )
+    assert run.stdout.count(checking.DONE) == 4, run.stderr
+
+
 def test_the_cells_of_a_solution_run_and_get_all_points(capsys):
     text = notebooks.in_cells(FOLDER / "solutions" / "solution_03_kkt_by_hand.py")
     exec(compile(text.replace("import checking\n", ""), "cells", "exec"), {"checking": checking, "__name__": "cells"})

@@ -27,8 +27,16 @@ def check_count(value: object, name: str, otherwise: str = "") -> None:
 
     ``otherwise`` is added to what the message asks for, where the caller takes something else as well.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InputError(f"{name} must be a positive integer{otherwise}, got {value!r}")
+    check_integer(value, 1, np.inf, f"{name} must be a positive integer{otherwise}")
+
+
+def check_integer(value: object, least: float, most: float, what: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is an integer from ``least`` to ``most``.
+
+    ``what`` begins the message: ``"r must be an integer from 1 to 4"``.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise InputError(f"{what}, got {value!r}")
 
 
 def check_flag(value: object, name: str) -> None:
@@ -99,14 +107,19 @@ def fitted(given: Any, attribute: str, name: str) -> Any:
     return found
 
 
+def closest(given: str, known: Iterable[str], question: str) -> str:
+    """The question, such as ``"; did you mean {}?"``, with the known name most like ``given``; empty if none is."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return question.format(repr(close[0])) if close else ""
+
+
 def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:
     """Message for an argument ``got`` that is none of ``choices``, with the most similar one as a suggestion.
 
     ``otherwise`` is added after the names, where the caller takes something else as well.
     """
     known = list(choices)
-    close = difflib.get_close_matches(str(got).lower(), known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = closest(str(got).lower(), known, "; did you mean {}?")
     return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
 
 

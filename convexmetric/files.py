@@ -363,6 +363,22 @@ def check_writable(path: Path) -> None:
         _beside(path).cleanup()
 
 
+def made_folder(folder: str | os.PathLike[str]) -> Path:
+    """The path of a folder, which is made if it is not there.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot make the folder {path}: {getattr(error, 'strerror', None) or error}") from error
+    return path
+
+
 def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Path:
     """The path of an existing file of at most ``max_bytes`` bytes, by default :data:`MAX_BYTES`."""
     try:

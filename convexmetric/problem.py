@@ -12,7 +12,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,12 +25,10 @@ from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
 from convexmetric.imports import room
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import Minorant, Ranking, Risk, tangent_dual
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 __all__ = ["MetricProblem", "Statement"]
 
@@ -512,7 +510,7 @@ class MetricProblem:
         """Quadratic part of the penalty: a multiple of the identity or a matrix in coordinates, None if neither."""
         return self.regularizer.quadratic(self.cone)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The paper's program in plain CVXPY, to be read, changed and solved by hand; for small instances.
 
         Its variables and parameters have the letters of the paper, and a comparison is a line of its own. A problem put
@@ -523,10 +521,9 @@ class MetricProblem:
         InputError
             If there are too many comparisons to write them out.
         """
-        from convexmetric.programs.program import Program
-
         written = self.statement()
-        return Program(written.problem.objective.expr, written.problem.constraints, written.metric, self.latex())
+        stated = written.problem
+        return program.Program(stated.objective.expr, stated.constraints, written.metric, self.latex())
 
     def as_stated(self, M: Array) -> Array:
         """The value that the metric of :meth:`to_cvxpy` has at the problem's variable ``M``."""
@@ -562,14 +559,12 @@ class MetricProblem:
         constraints: list[cp.Constraint],
         metric: cp.Variable,
         users: cp.Expression | None = None,
-    ) -> Program:
+    ) -> program.Program:
         """A paper's program with what users added: functions of ``users``, or of the metric."""
-        from convexmetric.programs.program import Program
-
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:
             objective = objective + extra
-        return Program(objective, [*constraints, *added], metric, self.latex())
+        return program.Program(objective, [*constraints, *added], metric, self.latex())
 
     def statement(self) -> Statement:
         """The problem compiled to CVXPY from its blocks, with a reader of the dual point: the conic reference.

@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import Learner, fitted
+from convexmetric.arguments import Learner, check_integer, fitted
 from convexmetric.arrays import Array, Result
 from convexmetric.audits.scale_and_range import Scale, Subspace, best_scale, compare_ranges
 from convexmetric.certificates import Certificate, describe, kernel, relative_gap
+from convexmetric.certificates.certificate import Bounds
 from convexmetric.errors import InputError
 from convexmetric.notebooks import facts_table
 from convexmetric.numerics.threads import shared_cores
@@ -34,7 +35,7 @@ OPTIMAL = 2e-6
 
 
 @dataclass(frozen=True)
-class Reference:
+class Reference(Bounds):
     """Bounds on the optimal value, and perhaps a metric, against which a metric is audited.
 
     Attributes
@@ -54,11 +55,6 @@ class Reference:
     upper_bound: float = np.inf
     M: Array | None = field(default=None, repr=False)
     grade: str = "given"
-
-    @property
-    def gap(self) -> float:
-        """Relative gap of the bounds; infinite where no metric is known."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
 
 AnyReference = Solution | Certificate | Reference | Learner | float | None
@@ -308,8 +304,7 @@ def audit(
     """
     if M is None:
         raise InputError("M is missing: pass the metric to judge")
-    if isinstance(worst, bool) or not isinstance(worst, int | np.integer) or worst < 0:
-        raise InputError(f"worst must be a number of parts, 0 or more, got {worst!r}")
+    check_integer(worst, 0, np.inf, "worst must be a number of parts, 0 or more")
     # A symmetric matrix, or a vector of weights, that need not lie in the cone.
     problem, bounds = stated(problem, reference)
     metric, against = _metric_of(problem, M), reference_of(problem, bounds)

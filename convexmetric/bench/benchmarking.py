@@ -14,14 +14,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from convexmetric import __version__
-from convexmetric.arguments import check_count, check_positive_number, check_share
+from convexmetric.arguments import check_count, check_integer, check_positive_number, check_share
 from convexmetric.bench.anytime import Judge, Watch
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.loading import ForeignSolver, Target, file_of, loaded_solver, source_of
@@ -32,6 +31,7 @@ from convexmetric.bench.suites import load_suite
 from convexmetric.bench.traces import TIME_IS_UP, watched
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, SolverError
+from convexmetric.files import made_folder
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress
@@ -116,8 +116,7 @@ def benchmark(
     check_positive_number(max_seconds, "max_seconds")
     for name, count in (("n_jobs", n_jobs), ("threads", threads)):
         check_count(count, name)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a nonnegative integer, got {seed!r}")
+    check_integer(seed, 0, np.inf, "seed must be a nonnegative integer")
     if instances is not None and suite is not None:
         raise InputError("give instances or a suite, not both")
     targets = _targets(solvers)
@@ -304,22 +303,6 @@ def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]
             if file_of(target) is None:
                 loaded_solver(target)
     return targets
-
-
-def made_folder(output: str | os.PathLike[str]) -> Path:
-    """Make a folder for results, where there is none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from error
-    return folder
 
 
 def _bar(shown: bool) -> Bar:

@@ -7,7 +7,6 @@ further blocks, and names of data. The class is one that a package of blocks exp
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric import comparisons, cones, losses, measures, papers, regularizers, risks
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import closest, not_one_of
 from convexmetric.bench.named_data import MADE
 from convexmetric.comparisons import Comparisons, Rankings, Relevance
 from convexmetric.cones import Cone
@@ -120,8 +119,7 @@ def check_keys(given: Collection[str], required: Collection[str], known: Collect
     """
     for key in given:
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            raise InputError(f"{where}: unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            raise InputError(f"{where}: unknown key {key!r}" + closest(key, known, "; did you mean {}?"))
     for key in required:
         if key not in given:
             raise InputError(f"{where}: the key {key!r} is missing")

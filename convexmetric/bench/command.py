@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from convexmetric.bench import reports
-from convexmetric.bench.benchmarking import RUNS_FILE, benchmark, made_folder
+from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
 from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
@@ -18,6 +18,7 @@ from convexmetric.bench.suites import load_suite
 from convexmetric.cli.shared import (
     AsJson,
     Quiet,
+    Variable,
     app,
     complete_name,
     complete_solver,
@@ -27,7 +28,7 @@ from convexmetric.cli.shared import (
     print_json,
     say,
 )
-from convexmetric.files import all_or_nothing
+from convexmetric.files import all_or_nothing, made_folder
 
 
 @app.command("list")
@@ -65,9 +66,7 @@ def submit_(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Default: INSTANCE.submission.npz.", show_default=False)
     ] = None,
-    variable: Annotated[
-        str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
-    ] = None,
+    variable: Variable = None,
 ) -> None:
     """Prove bounds for an instance from your metric, and write them as a small file for its records.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.bench.conic_files import cbf, sdpa
 from convexmetric.bench.cvxpy_files import script
 from convexmetric.bench.library import Instance, list_problems, load_instance
@@ -82,8 +82,7 @@ def export_instance(
     ['relative-wine-1000.json', 'relative-wine-1000.npz']
     """
     instance = load_instance(name)
-    if to not in FORMATS:
-        raise InputError(not_one_of("to", FORMATS, to))
+    check_one_of(to, FORMATS, "to")
     if certificate is not None and "npz" not in FORMATS[to]:
         raise InputError(f"a certificate is about arrays: pass to='arrays' with it, not {to!r}")
     made = exported(instance, to, None if certificate is None else Path(certificate))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from convexmetric.bench.blocks import check_keys, compose
 from convexmetric.bench.named_data import check_found, chosen_rows, named_data
-from convexmetric.certificates import relative_gap
+from convexmetric.certificates.certificate import Bounds
 from convexmetric.certificates.programs import outward
 from convexmetric.datasets.bundled import BUNDLED
 from convexmetric.errors import InputError
@@ -30,7 +30,7 @@ from convexmetric.problem import MetricProblem
 
 
 @dataclass(frozen=True)
-class Instance:
+class Instance(Bounds):
     """A problem on real data, with certified bounds on its optimal value.
 
     Attributes
@@ -71,11 +71,6 @@ class Instance:
     how: Mapping[str, Any]
     exact_lower: Fraction | None = None
     exact_upper: Fraction | None = None
-
-    @property
-    def gap(self) -> float:
-        """Relative gap of the bounds."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
     @property
     def open(self) -> bool:

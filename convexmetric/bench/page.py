@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import cycle
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
 from convexmetric.bench.anytime import FIRST, time_grid
 from convexmetric.bench.profiles import plot_data_profile, plot_performance_profile
 from convexmetric.bench.records import GAPS, CurvePoint, Run, SolveTimes, shifted_geometric_mean, solve_times
-from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, plain
+from convexmetric.plotting.axes import COLOURS, look, plain, svg_of
 
 #: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
 FLOOR = 1e-7
@@ -57,7 +55,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
     parts = [
         f"<h1>Solvers on {escape(suite) if suite else _instances(times)}</h1>{_about(runs, suite)}",
         f"<h2>Means</h2><p>{MEANS.format(count=len(times.instances))}</p>{_means(runs, times)}",
-        f'<h2>Profiles</h2><p>{"".join(key)}</p><div class="all big">{"".join(map(_svg, profiles))}</div>',
+        f'<h2>Profiles</h2><p>{"".join(key)}</p><div class="all big">{_svgs(profiles)}</div>',
         _curves(times) if curves else "",
         f"<h2>Runs that did not reach {tol:.0e}</h2>{_others(runs)}",
     ]
@@ -103,12 +101,9 @@ def _curves(times: SolveTimes) -> str:
                 run = times.runs.get((name, solver))
                 curve = [(point[0], point[3]) for point in run.curve] if run else []
             at, values = np.array(curve).reshape(-1, 2).T
-            look: dict[str, Any] = {"where": "post", "ms": 4, "markevery": [-1] if len(at) else None}
-            look |= {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
-            ax.step(at, np.maximum(values, FLOOR), ls=DASHES[k % len(DASHES)], lw=1.6, **look)
-    return (
-        f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{"".join(map(_svg, figures.values()))}</div>'
-    )
+            ends: dict[str, Any] = {"where": "post", "ms": 4, "markevery": [-1] if len(at) else None}
+            ax.step(at, np.maximum(values, FLOOR), lw=1.6, **ends, **look(k))
+    return f'<h2>Suboptimality over time</h2><p>{CURVES}</p><div class="all">{_svgs(figures.values())}</div>'
 
 
 def _instances(times: SolveTimes) -> str:
@@ -142,9 +137,6 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: bool 
     return f'<div class="wide"><table>{line(head, "th")}{"".join(line(row, "td") for row in rows)}</table></div>'
 
 
-def _svg(figure: Figure) -> str:
-    """The figure as an SVG element, whose text is text."""
-    with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif"}):
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue().partition("<svg")[2].join(("<svg", ""))
+def _svgs(figures: Iterable[Figure]) -> str:
+    """The pictures for the page, with its fonts."""
+    return "".join(svg_of(figure, {"svg.fonttype": "none", "font.family": "sans-serif"}) for figure in figures)

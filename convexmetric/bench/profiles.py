@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 from numpy.typing import NDArray
 
 from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
-from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, axes_of, panels, plain, text_of
+from convexmetric.plotting.axes import axes_of, look, panels, plain, text_of
 
 
 def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
@@ -136,13 +136,11 @@ def _drawn(
             x,
             share,
             where="post",
-            color=COLOURS[s % len(COLOURS)],
-            ls=DASHES[s % len(DASHES)],
             lw=max(3.0 - 0.3 * place, 1.4),
-            marker=MARKERS[s % len(MARKERS)],
             ms=5.0,
             markevery=list(range(len(later) + 1)),
             label=text_of(times.solvers[s]),
+            **look(s),
         )
     ax.legend(frameon=False, fontsize="small", handlelength=4.0, loc="lower right")
     return ax

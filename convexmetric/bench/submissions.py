@@ -210,9 +210,8 @@ def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, s
 
 def best_bounds(instance: Instance) -> Bounds:
     """The best bounds proven so far: those of ``problems/records.json``, or of the instance where it has none."""
-    held = json.loads((library_folder() / "records.json").read_text(encoding="utf-8"))["instances"].get(
-        instance.name, {}
-    )
+    records = json.loads((library_folder() / "records.json").read_text(encoding="utf-8"))
+    held = records["instances"].get(instance.name, {})
     own: Bounds = {"lower": instance.exact_lower, "upper": instance.exact_upper}
     return {side: Fraction(held[side]["bound"]) if side in held else own[side] for side in SIDES}
 
@@ -237,11 +236,8 @@ def _certified(
     if names and dual_from_arrays(read_arrays(path), MULTIPLIERS) is not None:
         return read_certificate(path, problem), False, True
     metric = problem.from_features(read_metric(path, variable))
-    return (
-        from_metric(problem, metric),
-        problem.value(metric) == float("inf") or problem.cone.violation(metric) > 0.0,
-        False,
-    )
+    moved = problem.value(metric) == float("inf") or problem.cone.violation(metric) > 0.0
+    return from_metric(problem, metric), moved, False
 
 
 def from_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from convexmetric.bench import AuditTrail
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import AID, COLOURS, DASHES, GRID, MARKERS, panels, plain, text_of
+from convexmetric.plotting.axes import AID, GRID, look, panels, plain, text_of
 
 #: Ratio of the ends of trails above which the axis of seconds or passes is logarithmic.
 SPREAD = 5.0
@@ -51,8 +51,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
         raise InputError(f"axes must be two, one for seconds and one for passes, got {len(axes)}")
     gaps = [trail.reference_gap for trail in trails if np.isfinite(trail.reference_gap) and trail.reference_gap > 0.0]
     floor = max(max(gaps, default=0.0), FLOOR)
-    reach = [_draw(trail, axes, COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], DASHES[k % len(DASHES)], floor)
-             for k, trail in enumerate(trails)]  # fmt: skip
+    reach = [_draw(trail, axes, look(k), floor) for k, trail in enumerate(trails)]
     lowest, highest = min(low for low, _ in reach), max(high for _, high in reach)
     units = " or ".join(dict.fromkeys(trail.unit for trail in trails))
     for ax, label, values in zip(
@@ -70,21 +69,19 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
     return axes[0], axes[1]
 
 
-def _draw(
-    trail: AuditTrail, axes: Sequence[Axes], colour: str, marker: str, dashes: Any, floor: float
-) -> tuple[float, float]:
+def _draw(trail: AuditTrail, axes: Sequence[Axes], style: dict[str, Any], floor: float) -> tuple[float, float]:
     """Draw one trail in both panels; its lowest and its highest value."""
     each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
     finite = np.isfinite(each)
     lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0
     label = f"{trail.name} ({trail.error})" if trail.error and len(trail.error) <= 30 else trail.name
     # A single point is drawn as a marker, as it makes no line.
-    alone: dict[str, Any] = {"marker": marker, "ms": 6} if len(trail) == 1 else {}
+    alone: dict[str, Any] = {"ms": 6} if len(trail) == 1 else {"marker": None}
     for ax, at in zip(axes, (trail.seconds, trail.passes), strict=True):
         if np.isfinite(at).all():
-            ax.plot(at[finite], each[finite], ls="", marker=marker, ms=size, color=colour, alpha=0.45)
-            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", color=colour, ls=dashes, lw=1.8,
-                    label=text_of(label), **alone)  # fmt: skip
+            ax.plot(at[finite], each[finite], ms=size, alpha=0.45, **style | {"ls": ""})
+            ax.step(at, np.where(np.isfinite(best), best, np.nan), where="post", lw=1.8, label=text_of(label),
+                    **style | alone)  # fmt: skip
             lowest = min(lowest, float(best.min()))
     return lowest, float(each[finite].max(initial=floor))
 

@@ -51,8 +51,20 @@ def close_enough(certificate: Certificate, tol: float, atol: float) -> bool:
     return certificate.gap <= tol or certificate.upper_bound - certificate.lower_bound <= atol
 
 
+class Bounds:
+    """Two bounds on an optimal value, ``lower_bound`` and ``upper_bound``, with their gap."""
+
+    lower_bound: float
+    upper_bound: float
+
+    @property
+    def gap(self) -> float:
+        """Relative gap ``(upper - lower) / max(|upper|, |lower|)``."""
+        return relative_gap(self.upper_bound, self.lower_bound)
+
+
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Bounds):
     """Bounds on the optimal value, with the points that prove them.
 
     Attributes
@@ -81,11 +93,6 @@ class Certificate:
     grade: Grade = "float"
     violation: float = 0.0
     rounding: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """Relative gap ``(upper - lower) / max(|upper|, |lower|)``."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
     def __str__(self) -> str:
         bounds = (

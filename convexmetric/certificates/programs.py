@@ -21,8 +21,8 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
-from convexmetric.certificates.certificate import relative_gap
-from convexmetric.certificates.statement import Arrays, Table, plain
+from convexmetric.certificates.certificate import Bounds
+from convexmetric.certificates.statement import Arrays, Table, plain, without_proof
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
 from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, canonical
 from convexmetric.programs.lazy import cvxpy as cp
@@ -35,7 +35,7 @@ FLOOR, NEAR = 1e-8, 0.1
 
 
 @dataclass(frozen=True)
-class ProgramCertificate:
+class ProgramCertificate(Bounds):
     """Proven bounds on the optimal value of a CVXPY problem.
 
     Attributes
@@ -63,11 +63,6 @@ class ProgramCertificate:
     missing: str
     document: Table = field(repr=False)
     arrays: Arrays = field(repr=False)
-
-    @property
-    def gap(self) -> float:
-        """Relative gap ``(upper - lower) / max(|upper|, |lower|)`` of the proven bounds."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
     def __str__(self) -> str:
         bounds = (
@@ -176,11 +171,7 @@ def _document(form: Canonical) -> tuple[Table, Arrays]:
         table["constant"] = str(Fraction(-form.constant if form.maximise else form.constant))
     names = ", ".join(variable.name() for variable in form.problem.variables())
     title = f"a problem of {names}".encode("ascii", "replace").decode("ascii")[:200]
-    document = {
-        "format": kernel.FORMAT, "version": kernel.VERSION, "title": title, "problem": table, "dual": {},
-        "claimed": {"lower": "0", "upper": "0"}, "sha256": {},
-    }  # fmt: skip
-    return document, {name: plain(array) for name, array in arrays.items()}
+    return without_proof(title, table), {name: plain(array) for name, array in arrays.items()}
 
 
 def _stated(form: Canonical) -> kernel.ConicStatement:

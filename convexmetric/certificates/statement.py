@@ -41,6 +41,12 @@ def as_rational(value: float) -> Fraction:
     return simple if simple.numerator * simple.denominator < SIMPLE else exact
 
 
+def without_proof(title: str, table: Table) -> Table:
+    """The document of a file that states a problem and proves nothing yet."""
+    document: Table = {"format": kernel.FORMAT, "version": kernel.VERSION, "title": title, "problem": table}
+    return document | {"dual": {}, "claimed": {"lower": "0", "upper": "0"}, "sha256": {}}
+
+
 def _simplest(low: Fraction, high: Fraction) -> Fraction:
     """The fraction of the smallest denominator between two positive numbers (Stern and Brocot)."""
     whole = math.ceil(low)

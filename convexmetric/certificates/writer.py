@@ -31,7 +31,7 @@ from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.conic_terms import ConicTerms
 from convexmetric.certificates.dual_points import in_parts, stored
 from convexmetric.certificates.programs import ProgramCertificate
-from convexmetric.certificates.statement import Arrays, Table, describe, plain
+from convexmetric.certificates.statement import Arrays, Table, describe, plain, without_proof
 from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
@@ -201,16 +201,7 @@ def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
     """Document and arrays of the statement, without the proof."""
     table, arrays = describe(problem)
     coordinates = f"; {problem.coordinates}" if problem.coordinates else ""
-    document: Table = {
-        "format": kernel.FORMAT,
-        "version": kernel.VERSION,
-        "title": title or str(problem).partition("\n")[0] + coordinates,
-        "problem": table,
-        "dual": {},
-        "claimed": {"lower": "0", "upper": "0"},
-        "sha256": {},
-    }
-    return document, arrays
+    return without_proof(title or str(problem).partition("\n")[0] + coordinates, table), arrays
 
 
 @np.errstate(all="ignore")

@@ -44,9 +44,7 @@ def audit(
     metrics: Annotated[
         list[Path] | None, typer.Option("--metric", metavar="FILE", help="The same as FILE; may come again.")
     ] = None,
-    variable: Annotated[
-        str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
-    ] = None,
+    variable: shared.Variable = None,
     iterates: Annotated[
         bool, typer.Option("--iterates", help="The files hold iterates of solvers: suboptimality against time.")
     ] = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import platform
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,6 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,7 +24,7 @@ from convexmetric.deadline import Clock, OutOfTime
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import facts_table, printable
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
-from convexmetric.plotting.axes import LEGEND_LIMIT, WIDTH, panels, shortened
+from convexmetric.plotting.axes import LEGEND_LIMIT, WIDTH, panels, shortened, svg_of
 from convexmetric.selection import Validation
 from convexmetric.selection.folds import stratified_sample
 from convexmetric.selection.records import Tabled
@@ -227,12 +225,9 @@ def _legend_below(ax: Axes) -> None:
 
 def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
     """Make a figure of the page, as SVG."""
-    (figure, (ax,)), buffer = panels(height=HEIGHT), io.StringIO()
+    figure, (ax,) = panels(height=HEIGHT)
     draw(ax)
-    with matplotlib.rc_context({"svg.hashsalt": "convexmetric"}):
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    drawn = buffer.getvalue()
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", drawn[drawn.index("<svg") :], count=1)
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg_of(figure, {"svg.hashsalt": "convexmetric"}), count=1)
     svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', rf'\1 role="img" aria-label="{escape(title)}"', svg, count=1)
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 

@@ -72,6 +72,9 @@ savable = writable("a solution is saved", (".npz",))
 drawable = writable("a picture is written", (".png", ".pdf", ".svg"))
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
+Variable = Annotated[
+    str | None, typer.Option(help="Variable of the .npz or .mat file. Default: the only one, or M, W, w.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 Picture = Annotated[
     Path | None, typer.Option(callback=drawable, help="Write a picture to this .png, .pdf or .svg file.")

@@ -80,9 +80,17 @@ def points_on(X: Any, cone: Cone, *, sparse: bool) -> Any:
         If :func:`as_points` refuses it, or its number of features is not that of the cone.
     """
     (points,) = translated(as_points(X, sparse=sparse))
-    if points.shape[1] != cone.d:
-        raise InputError(f"X has {points.shape[1]} features, but the metric acts on {cone.d}")
+    check_width(points, cone.d, "X has", "the metric acts on")
     return points
+
+
+def check_width(points: Any, features: int, has: str, other: str) -> None:
+    """Raise an :class:`~convexmetric.errors.InputError` unless points have as many features as what they go with.
+
+    ``has`` and ``other`` are words of the message: ``"queries have"``, ``"X has"``.
+    """
+    if points.shape[1] != features:
+        raise InputError(f"{has} {points.shape[1]} features, but {other} {features}")
 
 
 def as_rows(X: Any) -> Array:
@@ -152,8 +160,10 @@ def row_width(points: tuple[Any, ...], cone: Cone) -> float:
 
 
 def check_features(Q: Any, X: Any, cone: Cone) -> None:
-    """Raise an :class:`~convexmetric.errors.InputError` unless queries and items fit matrices of similarities."""
-    if (Q.shape[1], X.shape[1]) != cone.shape:
+    """Raise an :class:`~convexmetric.errors.InputError` unless queries and items fit each other and the cone."""
+    if not cone.free:
+        check_width(Q, X.shape[1], "queries have", "X has")
+    elif (Q.shape[1], X.shape[1]) != cone.shape:
         sizes = f"queries have {Q.shape[1]} features and X {X.shape[1]}"
         raise InputError(f"{sizes}, but the matrices are of shape {cone.shape}")
 

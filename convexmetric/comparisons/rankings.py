@@ -66,15 +66,11 @@ class Rankings:
     def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
         self.X = as_points(X, sparse=cone.diagonal)
         self.Q = self.X if Q is X else as_points(Q, "queries", sparse=sp.issparse(self.X))
-        if cone.free:
-            # Similarities are not those of shifted points.
-            check_features(self.Q, self.X, cone)
-        elif self.Q.shape[1] != self.X.shape[1]:
-            raise InputError(f"queries have {self.Q.shape[1]} features, but X has {self.X.shape[1]}")
-        elif self.Q is self.X:
-            (self.X,) = (self.Q,) = translated(self.X)
-        else:
-            self.X, self.Q = translated(self.X, self.Q)
+        check_features(self.Q, self.X, cone)
+        # Similarities are not those of shifted points.
+        if not cone.free:
+            moved = translated(*self.sets)
+            self.X, self.Q = moved[0], moved[-1]
         n_queries = self.Q.shape[0] if anchors is None else len(anchors)
         if len(relevance) != n_queries:
             raise InputError(f"there are {n_queries} queries but relevance for {len(relevance)}")

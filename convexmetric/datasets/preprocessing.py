@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from convexmetric.arguments import closest
 from convexmetric.datasets.dataset import Matrix
 from convexmetric.errors import InputError
 
@@ -131,8 +131,7 @@ def _function(step: Any) -> Callable[[Matrix], Matrix]:
             divisor = int(match[1])
             return lambda X: X / divisor
     names = [*STEPS, "pca:K", "divide:N"]
-    close = difflib.get_close_matches(str(step).lower(), names, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = closest(str(step).lower(), names, " Did you mean {}?")
     raise InputError(f"Unknown preprocessing step {step!r}.{hint} Known: {', '.join(names)} (K, N = 1, 2, ...).")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import Any
 
+from convexmetric.arguments import closest
 from convexmetric.datasets import reading
 from convexmetric.datasets.bundled import BUNDLED, beside
 from convexmetric.datasets.dataset import Dataset
@@ -137,7 +137,6 @@ def _known(name: str) -> str:
         name = ALIASES.get(name, name)
         if name in known:
             return name
-        close = difflib.get_close_matches(name.lower(), [*known, *ALIASES], n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = closest(name.lower(), [*known, *ALIASES], " Did you mean {}?")
         raise InputError(f"There is no data set {name!r}.{hint} Known: {', '.join(known)}.")
     raise InputError(f"The name of a data set is a string, not {type(name).__name__}. Known: {', '.join(known)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import warnings
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric.arguments import closest
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.datasets.delimited import (
     DECIMAL_COMMAS,
@@ -195,8 +195,7 @@ class _Table:
                 "its first line holds data, not names: give the column's number and header=False, such as "
                 f"--no-header --label {number}; if it does name the columns, header=True (--header)"
             )
-        close = difflib.get_close_matches(str(column), self.names, n=1)
-        return f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, self.names))}"
+        return closest(str(column), self.names, "did you mean {}?") or f"it has {', '.join(map(repr, self.names))}"
 
     def shown(self, c: int) -> str:
         """Name of a column for messages."""

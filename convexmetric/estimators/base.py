@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from convexmetric.arguments import as_generator, check_count, check_seconds, checked_part_weights
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_rows
+from convexmetric.comparisons.points import as_rows, check_width
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
@@ -298,9 +298,10 @@ class MetricEstimator(CertifiedEstimator):
         L = self.components_
         return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
-    def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> None:
+    def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> Self:
         self._solve(problem, rng)
         self.embedding_: Embedding | None = problem.embedding
+        return self
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Transform the points whose label another point has; returns images and labels."""
@@ -337,11 +338,8 @@ class MetricEstimator(CertifiedEstimator):
             return self._points(points, reset=True), rows
         # Tuples of points carry no feature names to compare.
         points = check_array(points, accept_sparse="csr", dtype=np.float64)
-        if points.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"{name_of(size)} have points of {points.shape[1]} features, but {type(self).__name__} was fitted with "
-                f"{self.n_features_in_}"
-            )
+        learned = f"{type(self).__name__} was fitted with"
+        check_width(points, self.n_features_in_, f"{name_of(size)} have points of", learned)
         return points, rows
 
     def _are_tuples(self, X: Any) -> bool:

@@ -99,8 +99,7 @@ class ChoiceMetric(TripletEstimator):
         rng = self._begin()
         problem = self._stated(X, y, rng)
         self.reg_ = problem.reg
-        self._learn(problem, rng)
-        return self._finished()
+        return self._learn(problem, rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> ChoiceProblem:
         if self._are_tuples(X):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from convexmetric.arguments import check_integer
 from convexmetric.arrays import Array
 from convexmetric.comparisons.label_graphs import as_indicators, sharing
 from convexmetric.errors import InputError
@@ -162,8 +163,7 @@ class CrossModalMetric(CertifiedEstimator):
         if d < 2:
             raise InputError(f"n_features = {d}: two modalities side by side need at least one feature each")
         split = d // 2 if self.n_features_x is None else self.n_features_x
-        if isinstance(split, bool) or not isinstance(split, int | np.integer) or not 1 <= split < d:
-            raise InputError(f"n_features_x must be an integer from 1 to {d - 1} for {d} features, got {split!r}")
+        check_integer(split, 1, d - 1, f"n_features_x must be an integer from 1 to {d - 1} for {d} features")
         return int(split)
 
     def _both(self, X: Any) -> tuple[Array, Array]:

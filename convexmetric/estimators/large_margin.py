@@ -121,8 +121,7 @@ class LargeMargin(NeighborEstimator):
             other points differ, as they may with fewer points than features: take principal components first.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight), rng)
-        return self._finished()
+        return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> LargeMarginProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)

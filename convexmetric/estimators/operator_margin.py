@@ -93,9 +93,8 @@ class OperatorMarginMetric(MetricEstimator):
             If an argument or a parameter is malformed, or one kind of pairs is missing.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight), rng)
         self.threshold_ = 1.0
-        return self._finished()
+        return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> PairMarginProblem:
         options = self._options("reg", "margin", "penalty", "kernel", "prior")

@@ -93,8 +93,7 @@ class RandomProjectionMetric(TripletEstimator):
             If an argument or a parameter is malformed, or the labels make no triplet.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight), rng)
-        return self._finished()
+        return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         if self._are_tuples(X):
@@ -128,8 +127,7 @@ class RandomProjectionMetric(TripletEstimator):
         points, options = self._projected(self._points(X, reset=True), rng)
         weights = self._part_weights(sample_weight, points.shape[0], "point")
         problem = TripletProblem.from_graph(points, adjacency, **options, weights=weights)
-        self._learn(self._weighed(problem), rng)
-        return self._finished()
+        return self._learn(self._weighed(problem), rng)._finished()
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of reg to try: multiples of :attr:`TripletProblem.reg_max`, from which on all margins are violated.

@@ -108,8 +108,7 @@ class MLR(MetricEstimator):
             If a parameter is malformed, or there is one class only.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight), rng)
-        return self._finished()
+        return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> RankingProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
@@ -151,8 +150,7 @@ class MLR(MetricEstimator):
         problem = RankingProblem(
             points, relevant, irrelevant=irrelevant, queries=asked, **self._options(*OPTIONS), query_weights=weights
         )
-        self._learn(problem, rng)
-        return self._finished()
+        return self._learn(problem, rng)._finished()
 
     def fit_qrels(
         self,
@@ -197,8 +195,7 @@ class MLR(MetricEstimator):
             mined=mined,
             **self._options(*OPTIONS) | settings,
         )
-        self._learn(problem, rng)
-        return self._finished()
+        return self._learn(problem, rng)._finished()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of the measure over points that rank all the others given, under the learned metric.

@@ -71,8 +71,7 @@ class RelativeComparisonMetric(TripletEstimator):
             If hard margins are asked for and contradict each other.
         """
         rng = self._begin()
-        self._learn(self._stated(X, y, rng, sample_weight), rng)
-        return self._finished()
+        return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> RelativeComparisonProblem:
         if self._are_tuples(X):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons.points import as_points, as_rows
+from convexmetric.comparisons.points import as_points, as_rows, check_width
 from convexmetric.errors import InputError
 from convexmetric.evaluation import squared_distances, verdicts
 from convexmetric.features import Embedding, StorableEmbedding, embedding_from_arrays
@@ -90,10 +90,7 @@ class SimilarityOperator:
             points, name = as_points(X, sparse=True), "X"
         else:
             points, name = as_points(self.embedding.transform(X), "coordinates"), "the embedding"
-        if points.shape[1] != self.components.shape[1]:
-            raise InputError(
-                f"{name} has {points.shape[1]} features, but the operator takes {self.components.shape[1]}"
-            )
+        check_width(points, self.components.shape[1], f"{name} has", "the operator takes")
         return points
 
     def transform(self, X: Any) -> Array:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import as_generator, check_count, checked_margins
+from convexmetric.arguments import as_generator, check_count, check_integer, checked_margins
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -211,8 +211,7 @@ def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, *, n_points: int = 1000
     InputError
         If an argument is malformed, or the labels make no pair similar or none dissimilar.
     """
-    if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
-        raise InputError(f"n_points must be an integer of at least 2, got {n_points!r}")
+    check_integer(n_points, 2, np.inf, "n_points must be an integer of at least 2")
     Z, codes, stops = _by_class(T, X, y)
     sizes = {same: len(LabelledPairs(codes, same=same)) // 2 for same in (True, False)}
     held_kind = sizes[True] <= sizes[False]

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import as_points, as_rows
+from convexmetric.comparisons.points import as_points, as_rows, check_width
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
@@ -270,8 +270,7 @@ def knn_right(
 ) -> dict[int, np.ndarray]:
     """Whether the majority of the k nearest points gets the class of each query right, by k; see :func:`knn_error`."""
     corpus, points = as_points(X), as_points(queries, "queries")
-    if points.shape[1] != corpus.shape[1]:
-        raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
+    check_width(points, corpus.shape[1], "queries have", "X has")
     known, truth = as_labels(y), as_labels(labels)
     if len(known) != len(corpus) or len(truth) != len(points):
         raise InputError(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
-from convexmetric.arguments import as_generator, check_one_of
+from convexmetric.arguments import as_generator, check_integer, check_one_of
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.errors import InputError
@@ -124,8 +124,7 @@ def make_projection(kind: str, X: Any, r: int, *, random_state: int | np.random.
     n, d = points.shape
     check_one_of(kind, KINDS, "kind")
     most = min(n - 1, d) if kind == "pca" else d
-    if isinstance(r, bool) or not isinstance(r, (int, np.integer)) or not 1 <= r <= most:
-        raise InputError(f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features, got {r!r}")
+    check_integer(r, 1, most, f"r must be an integer from 1 to {most} for {kind!r} on {n} points of {d} features")
     rng = as_generator(random_state)
     if kind == "uniform":
         return Projection(rng.random((r, d)), kind)

@@ -39,7 +39,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from convexmetric.arguments import check_count, not_one_of
+from convexmetric.arguments import check_count, check_one_of, not_one_of
 from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -131,8 +131,7 @@ class MeasureAtK(Measure):
 
     def __init__(self, k: int = 10, short: str = "cut") -> None:
         check_count(k, "k")
-        if short not in SHORT:
-            raise InputError(not_one_of("short", SHORT, short))
+        check_one_of(short, SHORT, "short")
         self.k = int(k)
         self.short = short
 

@@ -27,7 +27,7 @@ lambda and with the squared norm for lambda tau^2. People who guess are told by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,11 +42,9 @@ from convexmetric.errors import InputError
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import ChoiceRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 #: What may stand in a row of trials, in words.
 KINDS = {"odd-one-out": "odd one out of three", "anchor": "{m} nearest of {k}", "triplets": "nearer one of two"}
@@ -145,7 +143,7 @@ class ChoiceProblem(MetricProblem):
             return norm_of(self.cone.project(S) if prior is None else S) ** 2
         return max(self.cone.largest(S), 0.0 if prior is None else -self.cone.smallest(S))
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a logarithm for every trial.
 
         Raises

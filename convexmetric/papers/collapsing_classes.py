@@ -23,7 +23,7 @@ the data; ``reg`` holds it in all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +37,9 @@ from convexmetric.papers.choices import cone_of, penalised, penalty_latex, penal
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Zero
 from convexmetric.risks import SoftmaxRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 
 class CollapsingClassesProblem(MetricProblem):
@@ -104,7 +102,7 @@ class CollapsingClassesProblem(MetricProblem):
         reg = checked_weight(reg, "reg", zero=prior is None)
         return self._under(penalised(self.penalty_name, reg, prior, self.cone) if reg else Zero(), reg)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a divergence for every point.
 
         Raises

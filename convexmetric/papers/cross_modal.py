@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -59,12 +59,10 @@ from convexmetric.features import Representatives, all_items, representatives
 from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Trace
 from convexmetric.risks import LogisticRankingRisk
 from convexmetric.solution import Solution
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 
 @dataclass(frozen=True)
@@ -329,7 +327,7 @@ class CrossModalProblem(MetricProblem):
         across = queries @ W[:dx, dx:] @ items.T
         return inside[:, None] - 2.0 * across + np.einsum("ij,ij->i", items @ W[dx:, dx:], items)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a logistic loss for every triple (k, i, j) of a query and two representatives.
 
         Raises

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,11 @@ def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
     """A number, a vector or a matrix of the data as a CVXPY parameter with the name that it has in the paper."""
     array = np.asarray(value, dtype=np.float64)
     return cp.Parameter(array.shape, name=name, value=array, **attributes)
+
+
+def given_pairs(name: str, value: Callable[[int, int], Any]) -> Callable[[int, int], cp.Parameter]:
+    """Parameters of pairs of points by their rows, each made once: where a pair comes again, so does its parameter."""
+    return cache(lambda i, j: given(f"{name}[{i}, {j}]", value(i, j)))
 
 
 def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:

@@ -21,26 +21,25 @@ dissimilar ones nearer than l, with :math:`h(t) = t - \ln t - 1`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, checked_weight
+from convexmetric.arguments import checked_weight
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import Checked, as_points, as_rows
-from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
+from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
 from convexmetric.losses import ItakuraSaito
+from convexmetric.papers.choices import cone_of
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.papers.pair_margin import balanced_pairs
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import LogDet
 from convexmetric.risks import SeparableRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 #: Percentiles of the distances of random pairs that the paper takes for u and l.
 NEAR, FAR = 5.0, 95.0
@@ -96,9 +95,7 @@ class InformationTheoreticProblem(MetricProblem):
         prior: ArrayLike | str = "identity",
         diagonal: bool = False,
     ) -> None:
-        check_flag(diagonal, "diagonal")
-        points, kinds = as_points(X, sparse=diagonal), np.asarray(r)
-        cone: Cone = (NonnegativeDiagonal if diagonal else PSDCone)(points.shape[1])
+        (cone, points), kinds = cone_of(X, diagonal), np.asarray(r)
         if isinstance(prior, str) and prior != "identity":
             raise InputError(f"prior must be 'identity' or a metric, got {prior!r}")
         self.u, self.l, self.gamma = checked_weight(u, "u"), checked_weight(l, "l"), checked_weight(gamma, "gamma")
@@ -146,7 +143,7 @@ class InformationTheoreticProblem(MetricProblem):
         points = Checked(points)
         return cls(points, pairs[kept], r[kept], u=float(u), l=float(l), gamma=gamma, prior=prior, diagonal=diagonal)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a constraint for every pair.
 
         Raises

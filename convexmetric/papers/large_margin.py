@@ -42,8 +42,7 @@ squared distance of two points, times I. The norm counts features alike: scale t
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,14 +57,12 @@ from convexmetric.comparisons.points import as_rows, translated
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.papers.choices import points_under
-from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.cvxpy_terms import check_size, given, given_pairs, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import PairwiseRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 #: Share of the scatter of all points that target neighbours must have in every direction.
 LEAST_SHARE = 1e-10
@@ -266,7 +263,7 @@ class LargeMarginProblem(MetricProblem):
         """Convert the diagonal variable to weights of the features of X."""
         return np.asarray(self.whitening.power(2).T @ M)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, on the metric M of the features, a constraint for every triplet.
 
         Slacks stand in place of the hinges, as in the paper.
@@ -281,11 +278,7 @@ class LargeMarginProblem(MetricProblem):
         M, in_cone = cone.variable("M")
         mu, xi = given("mu", self.push, nonneg=True), cp.Variable(self.count, nonneg=True, name="xi")
         d, x = cp.Variable(len(self.targets), name="d"), as_rows(self.X)
-
-        @cache
-        def D(i: int, j: int) -> cp.Parameter:
-            return given(f"D[{i}, {j}]", cone.outer(x[i] - x[j]))
-
+        D = given_pairs("D", lambda i, j: cone.outer(x[i] - x[j]))
         constraints, anchors, place = [], [], {}
         for t, (i, j) in enumerate(self.targets.tolist()):
             place[i, j] = t

@@ -33,8 +33,7 @@ A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,14 +56,12 @@ from convexmetric.cones import Cone, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
-from convexmetric.papers.cvxpy_terms import check_size, given, inner
+from convexmetric.papers.cvxpy_terms import check_size, given, given_pairs, inner
 from convexmetric.papers.spanned import SpannedProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import LabelledPairRisk, PairHinge, Risk, SeparableRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 NORMS: dict[str, type[Frobenius] | type[Trace]] = {"frobenius": Frobenius, "trace": Trace}
 LOSSES = ("squared", "absolute", "weighted")
@@ -123,7 +120,7 @@ class _PairProblem(SpannedProblem):
 
     def _written(
         self, pairs: np.ndarray, mean: cp.Expression, bind: Callable[[int, cp.Expression], cp.Constraint]
-    ) -> Program:
+    ) -> program.Program:
         """Write the program in CVXPY; ``bind`` maps a pair's number and ``<Q, A>`` to the constraint on its loss."""
         (X,) = self.risk.points
         A, in_cone, users = self._stated_variable()
@@ -131,11 +128,7 @@ class _PairProblem(SpannedProblem):
         norm = cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A)
         if self.prior is not None:
             norm = cp.sum_squares(A - cp.Constant(self.as_stated(np.asarray(self.prior)), name="A0")) / 2
-
-        @cache
-        def Q(i: int, j: int) -> cp.Parameter:
-            return given(f"Q[{i}, {j}]", self.as_stated(self.cone.outer(X[i] - X[j])))
-
+        Q = given_pairs("Q", lambda i, j: self.as_stated(self.cone.outer(X[i] - X[j])))
         for t, (i, j) in enumerate(pairs.tolist()):
             constraints.append(bind(t, inner(Q(i, j), A)).set_label(f"pair {t}: {i}, {j}"))
         return self._program(lam / cp.sqrt(m) * norm + mean, constraints + in_cone, A, users)
@@ -301,7 +294,7 @@ class PairMarginProblem(_PairProblem):
         problem._finish(risk, codes.size, codes.size, reg, penalty)
         return problem
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a hinge for every pair.
 
         Raises
@@ -438,7 +431,7 @@ class SimilarityRegressionProblem(_PairProblem):
         distances = PairDistances(Checked(features), self.pairs, np.ones(targets.size), PSDCone(features.shape[1]))
         self._finish(SeparableRisk(distances, made(costs, targets)), len(features), self.m, reg, penalty)
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a loss for every pair.
 
         Raises

@@ -33,7 +33,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arguments import check_flag, checked_part_weights, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
-from convexmetric.comparisons.points import Checked, as_points, rows_of
+from convexmetric.comparisons.points import Checked, as_points, check_width, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
@@ -52,11 +52,9 @@ from convexmetric.papers.choices import penalised, points_under
 from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
 from convexmetric.papers.spanned import SpannedProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer, towards
 from convexmetric.risks import CutDual, Ranking, RankingRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 
 class RankingProblem(SpannedProblem):
@@ -290,8 +288,7 @@ class RankingProblem(SpannedProblem):
           judged    relevant from degree 1 on; unjudged documents are irrelevant
         """
         points, asked = as_points(corpus, "corpus", sparse=True), as_points(queries, "queries", sparse=True)
-        if points.shape[1] != asked.shape[1]:
-            raise InputError(f"queries have {asked.shape[1]} features, but corpus has {points.shape[1]}")
+        check_width(asked, points.shape[1], "queries have", "corpus has")
         for name in ("relevant", "irrelevant"):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
@@ -304,7 +301,7 @@ class RankingProblem(SpannedProblem):
         problem.judged = judged.words
         return problem
 
-    def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> Program:
+    def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> program.Program:
         """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
 
         Parameters
@@ -500,8 +497,7 @@ def _weights_by_row(weights: Any, n_queries: int) -> Array:
 
 def _spanned(corpus: Array, points: Array, kernel: Any, *, same: bool) -> tuple[Array, Array, KernelSpan]:
     """Coordinates of corpus and queries, and the span of all their differences."""
-    if not same and points.shape[1] != corpus.shape[1]:
-        raise InputError(f"queries have {points.shape[1]} features, but X has {corpus.shape[1]}")
+    check_width(points, corpus.shape[1], "queries have", "X has")
     span = KernelSpan.of(corpus if same else np.concatenate([corpus, points]), kernel)
     found = as_points(span.coordinates)
     return (found, found, span) if same else (found[: len(corpus)], found[len(corpus) :], span)

@@ -22,8 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,15 +37,13 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InfeasibleError, InputError
 from convexmetric.features import KernelValues, kernel_matrix
 from convexmetric.losses import BoxLoss, Hinge, Loss
-from convexmetric.papers.cvxpy_terms import check_size, given
+from convexmetric.papers.cvxpy_terms import check_size, given, given_pairs
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import QuadraticForm, Regularizer, SquaredFrobenius, towards
 from convexmetric.regularizers.quadratic_form import is_positive_semidefinite
 from convexmetric.risks import SeparableRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 
 class RelativeComparisonProblem(MetricProblem):
@@ -202,7 +199,7 @@ class RelativeComparisonProblem(MetricProblem):
         """Kernel values with the points; None without a kernel, or where only their matrix is known."""
         return self._kernel_values
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a constraint for every triplet.
 
         Raises
@@ -224,11 +221,7 @@ class RelativeComparisonProblem(MetricProblem):
             slacks = cp.sum(xi) if weights is None else cp.Constant(weights, name="c") @ xi
             objective += given("C", self.C, nonneg=True) * slacks
         x, constraints = as_rows(self.triplets.X), []
-
-        @cache
-        def Delta(i: int, j: int) -> cp.Parameter:
-            return given(f"Delta[{i}, {j}]", (x[i] - x[j]) ** 2)
-
+        Delta = given_pairs("Delta", lambda i, j: (x[i] - x[j]) ** 2)
         for t, (i, j, k) in enumerate(self.triplets.triplets.tolist()):
             margin = w @ Delta(i, k) - w @ Delta(i, j) + (xi[t] if soft else 0.0)
             constraints.append((margin >= 1).set_label(f"triplet {i}, {j}, {k}"))

@@ -27,17 +27,16 @@ it has -1, and sums where the objective has means.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_flag, checked_part_weights, checked_weight
+from convexmetric.arguments import check_flag, checked_part_weights, checked_weight, closest
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.neighbours import as_adjacency, grouped_triplets, linked_triplets, nearest_by_label
@@ -51,11 +50,9 @@ from convexmetric.papers.choices import penalised, penalty_latex, penalty_term
 from convexmetric.papers.cvxpy_terms import check_size, given, inner
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import PairwiseRisk
-
-if TYPE_CHECKING:
-    from convexmetric.programs.program import Program
 
 __all__ = ["VARIANTS", "TripletProblem", "Variant"]
 
@@ -255,8 +252,7 @@ class TripletProblem(MetricProblem):
         known = [*inspect.signature(cls).parameters][2:]
         for name in options:
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+                hint = closest(name, known, "did you mean {}?") or f"known: {', '.join(known)}"
                 raise InputError(f"{name!r} is not an option; {hint}")
         own = checked_part_weights(options.pop("weights", None), points.shape[0], "weights", "point")
         if own is not None:
@@ -321,7 +317,7 @@ class TripletProblem(MetricProblem):
         """Description of the projected coordinates; empty without a projection."""
         return "" if self.projection is None else f"{self.letter} on projected points, problem.projection"
 
-    def to_cvxpy(self) -> Program:
+    def to_cvxpy(self) -> program.Program:
         """The program above in CVXPY, a hinge for every triplet; R acts on v = L x.
 
         Raises
@@ -341,10 +337,8 @@ class TripletProblem(MetricProblem):
         if self.inter:
             mean = cp.Constant(self.dissimilar.mean(self.rankings.X, cone), name="I2")
             objective -= given("inter", self.inter, nonneg=True) * inner(mean, R)
-        shares, count = (
-            np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp)),
-            cp.Constant(self.count, name="|S|"),
-        )
+        shares = np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp))
+        count = cp.Constant(self.count, name="|S|")
         for t, (i, j, k) in enumerate(self.rankings.triples()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
             hinge = cp.pos(inner(D, R) + xi)
@@ -476,11 +470,6 @@ VARIANTS: dict[str, Variant] = {
 
 def _pairs_of(relevance: Relevance, *, positives: bool) -> ListedPairs:
     """List all pairs of a query with its positives, or with its negatives."""
-    rows, start, stop = (
-        (relevance.relevant, relevance.relevant_start, relevance.relevant_stop)
-        if positives
-        else (relevance.irrelevant, relevance.irrelevant_start, relevance.irrelevant_stop)
-    )
-    queries = np.repeat(np.arange(len(relevance)), stop - start)
-    items = np.concatenate([rows[a:b] for a, b in zip(start, stop, strict=True)])
-    return ListedPairs(np.column_stack([queries, items]), len(relevance))
+    items = [relevance.of(query)[0 if positives else 1] for query in range(len(relevance))]
+    queries = np.repeat(np.arange(len(relevance)), [len(own) for own in items])
+    return ListedPairs(np.column_stack([queries, np.concatenate(items)]), len(relevance))

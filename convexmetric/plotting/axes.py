@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import sys
@@ -75,6 +76,11 @@ def panels(rows: int = 1, columns: int = 1, *, height: float = 3.4, **options: A
         return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flat)
 
 
+def look(k: int) -> dict[str, Any]:
+    """Colour, marker and dashes of the k-th of several curves."""
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "ls": DASHES[k % len(DASHES)]}
+
+
 def plain(ax: Axes, lines: Literal["x", "y", "both"] = "y") -> Axes:
     """Style axes: a title of the size of text, no frame at the top and on the right, grid lines behind the data."""
     ax.title.set_fontsize("medium")
@@ -133,6 +139,14 @@ def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     with all_or_nothing(Path(path)) as unfinished:
         figure.savefig(unfinished, dpi=STYLE["savefig.dpi"])
+
+
+def svg_of(figure: Figure, settings: Mapping[str, Any]) -> str:
+    """The picture as an SVG element for a page, under settings of Matplotlib."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context(dict(settings)):
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    return buffer.getvalue().partition("<svg")[2].join(("<svg", ""))
 
 
 def show_pictures() -> list[Path]:

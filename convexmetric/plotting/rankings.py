@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count
-from convexmetric.errors import InputError
+from convexmetric.arguments import check_count, check_integer
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
@@ -132,8 +131,7 @@ def plot_violated_ranking(
     """
     check_count(places, "places")
     n = len(problem.rankings)
-    if isinstance(query, bool) or not isinstance(query, int | np.integer) or not 0 <= query < n:
-        raise InputError(f"query must be an integer from 0 to below {n}, the number of queries, got {query!r}")
+    check_integer(query, 0, n - 1, f"query must be an integer from 0 to below {n}, the number of queries")
     by_distance, worst, relevant, loss, violation = _two_rankings(problem, problem.metric(M), int(query))
     ax = axes_of(ax)
     places_left = np.arange(1, len(by_distance) + 1)

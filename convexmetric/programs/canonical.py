@@ -70,7 +70,7 @@ class Cones:
         e = np.zeros(power.stop)
         e[line] = 1.0
         for kind, size, rows in self.blocks():
-            e[rows] = _diagonal(size) if kind == "matrix" else np.arange(size) == 0
+            e[rows] = np.eye(size)[np.triu_indices(size)] if kind == "matrix" else np.arange(size) == 0
         e[exponential] = np.tile([-1.0, 0.0, 1.0] if dual else [0.0, 1.0, 2.0], self.exponential)
         e[power] = np.tile([1.0, 1.0, 0.0], len(self.powers))
         return e
@@ -104,12 +104,6 @@ class Cones:
         table = {"zero": self.zero, "nonnegative": self.nonnegative, "exponential": self.exponential}
         table |= {"second_order": len(self.second_order), "semidefinite": len(self.semidefinite)}
         return table | {"power": len(self.powers)}, found
-
-
-def _diagonal(order: int) -> Array:
-    """The identity as a triangle, column by column."""
-    i, j = np.triu_indices(order)
-    return (i == j).astype(np.float64)
 
 
 def matrix_of(triangle: Array, order: int, off: float = 1.0) -> Array:
@@ -195,7 +189,8 @@ class Program:
                 stated.append((cp.SOC(s[each[:, 0]], rest), _of_second_order, each))
         for kind, order, own in self.cones.blocks():
             if kind == "matrix":
-                full = sp.csr_array(sp.eye_array(own.stop - own.start))[_places(order).ravel()]
+                entries = np.arange(own.stop - own.start)
+                full = sp.csr_array(sp.eye_array(len(entries)))[matrix_of(entries, order).astype(np.intp).ravel()]
                 stated.append((cp.reshape(full @ s[own], (order, order), order="F") >> 0, _triangle, own))
         powers = (np.array(self.cones.powers),)
         for cone, own, more in ((cp.ExpCone, exponential, ()), (cp.PowCone3D, power, powers)):
@@ -256,14 +251,6 @@ def _entries(name: str, M: Any) -> dict[str, Any]:
 
 def _of_second_order(z: Any) -> Array:
     return np.column_stack([np.ravel(z[0]), np.reshape(z[1], (-1, len(np.ravel(z[0]))), order="F").T])
-
-
-def _places(order: int) -> Any:
-    """For every entry of a symmetric matrix its number in the triangle."""
-    i, j = np.triu_indices(order)
-    found = np.zeros((order, order), dtype=np.int64)
-    found[i, j] = found[j, i] = np.arange(len(i))
-    return found
 
 
 def _triangle(Z: Any) -> Array:

@@ -21,5 +21,7 @@ class _Lazy(ModuleType):
 
 if TYPE_CHECKING:
     import cvxpy as cvxpy
+
+    from convexmetric.programs import program as program
 else:
-    cvxpy = _Lazy("cvxpy")
+    cvxpy, program = _Lazy("cvxpy"), _Lazy("convexmetric.programs.program")

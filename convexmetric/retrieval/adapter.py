@@ -58,10 +58,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from convexmetric.arguments import check_count, check_seconds, check_share, checked_weight, not_one_of
+from convexmetric.arguments import (
+    check_count,
+    check_integer,
+    check_one_of,
+    check_seconds,
+    check_share,
+    checked_weight,
+    not_one_of,
+)
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
-from convexmetric.comparisons.points import Checked, as_points
+from convexmetric.comparisons.points import Checked, as_points, check_width
 from convexmetric.cones import AllMatrices, PSDCone
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
@@ -285,10 +293,7 @@ class RetrievalAdapter(BaseEstimator):
     def _points(self, X: Any, name: str) -> Array:
         check_is_fitted(self)
         points = as_points(X, name)
-        if points.shape[1] != self.n_features_in_:
-            raise InputError(
-                f"{name} has {points.shape[1]} features, but the adapter was fitted with {self.n_features_in_}"
-            )
+        check_width(points, self.n_features_in_, f"{name} has", "the adapter was fitted with")
         return np.asarray(points)
 
     @property
@@ -323,8 +328,7 @@ class RetrievalAdapter(BaseEstimator):
         check_share(self.level, "level")
         check_share(self.tol, "tol")
         check_seconds(self.max_seconds, "max_seconds")
-        if isinstance(self.relevant_from, bool) or not isinstance(self.relevant_from, int | np.integer):
-            raise InputError(f"relevant_from must be one degree, got {self.relevant_from!r}")
+        check_integer(self.relevant_from, -np.inf, np.inf, "relevant_from must be one degree")
 
     def _candidates(self) -> list[Candidate]:
         """Triples (loss, side, C) to try, with C ascending for each loss and side."""
@@ -338,8 +342,7 @@ class RetrievalAdapter(BaseEstimator):
         for loss in losses:
             temperature_of(loss)
         for side in sides:
-            if side not in SIDES:
-                raise InputError(not_one_of("side", SIDES, side))
+            check_one_of(side, SIDES, "side")
         return [
             (loss, side, C)
             for loss, side in product(dict.fromkeys(losses), dict.fromkeys(sides))
@@ -352,8 +355,7 @@ class RetrievalAdapter(BaseEstimator):
         """Prepare what all folds share: checked vectors and judgements, the scale, and rankings for each side."""
         wanted = dict.fromkeys([reported_measure(self.measure), *REPORTED])
         points, asked, table = as_points(corpus, "corpus"), as_points(queries, "queries"), Qrels.of(qrels)
-        if points.shape[1] != asked.shape[1]:
-            raise InputError(f"queries have {asked.shape[1]} features, but corpus has {points.shape[1]}")
+        check_width(asked, points.shape[1], "queries have", "corpus has")
         depth = max(DEPTH, *(int(name.partition("@")[2] or 0) for name in wanted))
         cut = "" if len(points) <= depth else f"@{depth}"
         measures = tuple(name if "@" in name else f"{name}{cut}" for name in wanted)
@@ -374,9 +376,7 @@ class RetrievalAdapter(BaseEstimator):
             if side == "both" and temperature_of(loss) is None:
                 name, k = exact_measure(loss)
                 options: Any = {"measure": name, "k": k, "penalty": "squared-frobenius", "prior": "identity"}
-                problems[loss] = RankingProblem(
-                    checked[0], judged.relevance, irrelevant=None, queries=checked[1], **options
-                )
+                problems[loss] = RankingProblem(checked[0], judged.relevance, queries=checked[1], **options)
                 problems[loss].judged = judged.words
             elif side not in rankings:
                 d = points.shape[1]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
@@ -252,8 +252,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a learned metric for something that searches: NumPy, safetensors, ONNX, FAISS, SQL."""
-    if to not in FORMATS:
-        raise InputError(not_one_of("--to", FORMATS, to))
+    check_one_of(to, FORMATS, "--to")
     target = file.with_suffix(SUFFIXES[to]) if output is None else output
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")

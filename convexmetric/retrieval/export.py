@@ -49,10 +49,10 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array, real_array
 from convexmetric.audits import read_metric
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, check_width
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.evaluation import SimilarityOperator
@@ -88,8 +88,7 @@ class Adapter:
         L = np.ascontiguousarray(real_array(self.components, "components"))
         if L.ndim != 2 or not L.size or not np.isfinite(L).all():
             raise InputError(f"components must be a finite (rank, features) matrix, got shape {L.shape}")
-        if self.form not in FORMS:
-            raise InputError(not_one_of("form", FORMS, self.form))
+        check_one_of(self.form, FORMS, "form")
         object.__setattr__(self, "components", L)
 
     @property
@@ -128,8 +127,7 @@ class Adapter:
 
     def _points(self, X: Any, name: str, features: int) -> Array:
         points = as_points(X, name)
-        if points.shape[1] != features:
-            raise InputError(f"{name} has {points.shape[1]} features, but the map takes {features}")
+        check_width(points, features, f"{name} has", "the map takes")
         return np.asarray(points)
 
 
@@ -214,8 +212,7 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None =
     >>> {name: array.tolist() for name, array in np.load(path).items()}
     {'weight': [[4.0, 0.0], [0.0, 1.0], [0.0, 0.0]], 'bias': [0.0, 0.0, 1.0]}
     """
-    if to not in FORMATS:
-        raise InputError(not_one_of("to", FORMATS, to))
+    check_one_of(to, FORMATS, "to")
     if to == "onnx" and corpus is not None:
         raise InputError("an ONNX model holds no documents; leave corpus out")
     adapter, target = read_adapter(source, form), Path(path)
@@ -231,8 +228,7 @@ def _components_in(path: Path) -> tuple[str, Array]:
     if "embedding" in arrays:
         raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
     side = str(arrays.get("side", "both"))
-    if side not in MAPS:
-        raise InputError(not_one_of(f"{path}: side", MAPS, side))
+    check_one_of(side, MAPS, f"{path}: side")
     # A map of queries has another name than components, so that nothing takes it for the factor of a metric.
     other = MAPS["both" if side == "query" else "query"]
     if other in arrays or ("side" in arrays and MAPS[side] not in arrays):

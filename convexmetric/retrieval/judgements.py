@@ -7,7 +7,6 @@ once, and a pair as two numbers.
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count, not_one_of
+from convexmetric.arguments import check_count, check_one_of, closest
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
@@ -325,8 +324,7 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
     row = {identifier: at for at, identifier in enumerate(known)}
     strangers = [identifier for identifier in wanted if identifier not in row]
     if strangers:
-        close = difflib.get_close_matches(strangers[0], known[:FEW], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = closest(strangers[0], known[:FEW], "; did you mean {}?")
         raise InputError(
             f"{len(strangers)} judged {kind}{'s are' if len(strangers) > 1 else ' is'} not in {place}: "
             f"{named(strangers)}{hint}"
@@ -369,8 +367,7 @@ def _renumbered(names: tuple[str, ...], codes: NDArray[np.int64]) -> tuple[tuple
 def _column(names: list[str], asked: str | None, usual: tuple[str, ...]) -> str:
     """Find a column by the name asked for, or by the usual names."""
     if asked is not None:
-        if asked not in names:
-            raise InputError(not_one_of("the column", names, asked))
+        check_one_of(asked, names, "the column")
         return asked
     found = [name for name in usual if name in names]
     if not found:
@@ -419,8 +416,7 @@ def judged_relevance(
         kind; the message has the names.
     """
     table = Qrels.of(qrels)
-    if unjudged not in UNJUDGED:
-        raise InputError(not_one_of("unjudged", UNJUDGED, unjudged))
+    check_one_of(unjudged, UNJUDGED, "unjudged")
     check_count(mined, "mined")
     thresholds, n, complement = _thresholds(relevant_from), corpus.shape[0], unjudged == "irrelevant"
     names = identifiers_of(query_ids, queries.shape[0], "query_ids")

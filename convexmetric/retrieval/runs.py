@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from convexmetric.arguments import check_count, check_flag
-from convexmetric.comparisons.points import as_points
+from convexmetric.comparisons.points import as_points, check_width
 from convexmetric.cones import AllMatrices
 from convexmetric.errors import InputError
 from convexmetric.evaluation.rankings import RetrievalScores, cone_of, nearest_points
@@ -159,8 +159,7 @@ def rank_corpus(
     points, asked = as_points(corpus, "corpus"), as_points(queries, "queries")
     check_count(k, "k")
     n, d = points.shape
-    if asked.shape[1] != d:
-        raise InputError(f"queries have {asked.shape[1]} features, but corpus has {d}")
+    check_width(asked, d, "queries have", "corpus has")
     documents, names = identifiers_of(corpus_ids, n, "corpus_ids"), identifiers_of(query_ids, len(asked), "query_ids")
     check_flag(similarity, "similarity")
     given = M if M is not None else np.eye(d) if similarity else np.ones(d)

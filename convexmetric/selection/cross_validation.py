@@ -13,7 +13,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_weight
+from convexmetric.arguments import check_integer, checked_weight
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
@@ -92,8 +92,7 @@ def cross_validate(
 
     points = as_points(X)
     labels = as_labels(y, len(points))
-    if not isinstance(cv, Integral) or isinstance(cv, bool) or cv < 2:
-        raise InputError(f"cv must be an integer of at least 2, got {cv!r}")
+    check_integer(cv, 2, np.inf, "cv must be an integer of at least 2")
     classes, counts = np.unique(labels, return_counts=True)
     short = counts - -(-counts // cv) < 2
     if short.any():

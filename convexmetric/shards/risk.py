@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, check_integer
 from convexmetric.arrays import Array
 from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
@@ -82,8 +82,7 @@ class ShardedRisk(Risk):
 
     def __init__(self, folder: str | os.PathLike[str], shards: int = SHARDS, cache: int = CACHE_BYTES) -> None:
         check_count(shards, "shards")
-        if isinstance(cache, bool) or not isinstance(cache, int) or cache < 0:
-            raise InputError(f"cache must be a number of bytes, 0 or more, got {cache!r}")
+        check_integer(cache, 0, np.inf, "cache must be a number of bytes, 0 or more")
         self.folder = Path(folder).absolute()
         self.table, self.pieces = read_table(self.folder)
         self.cone = cone_of(self.table["cone"])

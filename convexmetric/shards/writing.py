@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.described import description
 from convexmetric.errors import InputError
-from convexmetric.files import all_or_nothing
+from convexmetric.files import all_or_nothing, made_folder
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Risk
 from convexmetric.risks.rounding import reach
@@ -116,11 +116,7 @@ def new_folder(folder: str | os.PathLike[str]) -> Path:
     InputError
         If it holds shards already, or cannot be made.
     """
-    path = Path(folder).absolute()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"folder: cannot make {path}: {getattr(error, 'strerror', None) or error}") from error
+    path = made_folder(Path(folder).absolute())
     if (path / TABLE).exists():
         raise InputError(f"folder: {path} holds shards already; open them with ShardedRisk, or name another folder")
     return path

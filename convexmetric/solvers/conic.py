@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from convexmetric.arguments import not_one_of
+from convexmetric.arguments import check_one_of
 from convexmetric.comparisons.points import row_width
-from convexmetric.errors import InputError, SolverError, SolverNotInstalledError
+from convexmetric.errors import SolverError, SolverNotInstalledError
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import attempted
@@ -64,8 +64,7 @@ class Conic(Solver):
     backend: str = "clarabel"
 
     def __post_init__(self) -> None:
-        if self.backend not in CONIC_SOLVERS:
-            raise InputError(not_one_of("backend", CONIC_SOLVERS, self.backend))
+        check_one_of(self.backend, CONIC_SOLVERS, "backend")
         # CVXPY is not asked, and not imported, for what the package itself requires.
         if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_positive_number, check_seconds, is_real, not_one_of
+from convexmetric.arguments import check_count, check_one_of, check_positive_number, check_seconds, is_real
 from convexmetric.arrays import Array
 from convexmetric.certificates.certificate import close_enough
 from convexmetric.errors import (
@@ -329,8 +329,7 @@ def _chosen(solver: str | Solver | None) -> Solver:
     if solver is None:
         solver = "exact"
     if isinstance(solver, str):
-        if solver not in SOLVERS:
-            raise InputError(not_one_of("solver", SOLVERS, solver))
+        check_one_of(solver, SOLVERS, "solver")
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
         raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_weight
+from convexmetric.arguments import check_integer, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, pair_signs
 from convexmetric.comparisons.points import as_points
@@ -231,8 +231,7 @@ def _projected(
                 f"no eigenvalue is positive at c = {c:g}: dissimilar pairs are missing or too near; lower c, or give d"
             )
     else:
-        if isinstance(d, bool) or not isinstance(d, int | np.integer) or not 1 <= d <= values.size:
-            raise InputError(f"d must be an integer from 1 to {values.size}, the dimension of the points, got {d!r}")
+        check_integer(d, 1, values.size, f"d must be an integer from 1 to {values.size}, the dimension of the points")
         dimensions = int(d)
     P = vectors[:, :dimensions].T
     components = c * (P if basis is None else P @ basis)

@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.certificates import relative_gap
+from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
@@ -42,7 +42,7 @@ ROUNDS = 8
 
 
 @dataclass(frozen=True)
-class MasterPoint:
+class MasterPoint(Bounds):
     """A solution of the master to some gap.
 
     Attributes
@@ -65,11 +65,6 @@ class MasterPoint:
     upper_bound: float
     lower_bound: float
     iterations: int
-
-    @property
-    def gap(self) -> float:
-        """Relative gap of the bounds."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
 
 def works_in_subspace(cone: Cone) -> bool:

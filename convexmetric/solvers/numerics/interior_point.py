@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from convexmetric.arrays import Array
-from convexmetric.certificates import relative_gap
+from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones.scaling import longest_step
 from convexmetric.deadline import until_deadline
 from convexmetric.numerics.compiling import compiled
@@ -47,7 +47,7 @@ ADDED = (0.0, 1e-14, 1e-12, 1e-10)
 
 
 @dataclass
-class Outcome:
+class Outcome(Bounds):
     """Best points found, with their bounds, and the path ``(U, Z)`` taken, for warm starts."""
 
     U: Array
@@ -56,11 +56,6 @@ class Outcome:
     lower_bound: float
     iterations: int
     path: list[tuple[Array, Array]]
-
-    @property
-    def gap(self) -> float:
-        """Relative gap of the bounds."""
-        return relative_gap(self.upper_bound, self.lower_bound)
 
 
 #: Called each iteration with a function that returns the outcome so far; True stops.

@@ -119,9 +119,9 @@ def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, She
     folder : Path
         Of the pages.
     """
-    sheets: dict[str, Sheet | None] = dict.fromkeys(
-        ("cross-modal-choices", "cross-modal-representatives", "cross-modal-descents")
-    )
+    sheets: dict[str, Sheet | None] = {
+        f"cross-modal-{name}": None for name in ("choices", "representatives", "descents")
+    }
     for end, names, tasks in (
         ("", ("wikipedia",), ["image-text", "text-image"]),
         ("-corel5k", ("corel", "corel-keywords", "corel-images"), ["image-keyword", "keyword-image"]),

@@ -96,7 +96,7 @@ def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, She
     return {
         "relative-table-1": tables.short(found.get("relative", {}), paper=True),
         "relative-parts-of-pages": tables.short(found.get("relative-header", {}), paper=False),
-        "relative-curve": tables.curve(sizes, protocol.NOTIONS[CURVE].title),
+        "relative-curve": tables.sizes(sizes, protocol.NOTIONS[CURVE].title),
         "relative-all-words": tables.short(every, paper=False),
     }
 

@@ -131,7 +131,7 @@ def test_the_table_has_every_method_of_the_paper_and_both_readings_of_best():
     sheet = tables.errors({("wine", "MLR-AUC"): found, ("wine", "MLR-P@k"): [zero]}, ["wine"])
     rows = dict(sheet.rows)
     assert list(rows) == list(printed.ERRORS)
-    assert rows["MLR-AUC"] == "15.0 / 20.0 ± 0.0 / 1.4"
+    assert rows["MLR-AUC"] == "15.0 / 20.0 ± 10.0 / 1.4"
     assert rows["MLR-P@k"] == "50.0 / 50.0 / 1.5 (W = 0)"
     assert rows["LMNN"] == "- / - / 1.7"
     assert sheet.markdown().splitlines()[2] == "|  | wine (2 splits) |"

@@ -366,7 +366,7 @@ def test_markers_of_a_page_are_those_of_its_tables(page, tmp_path):
     assert sorted(markers(text)) == sorted(tables)
     for name in tables:
         assert f"<!-- begin: {name} -->\n\n|" in text
-        assert f"|\n\n<!-- end: {name} -->\n" in text
+        assert f"\n\n<!-- end: {name} -->\n" in text
     # No part, no table, and no picture.
     assert not [name for name, sheet in tables.items() if sheet is not None and sheet.rows]
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from experiments.sheet import Sheet, mean_text
 from . import printed
 from .protocol import NOTIONS, added_rule, labels_of, pages
 
-__all__ = ["closer", "curve", "said", "satisfied", "short", "top_words"]
+__all__ = ["closer", "curve", "said", "satisfied", "short", "sizes", "top_words"]
 
 Results = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
@@ -44,6 +44,12 @@ def short(found: Results, paper: bool) -> Sheet:
         sheet.rows.append(["" if title == last else title, "HTML" if words == "html" else words, *ours])
         last = title
     return sheet
+
+
+def sizes(found: Mapping[int, Sequence[Mapping[str, Any]]], title: str) -> Sheet:
+    """The learning curve as the page has it: without seconds."""
+    sheet = curve(found, title)
+    return Sheet(sheet.title, sheet.columns[:-1], [row[:-1] for row in sheet.rows])
 
 
 def top_words(found: Results, min_pages: int, most: int = 15) -> Sheet:

@@ -188,6 +188,11 @@ def test_tables_and_pictures(tmp_path):
         "image -> text, BPRHML", "zscore", "alpha 86, c 0", "0.260 ± 0.004", "0.250 ± 0.010",
         "3", "1.0", "1e-07", "1e-04",
     ]  # fmt: skip
+    held_out = {"euclidean": 0.25, "cosine": 0.28, "inner": 0.27}
+    of_distances = {("image-text", "CFA", distance): {"map": score} for distance, score in held_out.items()}
+    tested = {("image-text", "CFA", "cosine"): curve}
+    (row,) = tables.by_distance(of_distances, tested, ["image-text"]).rows
+    assert row == ["CFA", "0.250 / -", "**0.280** / 0.250", "0.270 / -"]
     optima = {"image-text": {"lower": 100.0, "upper": 100.1, "rank": 2, "truncated": [110.0, 100.1]}}
     run = {"objective": 125.0, "objectives": [200.0, 125.0], "steps": [0, 10]}
     runs = {("image-text", 1): [run, {**run, "objective": 200.0}], ("image-text", 2): [{**run, "objective": 100.0}]}

@@ -15,7 +15,8 @@ where it was interrupted, and prints what it has. The data come from the folder 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cross_modal_paper import descents, pictures, printed, protocol, stand_ins, tables
@@ -23,6 +24,7 @@ from cross_modal_paper import rows as rows_of
 from cross_modal_paper.learners import DISTANCES, METHODS, settings_of
 from cross_modal_paper.media import TASKS
 from cross_modal_paper.stand_ins import STAND_INS
+from experiments.pages import copy_pictures
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
@@ -94,24 +96,49 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
     sheets = [tables.scores(found, arguments.tasks), tables.choices(best, found)] if found else []
     if others := _known(_test_tasks(arguments, of_distances, kept)):
         sheets.append(tables.by_distance(of_distances, others, arguments.tasks))
-    stand_ins_of: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for settings, result in _results(_stand_in_tasks(arguments, best, kept)):
-        key = (settings["task"], str(settings["objects"] or "all"), settings["stand_in"])
-        stand_ins_of.setdefault(key, []).append(result)
-    if stand_ins_of:
+    if stand_ins_of := _stand_ins(arguments, best, kept):
         sheets.append(tables.stand_ins(stand_ins_of))
     shown = [task for task in arguments.tasks if any(of == task for of, _ in found)]
     if shown:
         pictures.draw_curves(found, shown, arguments.output / "curves.png")
-    optima = {settings["task"]: result for settings, result in _results(_optimum_tasks(arguments, kept))}
-    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for settings, result in _results(_descent_tasks(arguments, kept)):
-        if settings["task"] in optima:
-            runs.setdefault((settings["task"], settings["c"]), []).append(result)
+    optima, runs = _descents(arguments, kept)
     if runs:
         sheets.append(tables.descents(optima, runs, arguments.tol))
         pictures.draw_descents(optima, runs, arguments.output / "descents.png")
     write(sheets, arguments.output / "tables.md")
+    return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/cross-modal-tables.md by marker, None without results; pictures go to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py.
+    folder : Path
+        Of the pages.
+    """
+    sheets: dict[str, Sheet | None] = {
+        f"cross-modal-{name}": None for name in ("choices", "representatives", "descents")
+    }
+    for end, names, tasks in (
+        ("", ("wikipedia",), ["image-text", "text-image"]),
+        ("-corel5k", ("corel", "corel-keywords", "corel-images"), ["image-keyword", "keyword-image"]),
+    ):
+        of_distances, found, others = _merged([parts[name] for name in names if name in parts])
+        sheets[f"cross-modal-table-2{end}"] = tables.scores(found, tasks) if found else None
+        sheets[f"cross-modal-distances{end}"] = tables.by_distance(of_distances, others, tasks) if others else None
+        if shown := [task for task in tasks if any(of == task for of, _ in found)]:
+            pictures.draw_curves(found, shown, folder / f"cross-modal-curves{end}.png")
+    if (arguments := parts.get("wikipedia")) is not None:
+        kept = _Kept(arguments)
+        best, _ = _choices(arguments, kept)
+        known = _known(_test_tasks(arguments, best, kept))
+        sheets["cross-modal-choices"] = tables.choices(best, known) if known else None
+        sheets["cross-modal-representatives"] = tables.stand_ins(_stand_ins(arguments, best, kept))
+        sheets["cross-modal-descents"] = tables.descents(*_descents(arguments, kept), arguments.tol)
+        copy_pictures({"cross-modal-descents.png": arguments.output / "descents.png"}, folder)
     return sheets
 
 
@@ -120,6 +147,49 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
     kept = _Kept(arguments)
     best, _ = _choices(arguments, kept)
     yield from rows_of.scores(_known(_test_tasks(arguments, best, kept)))
+
+
+def _merged(
+    of: Sequence[argparse.Namespace],
+) -> tuple[
+    dict[tuple[str, str, str], Choice],
+    dict[tuple[str, str], dict[str, Any]],
+    dict[tuple[str, str, str], dict[str, Any]],
+]:
+    """Choices of every distance, and test results of the best and of every distance, of several parts together."""
+    of_distances: dict[tuple[str, str, str], Choice] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    others: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for arguments in of:
+        kept = _Kept(arguments)
+        chosen, chosen_of = _choices(arguments, kept)
+        of_distances |= chosen_of
+        found |= _known(_test_tasks(arguments, chosen, kept))
+        others |= _known(_test_tasks(arguments, chosen_of, kept))
+    return of_distances, found, others
+
+
+def _stand_ins(
+    arguments: argparse.Namespace, best: Mapping[tuple[str, str], Choice], kept: _Kept
+) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
+    """Results of representatives by task, number of training pairs and kind, one a draw."""
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for settings, result in _results(_stand_in_tasks(arguments, best, kept)):
+        key = (settings["task"], str(settings["objects"] or "all"), settings["stand_in"])
+        found.setdefault(key, []).append(result)
+    return found
+
+
+def _descents(
+    arguments: argparse.Namespace, kept: _Kept
+) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, int], list[dict[str, Any]]]]:
+    """Certified optima by task, and the descents of tasks that have one by task and c."""
+    optima = {settings["task"]: result for settings, result in _results(_optimum_tasks(arguments, kept))}
+    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for settings, result in _results(_descent_tasks(arguments, kept)):
+        if settings["task"] in optima:
+            runs.setdefault((settings["task"], settings["c"]), []).append(result)
+    return optima, runs
 
 
 def _results(tasks: list[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

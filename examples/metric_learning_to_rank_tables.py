@@ -16,7 +16,8 @@ goes on where it was interrupted, and prints what it has. Sets other than wine a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from experiments.pool import Stages, Task
@@ -100,6 +101,45 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         pictures.draw_toy(toy(), arguments.output / "toy.png")
     write(sheets, arguments.output / ("tables.md" if uci else "matchings.md" if large else "kernel.md"))
     return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/ranking-tables.md by marker, None without results; its picture is drawn to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py.
+    folder : Path
+        Of the pages.
+    """
+    small: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for part in ("balance", "ionosphere", "wdbc", "wine"):
+        if part in parts:
+            small |= _merged(list(_uci_tasks(parts[part])))
+    names = [name for name in classification.SMALL if any(of == name for of, _ in small)]
+    letters: dict[str, list[dict[str, Any]]] = {}
+    if "isolet" in parts:
+        found = _by_split(list(_uci_tasks(parts["isolet"])))
+        letters = {method: list(splits.values()) for (_, method), splits in found.items()}
+    if names:
+        native = {name: NATIVE[name] for name in names}
+        pictures.draw_dimensions(tables.dimension_medians(small), native, folder / "ranking-dimensions.png")
+    large = {
+        part: list(_known(list(of(parts[part])))) if part in parts else []
+        for part, of in (
+            ("kernel", _kernel_tasks),
+            ("matchings-sweep", _matchings_tasks),
+            ("matchings-appeal", _matchings_tasks),
+        )
+    }
+    return {
+        "ranking-table-2": tables.errors(small, classification.SMALL) if small else None,
+        "ranking-isolet": tables.isolet(letters),
+        "ranking-kernel": tables.kernels(large["kernel"]),
+        "ranking-appeal": tables.appeals(large["matchings-appeal"]),
+        "ranking-sweep": tables.sweep(large["matchings-sweep"]),
+    }
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:

@@ -14,9 +14,11 @@ folder named by CONVEXMETRIC_DATA.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from experiments.pages import copy_pictures
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
@@ -63,6 +65,29 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         study_tables.draw(found, chosen, arguments.output / "studies.png")
     write(sheets, arguments.output / "tables.md")
     return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/operator-margin-tables.md by marker, None without results; the picture is copied to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py.
+    folder : Path
+        Of the pages.
+    """
+    found: study_tables.Found = {}
+    if "studies" in parts:
+        found, _, _ = _known(parts["studies"])
+        copy_pictures({"operator-studies.png": parts["studies"].output / "studies.png"}, folder)
+    return {
+        "operator-objects": study_tables.study(found, "objects", "objects to learn from"),
+        "operator-lambda": study_tables.study(found, "lambda", "lambda"),
+        "operator-letters": study_tables.study(found, "categories", "letters to learn from"),
+        "operator-images": study_tables.study(found, "images", "images of each letter"),
+        "operator-framing": study_tables.study(found, "framing", "letters", studies.MNIST),
+    }
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:

@@ -16,7 +16,8 @@ characters need the data folder (CONVEXMETRIC_DATA).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from experiments.pool import Stages, Task
@@ -70,6 +71,35 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
     pictures.draw_spectra(found, arguments.experiments, ways, arguments.output / "figure-3.png")
     pictures.draw_curves(found, arguments.experiments, ways, arguments.output / "figure-5.png")
     return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/operator-margin-tables.md by marker, None without results; pictures are drawn to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py, all for all pairs.
+    folder : Path
+        Of the pages.
+    """
+    found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
+    for arguments in parts.values():
+        # The input is judged by several parts.
+        found = _found(arguments) | found
+    names = [name for name in EXPERIMENTS if any(of == name for of, _, _ in found)]
+    if found:
+        ways: list[tuple[str, int | None]] = [(name, None) for name in tables.SHOWN]
+        pictures.draw_spectra(found, names, ways, folder / "operator-spectra.png")
+        pictures.draw_curves(found, names, ways, folder / "operator-roc.png")
+    second, third = tables.transfer(found, list(EXPERIMENTS), None)
+    return {
+        "operator-table-2": second if set(names) & set(tables.TABLES["Table 2"]) else None,
+        "operator-table-3": third if set(names) & set(tables.TABLES["Table 3"]) else None,
+        "operator-reached": tables.reached(found, names, None),
+        "operator-table-4": tables.choice(found, "exact", None),
+        "operator-table-4-descent": tables.choice(found, "descent", None),
+    }
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:

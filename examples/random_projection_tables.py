@@ -16,9 +16,11 @@ command goes on where it was interrupted, and prints what it has. All sets but t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from experiments.pages import copy_pictures
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
@@ -90,30 +92,54 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and pictures."""
-    sizes, starts, steps = (list(of(arguments)) for of in (_size_tasks, _factor_tasks, _step_tasks))
-    found = _found(arguments)
-    by_method: dict[tuple[str, str, float], dict[str, Any]] = {}
-    for results, settings, _, _ in starts:
-        if (result := results.get(settings)) is not None:
-            by_method[settings["data"], settings["method"], settings["ratio"]] = result
-    sheets = list(_written(found, arguments))
-    if by_method:
+    sheets = list(_written(_found(arguments), arguments))
+    if by_method := _by_method(arguments):
         sheets.append(tables.factors(by_method))
         pictures.draw_factors(by_method, arguments.output / "factors.png")
-    if by_letter := {
-        (settings["data"], settings["letter"]): result
-        for results, settings, _, _ in steps
-        if (result := results.get(settings)) is not None
-    }:
+    if by_letter := _by_letter(arguments):
         sheets.append(tables.steps(by_letter))
     write(sheets, arguments.output / "tables.md")
     by_size: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in sizes:
+    for results, settings, _, _ in _size_tasks(arguments):
         if (result := results.get(settings)) is not None:
             by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
     if by_size:
         pictures.draw_dimensions(by_size, arguments.output / "dimensions.png")
     return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/graph-tables.md by marker, None without results; its pictures are copied to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py.
+    folder : Path
+        Of the pages.
+    """
+    graphs, topics, many = (
+        _found(parts[part]) if part in parts else {} for part in ("graphs", "webkb-topics", "phenotype-like")
+    )
+    sets, all_of = [*GRAPHS, "webkb", "phenotype-like"], {**graphs, **topics, **many}
+    seeds = _by_method(parts["factors"]) if "factors" in parts else {}
+    letters = _by_letter(parts["procedure"]) if "procedure" in parts else {}
+    sources = {
+        "graph-table-2.png": ("graphs", "table-2.png"),
+        "graph-table-4.png": ("webkb-topics", "table-4.png"),
+        "graph-dimensions.png": ("dimensions", "dimensions.png"),
+        "graph-factors.png": ("factors", "factors.png"),
+    }
+    copy_pictures({name: parts[part].output / file for name, (part, file) in sources.items() if part in parts}, folder)
+    return {
+        "graph-table-2": tables.graphs(graphs, list(GRAPHS)) if graphs else None,
+        "graph-table-4": tables.labels(topics, ["webkb"], PARTS) if topics else None,
+        "graph-phenotype-like": tables.labels(many, ["phenotype-like"], PARTS) if many else None,
+        "graph-factors": tables.factors(seeds),
+        "graph-procedure": tables.steps(letters),
+        "graph-trials": tables.trials(all_of, sets),
+        "graph-fits": tables.effort(all_of, sets),
+    }
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
@@ -128,6 +154,24 @@ def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str
         if (result := results.get(settings)) is not None:
             found.setdefault((settings["data"], settings["method"]), []).append(result)
     return found
+
+
+def _by_method(arguments: argparse.Namespace) -> dict[tuple[str, str, float], dict[str, Any]]:
+    """Results of variant E from many seeds by data set, method and share of lambda."""
+    return {
+        (settings["data"], settings["method"], settings["ratio"]): result
+        for results, settings, _, _ in _factor_tasks(arguments)
+        if (result := results.get(settings)) is not None
+    }
+
+
+def _by_letter(arguments: argparse.Namespace) -> dict[tuple[str, str], dict[str, Any]]:
+    """Results of procedure LEARN METRIC by data set and variant."""
+    return {
+        (settings["data"], settings["letter"]): result
+        for results, settings, _, _ in _step_tasks(arguments)
+        if (result := results.get(settings)) is not None
+    }
 
 
 def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argparse.Namespace) -> Iterator[Sheet]:

@@ -17,9 +17,11 @@ of those for the largest number. Needs the data folder (CONVEXMETRIC_DATA).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from experiments.pages import copy_pictures
 from experiments.pool import Stages, Task
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
@@ -57,15 +59,12 @@ def stages(arguments: argparse.Namespace) -> Stages:
 
 def report(arguments: argparse.Namespace) -> list[Sheet]:
     """Tables of what is known, and pictures."""
-    curve, sheets = list(_curve_tasks(arguments)), []
-    found = _found(arguments)
+    sheets = []
+    found, sizes = _found(arguments), _sizes(arguments)
     if found:
         sheets += [tables.satisfied(found), tables.top_words(found, arguments.min_pages)]
     if {("topic", "page"), ("topic+", "page")} <= set(found):
         sheets.append(tables.closer(found, "page", arguments.min_pages, arguments.test_triplets))
-    sizes: dict[int, list[dict[str, Any]]] = {}
-    for (_, settings, *_), result in _known(curve):
-        sizes.setdefault(settings["triplets"], []).append(result)
     if sizes:
         sheets.append(tables.curve(sizes, protocol.NOTIONS[CURVE].title))
         pictures.draw_curve(sizes, CURVE, arguments.output / "curve.png")
@@ -73,6 +72,33 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         _draw_maps(found, arguments)
     write(sheets, arguments.output / "tables.md")
     return sheets
+
+
+def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
+    """Tables of docs/relative-comparisons.md by marker, None without results; its pictures are copied to the folder.
+
+    Parameters
+    ----------
+    parts : mapping
+        Arguments by the part of examples/reproduce.py.
+    folder : Path
+        Of the pages.
+    """
+    found = {part: _found(arguments) for part, arguments in parts.items()}
+    every = {**found.get("relative-all-words", {}), **found.get("relative-all-words-html", {})}
+    # Words of the page and of its HTML below each other.
+    every = {key: every[key] for notion in protocol.NOTIONS for key in every if key[0] == notion}
+    sizes = _sizes(parts["relative"]) if "relative" in parts else {}
+    if "relative" in parts:
+        names = ("curve.png", "topics.png", "universities.png")
+        output = parts["relative"].output
+        copy_pictures({f"relative-comparisons-{name}": output / name for name in names}, folder)
+    return {
+        "relative-table-1": tables.short(found.get("relative", {}), paper=True),
+        "relative-parts-of-pages": tables.short(found.get("relative-header", {}), paper=False),
+        "relative-curve": tables.sizes(sizes, protocol.NOTIONS[CURVE].title),
+        "relative-all-words": tables.short(every, paper=False),
+    }
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
@@ -87,6 +113,14 @@ def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str
     for (_, settings, *_), result in _known(list(_table_tasks(arguments))):
         found.setdefault((settings["notion"], settings["words"]), []).append(result)
     return {key: found[key] for notion in protocol.NOTIONS for key in found if key[0] == notion}
+
+
+def _sizes(arguments: argparse.Namespace) -> dict[int, list[dict[str, Any]]]:
+    """Results of Figure 2 by the number of triplets, one a split."""
+    sizes: dict[int, list[dict[str, Any]]] = {}
+    for (_, settings, *_), result in _known(list(_curve_tasks(arguments))):
+        sizes.setdefault(settings["triplets"], []).append(result)
+    return sizes
 
 
 def _known(tasks: list[Task]) -> Iterator[tuple[Task, dict[str, Any]]]:

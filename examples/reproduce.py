@@ -3,6 +3,7 @@
     python examples/reproduce.py --all --hours 8 --jobs 4
     python examples/reproduce.py --list
     python examples/reproduce.py --parts wine faces --report
+    python examples/reproduce.py --report --pages docs
 
 A part is a script with its arguments; its results, tables and pictures are in a folder of its own. The time is shared
 among the parts, first repetitions before later ones, so that one night gives standard errors to what is cheap and a
@@ -11,7 +12,8 @@ same command goes on. Results of two machines are put together by appending the 
 
 ``--list`` prints the tasks and the hours of one core that are done and left: measured where tasks like them have been
 run, estimated otherwise. ``--report`` runs nothing, and writes the tables of what is there, a file a script, and
-``rows.md``: every printed number with ours, its standard error and the number of repetitions.
+``rows.md``: every printed number with ours, its standard error and the number of repetitions. ``--pages docs`` replaces
+the tables between markers in the five pages of that folder, and their pictures, as far as the parts have results.
 
 Another experiment is a line in PARTS. Its script has ``parser()`` with ``--output``, ``stages(arguments)`` that yields
 lists of tasks (experiments/pool.py) and ``report(arguments)`` that returns tables; ``rows(arguments)`` if it has
@@ -30,6 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from experiments.pages import fill
 from experiments.pool import Queue, Task, run_queues
 from experiments.sheet import Row, Sheet, rows_sheet
 from rich.console import Console
@@ -189,6 +192,15 @@ PARTS = (
     Part("cross-modal-questions", QUESTIONS, "--paper cross-modal", {"BPRHML": 15, "": 4}),
 )
 
+#: Scripts of the tables of every page.
+PAGES = {
+    "ranking-tables": (RANKING,),
+    "relative-comparisons": (RELATIVE,),
+    "graph-tables": (GRAPHS,),
+    "operator-margin-tables": (OPERATORS, STUDIES),
+    "cross-modal-tables": (MODALITIES,),
+}
+
 
 class Job:
     """A part with its results in a folder, as a queue of tasks."""
@@ -260,6 +272,18 @@ def report(jobs: Sequence[Job], output: Path) -> list[str]:
     return failed
 
 
+def write_pages(jobs: Sequence[Job], folder: Path) -> list[str]:
+    """Fill the pages with tables and pictures of the results; names of the tables that were written."""
+    written: list[str] = []
+    for page, scripts in PAGES.items():
+        tables: dict[str, Sheet | None] = {}
+        for script in scripts:
+            parts = {job.part.name: job.arguments for job in jobs if job.part.script == script}
+            tables |= importlib.import_module(script).page(parts, folder)
+        written += fill(folder / f"{page}.md", tables)
+    return written
+
+
 def parser() -> argparse.ArgumentParser:
     """What can be chosen."""
     names = [part.name for part in PARTS]
@@ -272,6 +296,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--longest", type=float, default=math.inf, help="leave out tasks that may take more seconds")
     parser.add_argument("--list", action="store_true", help="run nothing: what is done and what is left")
     parser.add_argument("--report", action="store_true", help="run nothing: tables of the results that are there")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER", help="with --report: write tables into its pages")
     parser.add_argument("--output", type=Path, default=Path("reproduction"))
     return parser
 
@@ -282,6 +307,8 @@ def main() -> None:
     arguments = parser().parse_args()
     if not (arguments.all or arguments.parts or arguments.list or arguments.report):
         parser().error("say which parts to run: --all or --parts NAME ...")
+    if arguments.pages and not arguments.report:
+        parser().error("--pages needs --report")
     until += 3600.0 * arguments.hours
     jobs = [Job(part, arguments.output) for part in PARTS if not arguments.parts or part.name in arguments.parts]
     failed: list[str] = []
@@ -290,6 +317,8 @@ def main() -> None:
         failed = run_queues([job.queue for job in jobs], arguments.jobs, until=limit, longest=arguments.longest)
     if arguments.report:
         failed += report(jobs, arguments.output)
+        if arguments.pages:
+            print("\n".join(f"written: {name}" for name in write_pages(jobs, arguments.pages)))
     Console(width=120).print(listed(jobs).rich())
     for line in failed:
         print(f"failed: {line}", file=sys.stderr)

@@ -178,21 +178,26 @@ def test_tables_and_pictures(tmp_path):
     }
     found = {("image-text", "BPRHML"): curve, ("image-text", "Random"): {**curve, "gap": None, "rank": None}}
     by_method = {row[0]: row[1:] for row in tables.scores(found, ["image-text", "keyword-image"]).rows}
-    assert by_method["BPRHML"] == ["0.250 +- 0.010 / 0.299", "- / 0.167", "- / 0.233"]
+    assert by_method["BPRHML"] == ["0.250 ± 0.010 / 0.299", "- / 0.167", "- / 0.233"]
     assert by_method["MSmethod"] == ["- / 0.282", "- / 0.147", "- / 0.214"]
     assert set(printed.MAP) <= set(by_method)
     choice = {"preprocessing": "zscore", "setting": {"alpha": 86.0, "c": 0}, "map": 0.26, "gap": 1e-4}
     choice["standard_error"] = 0.004
     (row,) = tables.choices({("image-text", "BPRHML"): choice}, found).rows
     assert row == [
-        "image-text, BPRHML", "zscore", "alpha 86, c 0", "0.260 +- 0.004", "0.250 +- 0.010",
+        "image -> text, BPRHML", "zscore", "alpha 86, c 0", "0.260 ± 0.004", "0.250 ± 0.010",
         "3", "1.0", "1e-07", "1e-04",
     ]  # fmt: skip
+    held_out = {"euclidean": 0.25, "cosine": 0.28, "inner": 0.27}
+    of_distances = {("image-text", "CFA", distance): {"map": score} for distance, score in held_out.items()}
+    tested = {("image-text", "CFA", "cosine"): curve}
+    (row,) = tables.by_distance(of_distances, tested, ["image-text"]).rows
+    assert row == ["CFA", "0.250 / -", "**0.280** / 0.250", "0.270 / -"]
     optima = {"image-text": {"lower": 100.0, "upper": 100.1, "rank": 2, "truncated": [110.0, 100.1]}}
     run = {"objective": 125.0, "objectives": [200.0, 125.0], "steps": [0, 10]}
     runs = {("image-text", 1): [run, {**run, "objective": 200.0}], ("image-text", 2): [{**run, "objective": 100.0}]}
     first, second = tables.descents(optima, runs, 1e-6).rows
-    assert first == ["image-text", "1", "2", "2.0e-01", "5.0e-01", "2.0e-01", "9.1e-02", "not shown"]
+    assert first == ["image -> text", "1", "2", "2.0e-01", "5.0e-01", "2.0e-01", "9.1e-02", "not shown"]
     assert second[-1] == "yes"
     pictures.draw_curves(found, ["image-text"], tmp_path / "curves.png")
     pictures.draw_descents(optima, runs, tmp_path / "descents.png")

@@ -247,7 +247,11 @@ def test_studies_choose_lambda_by_the_risk_on_left_out_letters(tmp_path):
     sheets = {sheet.title: sheet for sheet in study_tables.sheets(found, 0.02)}
     assert len(sheets) == 3
     (title,) = (title for title in sheets if "least risk at lambda = 0.02" in title)
-    assert sheets[title].rows[1][:5] == ["0.02", "0.02", "digits", "2", "0.210 +- 0.010"]
+    assert sheets[title].rows[1][:5] == ["0.02", "0.02", "digits", "2", "0.210 ± 0.010"]
+    objects, lambdas = study_tables.study(found, "objects", "objects"), study_tables.study(found, "lambda", "lambda")
+    assert objects.rows[0] == ["4", "0.005", "1", "0.250", "0.900", "0.300"]
+    assert objects.rows[-1] == ["paper, 80", "0.005", "", "0.379", "0.989", "0.093"]
+    assert lambdas.rows[1] == ["0.02", "2", "0.210 ± 0.010", "0.900 ± 0.000", "0.300 ± 0.000"]
     study_tables.draw(found, 0.02, tmp_path / "studies.png")
     assert (tmp_path / "studies.png").stat().st_size > 1000
     assert study_tables.chosen_lambda({}) is None

@@ -166,7 +166,7 @@ def test_tables_have_every_method_of_the_paper(tmp_path):
     assert by_method["Euclidean"] == ["-", "-", "-"]
     by_method = {row[0]: row[1:] for row in labels.rows}
     assert set(printed.PHENOTYPES) < set(by_method)
-    assert by_method["G"] == ["0.750", "0.750", "-", "0.750", "0.943"]
+    assert by_method["G"] == ["0.750", "0.750", "-", "0.750 ± 0.000", "0.943"]
     assert tables.trials(found, ["cora", "webkb"]).rows == [["G", *["0.700 to 0.800 / 3e-01"] * 2]]
     assert tables.effort(found, ["cora"]).rows == [["G", "2.0 / 2e-07 / 1e-04 / 4"]]
     by_seed = {("digits", "steps", ratio): {"auc": [0.7, 0.9], "objective": [1.0, 3.0]} for ratio in (0.1, 0.03)}

@@ -109,7 +109,7 @@ def test_the_lowest_errors_without_validation():
         {"rows": [[1.0, None]], "dimensions": [4], "gaps": [], "seconds": [], "errors": [[0.2, 0.3]]},
     ]
     sheet = tables.errors({("wine", "NCA"): found}, ["wine"])
-    assert dict(sheet.rows)["NCA"] == "- / 20.0 / 2.7"
+    assert dict(sheet.rows)["NCA"] == "- / 20.0 ± 0.0 / 2.7"
     assert sheet.columns[1] == "wine (2 splits, 0 validated)"
     assert dict(tables.spread({("wine", "NCA"): found}, ["wine"]).rows)["NCA"] == "- / 0.0"
     assert tables.dimension_medians({("wine", "NCA"): found}) == {"NCA": {"wine": 3.0}}
@@ -132,9 +132,16 @@ def test_the_table_has_every_method_of_the_paper_and_both_readings_of_best():
     sheet = tables.errors({("wine", "MLR-AUC"): found, ("wine", "MLR-P@k"): [zero]}, ["wine"])
     rows = dict(sheet.rows)
     assert list(rows) == list(printed.ERRORS)
-    assert rows["MLR-AUC"] == "15.0 / 20.0 / 1.4"
+    assert rows["MLR-AUC"] == "15.0 / 20.0 ± 10.0 / 1.4"
     assert rows["MLR-P@k"] == "50.0 / 50.0 / 1.5 (W = 0)"
     assert rows["LMNN"] == "- / - / 1.7"
+    # IsoLet has as many splits of a method as were run.
+    letters = tables.isolet({"MLR-AUC": found, "MLR-P@k": [zero], "Euclidean": [zero | {"gaps": []}]})
+    assert letters.rows == [
+        ["MLR-AUC", "2", "15.0 / 20.0 ± 10.0 / 4.5", "1e-02"],
+        ["MLR-P@k", "1", "50.0 / 50.0 / 4.5 (W = 0)", "1e-02"],
+        ["Euclidean", "1", "50.0 / 50.0 / 8.1 (W = 0)", ""],
+    ]
     assert sheet.markdown().splitlines()[2] == "|  | wine (2 splits) |"
     apart = dict(tables.apart({("wine", "MLR-AUC"): found, ("wine", "MLR-P@k"): [zero]}, ["wine"]).rows)
     assert (apart["MLR-AUC"], apart["MLR-P@k"], apart["LMNN"]) == ("5.0 ± 5.0", "50.0", "-")

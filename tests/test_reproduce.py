@@ -15,8 +15,10 @@ import pytest
 import reproduce
 from cross_modal_paper.learners import settings_of
 from experiments import pool
+from experiments.pages import fill as fill_page
+from experiments.pages import markers
 from experiments.results import Results
-from experiments.sheet import Row, row_of, rows_sheet
+from experiments.sheet import Row, Sheet, row_of, rows_sheet
 from operator_paper.experiments import _sample, load
 from ranking_paper import matchings
 
@@ -350,6 +352,85 @@ def test_a_sample_of_letters_is_drawn_as_the_data_set_is():
     np.testing.assert_array_equal(y1, y)
     assert np.abs(X1 - X).max() > 0.5
     assert np.median(np.abs(X1.mean(axis=0) - X.mean(axis=0))) < 0.1
+
+
+PAGES = EXAMPLES.parent / "docs"
+
+
+@pytest.mark.parametrize("page", reproduce.PAGES)
+def test_markers_of_a_page_are_those_of_its_tables(page, tmp_path):
+    text = (PAGES / f"{page}.md").read_text()
+    tables = {}
+    for script in reproduce.PAGES[page]:
+        tables |= importlib.import_module(script).page({}, tmp_path)
+    assert sorted(markers(text)) == sorted(tables)
+    for name in tables:
+        assert f"<!-- begin: {name} -->\n\n|" in text
+        assert f"\n\n<!-- end: {name} -->\n" in text
+    # No part, no table, and no picture.
+    assert not [name for name, sheet in tables.items() if sheet is not None and sheet.rows]
+    assert list(tmp_path.iterdir()) == []
+
+
+def outside(text):
+    """What is not between markers, and what is, by name."""
+    tables = {}
+    for name in markers(text):
+        before, _, rest = text.partition(f"<!-- begin: {name} -->")
+        tables[name], _, after = rest.partition(f"<!-- end: {name} -->")
+        text = before + after
+    return text, tables
+
+
+def test_pages_are_filled_from_results_and_nothing_else_is_touched(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    before = {f"{page}.md": (PAGES / f"{page}.md").read_text() for page in reproduce.PAGES}
+    for name, text in before.items():
+        (folder / name).write_text(text)
+    jobs = [job_of(part, tmp_path) for part in ("kernel", "graphs", "webkb-topics", "relative-header")]
+    kernel, graphs, _, header = jobs
+    fill(kernel.tasks(), lambda settings: {"map": 0.5 + 0.01 * settings["split"], "error": 0.125, "gap": 0.02})
+    fit = {"gaps": [None], "seconds": [1.0]}
+    fill(graphs.tasks(), lambda settings: fit | {"auc": [0.6 + 0.1 * settings["part"]]})
+    one = {"binary": 0.0, "tfidf": 0.0, "rank": 7, "gap": 1e-4, "seconds": 1.0}
+    fill(header.tasks(), lambda settings: one | {"learned": 90.0 + settings["split"]})
+    jobs = [reproduce.Job(job.part, tmp_path) for job in jobs]
+    names = reproduce.write_pages(jobs, folder)
+    assert sorted(names) == ["graph-table-2", "ranking-kernel", "relative-parts-of-pages"]
+    after = {name: (folder / name).read_text() for name in before}
+    for name, text in before.items():
+        (prose, tables), (new_prose, new_tables) = outside(text), outside(after[name])
+        assert new_prose == prose
+        assert {key for key, table in new_tables.items() if table != tables[key]} == set(names) & set(tables)
+    # Ten values 0.50, 0.51, ..., 0.59; five 0.6, ..., 1.0; ten 90, ..., 99.
+    error = np.std(np.arange(10), ddof=1) / 10**0.5
+    assert f"| wine, gaussian | 10 | 0.545 ± {0.01 * error:.3f} | 12.5 ± 0.0 | 2e-02 |" in after["ranking-tables.md"]
+    areas = f"0.800 ± {0.1 * np.std(np.arange(5), ddof=1) / 5**0.5:.3f}"
+    assert f"| G | {areas} | {areas} | 0.791 | 0.726 |" in after["graph-tables.md"]
+    row = f"| University, four named | HTML | 10 | 94.50 ± {error:.2f} | 0.00 ± 0.00 | 0.00 ± 0.00 | 7 |"
+    assert row in after["relative-comparisons.md"]
+    assert reproduce.write_pages(jobs, folder) == names
+    assert after == {name: (folder / name).read_text() for name in before}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no table", "its markers are"),
+        ("<!-- begin: other -->\n<!-- end: other -->\n", "its markers are"),
+        ("<!-- begin: one -->\n", "each begin marker needs one end marker"),
+        ("<!-- end: one -->\n<!-- begin: one -->\n", "each begin marker needs one end marker"),
+        ("<!-- begin: one -->\n<!-- end: two -->\n", "each begin marker needs one end marker"),
+        ("<!-- begin: one -->\n<!-- end: one -->\n" * 2, "no name comes twice"),
+    ],
+)
+def test_a_page_with_other_markers_is_refused_as_it_is(text, message, tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        fill_page(path, {"one": Sheet("", ["a"], [["1"]])})
+    assert path.read_text() == text
 
 
 @pytest.mark.integration

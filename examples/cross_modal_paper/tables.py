@@ -11,14 +11,19 @@ from experiments.sheet import Sheet
 from . import printed
 from .learners import DISTANCES, METHODS
 
-__all__ = ["by_distance", "choices", "descents", "scores", "stand_ins"]
+__all__ = ["arrow", "by_distance", "choices", "descents", "scores", "stand_ins"]
 
 Result = Mapping[str, Any]
 
 
+def arrow(task: str) -> str:
+    """A task as the page has it."""
+    return task.replace("-", " -> ")
+
+
 def scores(found: Mapping[tuple[str, str], Result], tasks: Sequence[str]) -> Sheet:
     """Table 2: MAP on the test part with its standard error over queries, ours / the paper's; and the average."""
-    sheet = Sheet("Table 2. Mean average precision on test queries: ours / paper", ["", *tasks, "Average"])
+    sheet = Sheet("Table 2. Mean average precision on test queries: ours / paper", ["", *map(arrow, tasks), "average"])
     for method in METHODS:
         own = [found.get((task, method)) for task in tasks]
         paper = [printed.MAP.get(method, {}).get(task) for task in tasks]
@@ -32,15 +37,21 @@ def scores(found: Mapping[tuple[str, str], Result], tasks: Sequence[str]) -> She
 def by_distance(
     chosen: Mapping[tuple[str, str, str], Result], found: Mapping[tuple[str, str, str], Result], tasks: Sequence[str]
 ) -> Sheet:
-    """MAP on held-out folds / on the test part, with the setting that is best for every distance."""
-    heads = [f"{task}, {distance}" for task in tasks for distance in DISTANCES]
+    """MAP on held-out folds / on the test part, with the setting that is best for every distance; bold the largest."""
+    heads = [f"{arrow(task)}, {distance}" for task in tasks for distance in DISTANCES]
     sheet = Sheet("By distance: held-out / test MAP, the best of each distance", ["", *heads])
     for method in METHODS:
         keys = [(task, method, distance) for task in tasks for distance in DISTANCES]
         if any(key in chosen for key in keys):
-            cells = [
-                f"{_number(chosen[key]['map'])} / {_score(found.get(key))}" if key in chosen else "-" for key in keys
-            ]
+            cells = []
+            for task, _, distance in keys:
+                of = {other: chosen[task, method, other] for other in DISTANCES if (task, method, other) in chosen}
+                if distance not in of:
+                    cells.append("-")
+                    continue
+                is_best = of[distance]["map"] == max(choice["map"] for choice in of.values())
+                held_out = f"**{_number(of[distance]['map'])}**" if is_best else _number(of[distance]["map"])
+                cells.append(f"{held_out} / {_score(found.get((task, method, distance)))}")
             sheet.rows.append([method, *cells])
     return sheet
 
@@ -52,9 +63,17 @@ def stand_ins(found: Mapping[tuple[str, str, str], Sequence[Result]]) -> Sheet:
     )
     for (task, count, name), results in found.items():
         scores = np.array([result["map"] for result in results])
-        error = f" +- {scores.std(ddof=1) / np.sqrt(len(scores)):.3f}" if len(scores) > 1 else ""
+        error = f" ± {scores.std(ddof=1) / np.sqrt(len(scores)):.3f}" if len(scores) > 1 else ""
         size, seconds = (np.mean([result[key] for result in results]) for key in ("size", "seconds"))
-        row = [task, count, name, f"{size:.1f}", f"{scores.mean():.3f}{error}", str(len(scores)), f"{seconds:.1f}"]
+        row = [
+            arrow(task),
+            count,
+            name,
+            f"{size:.1f}",
+            f"{scores.mean():.3f}{error}",
+            str(len(scores)),
+            f"{seconds:.1f}",
+        ]
         sheet.rows.append(row)
     return sheet
 
@@ -68,13 +87,13 @@ def choices(chosen: Mapping[tuple[str, str], Result], found: Mapping[tuple[str, 
     for (task, method), choice in chosen.items():
         result = found.get((task, method), {})
         setting = ", ".join(f"{key} {_short(value)}" for key, value in choice["setting"].items()) or "-"
-        held_out = "-" if choice["map"] is None else f"{choice['map']:.3f} +- {choice['standard_error']:.3f}"
+        held_out = "-" if choice["map"] is None else f"{choice['map']:.3f} ± {choice['standard_error']:.3f}"
         fit = [
             "-" if result.get(key) is None else form.format(result[key])
             for key, form in (("rank", "{}"), ("seconds", "{:.1f}"), ("gap", "{:.0e}"))
         ]
         worst = f"{choice['gap']:.0e}" if choice["gap"] else "-"
-        row = [f"{task}, {method}", choice["preprocessing"], setting, held_out, _with_error(result), *fit, worst]
+        row = [f"{arrow(task)}, {method}", choice["preprocessing"], setting, held_out, _with_error(result), *fit, worst]
         sheet.rows.append(row)
     return sheet
 
@@ -95,7 +114,7 @@ def descents(optima: Mapping[str, Result], found: Mapping[tuple[str, int], Seque
             cut = optimum["truncated"]
             sheet.rows.append(
                 [
-                    task,
+                    arrow(task),
                     str(c),
                     str(len(values)),
                     f"{min(values):.1e}",
@@ -114,7 +133,7 @@ def _score(result: Result | None) -> str:
 
 def _with_error(result: Result | None) -> str:
     error = (result or {}).get("standard_error")
-    return _score(result) if error is None else f"{_score(result)} +- {error:.3f}"
+    return _score(result) if error is None else f"{_score(result)} ± {error:.3f}"
 
 
 def _number(value: float | None) -> str:

@@ -28,14 +28,24 @@ class Sheet:
 
     def markdown(self) -> str:
         """For a file."""
+        return f"**{self.title}**\n\n{self.grid()}"
+
+    def grid(self) -> str:
+        """Markdown without the title."""
         rule = ["---", *["--:"] * (len(self.columns) - 1)]
-        lines = ["| " + " | ".join(row) + " |" for row in (self.columns, rule, *self.rows)]
-        return f"**{self.title}**\n\n" + "\n".join(lines) + "\n"
+        return "".join("| " + " | ".join(row) + " |\n" for row in (self.columns, rule, *self.rows))
 
 
 def standard_error(values: np.ndarray) -> float:
     """Of the mean."""
     return float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+def mean_text(values: Sequence[float] | np.ndarray, digits: int) -> str:
+    """The mean, and with several values its standard error."""
+    each = np.asarray(values, dtype=float)
+    error = f" ± {standard_error(each):.{digits}f}" if each.size > 1 else ""
+    return f"{each.mean():.{digits}f}{error}" if each.size else "-"
 
 
 @dataclass(frozen=True)

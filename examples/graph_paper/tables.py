@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from experiments.sheet import Sheet
+from experiments.sheet import Sheet, mean_text
 
 from . import printed
 from .learners import GRAPH_METHODS, LABEL_METHODS
@@ -136,7 +136,8 @@ def steps(found: Mapping[tuple[str, str], Mapping[str, float]]) -> Sheet:
 
 
 def _area(results: Sequence[Mapping[str, Any]] | None) -> str:
-    return f"{areas(results):.3f}" if results else "-"
+    """Mean AUC, and its standard error over splits or folds."""
+    return mean_text([float(np.mean(result["auc"])) for result in results or ()], 3)
 
 
 def _spread(result: Mapping[str, Any]) -> str:

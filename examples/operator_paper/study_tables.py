@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.sheet import Sheet
+from experiments.sheet import Sheet, mean_text
 from matplotlib.axes import Axes
 
 from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
 
 from . import printed
 
-__all__ = ["Found", "chosen_lambda", "draw", "sheets", "spread", "summary"]
+__all__ = ["Found", "chosen_lambda", "draw", "sheets", "spread", "study", "summary"]
 
 Found = dict[tuple[str, float, float], list[dict[str, Any]]]
 """Results, one a draw, by study, what it varies, and lambda."""
@@ -27,6 +27,10 @@ TITLES = {
     "images": ("Handwriting: digits, by images of each of 25 letters", "images"),
     "framing": ("Handwriting: letters as they are (0), framed as MNIST is (1)", "framed"),
 }
+#: Letters by the place of the study of framing.
+FRAMED = ("as they are", "framed as MNIST is")
+#: The paper's row; it has none of letters that are left out.
+PAPER = {"objects": "paper, 80", "categories": "paper, 52", "images": "paper, 80", "framing": "paper (NIST letters)"}
 
 
 def chosen_lambda(found: Found) -> float | None:
@@ -50,6 +54,28 @@ def sheets(found: Found, chosen: float | None) -> Iterator[Sheet]:
                 gap = f"{max(result['gap'] for result in results):.0e}"
                 sheet.rows.append([f"{at:g}", f"{reg:g}", test, str(len(results)), *cells, gap])
         yield sheet
+
+
+def study(found: Found, name: str, first: str, test: str | None = None) -> Sheet:
+    """One study as the page has it: risk, ROC area and error on a task, the first by default; last the paper's."""
+    # What the study of lambda varies is lambda.
+    own = [] if name == "lambda" else [first]
+    sheet = Sheet(TITLES[name][0], [*own, "lambda", "fits", "risk", "ROC area", "error"])
+    for at, reg in sorted((at, reg) for of, at, reg in found if of == name):
+        results = found[name, at, reg]
+        of_test = [result["tests"][test or next(iter(result["tests"]))] for result in results]
+        cells = [mean_text([values[measure] for values in of_test], 3) for measure in MEASURES[:3]]
+        title = FRAMED[int(at)] if name == "framing" else f"{at:g}"
+        sheet.rows.append([*([title] if own else []), f"{reg:g}", str(len(results)), *cells])
+    if sheet.rows and name in PAPER:
+        paper = printed.TRANSFER["objects" if name == "objects" else "handwritten"]
+        sheet.rows.append([PAPER[name], "0.005", "", *(_printed(paper[measure]) for measure in MEASURES[:3])])
+    return sheet
+
+
+def _printed(value: float | tuple[float, float]) -> str:
+    """The number of the Hilbert-Schmidt norm."""
+    return f"{value[0] if isinstance(value, tuple) else value:.3f}"
 
 
 def spread(found: Mapping[tuple[str, float], Mapping[str, Any]]) -> Sheet:
@@ -129,4 +155,4 @@ def _heads() -> list[str]:
 
 
 def _cell(mean: float, error: float) -> str:
-    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} +- {error:.3f}"
+    return f"{mean:.3f}" if np.isnan(error) else f"{mean:.3f} ± {error:.3f}"

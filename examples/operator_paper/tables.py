@@ -12,7 +12,7 @@ from . import printed
 from .experiments import CHOICE, EXPERIMENTS
 from .learners import INPUT, LEARNERS
 
-__all__ = ["Found", "choice", "fits", "pairs_text", "tests", "transfer", "values_of"]
+__all__ = ["Found", "choice", "fits", "pairs_text", "reached", "tests", "transfer", "values_of"]
 
 Found = Mapping[tuple[str, str, int | None], Sequence[Mapping[str, Any]]]
 """Results, one a seed, by experiment, learner and number of pairs."""
@@ -20,6 +20,8 @@ Found = Mapping[tuple[str, str, int | None], Sequence[Mapping[str, Any]]]
 TABLES = {"Table 2": ("rotation", "scale", "rotation+scale"), "Table 3": ("objects", "handwritten", "faces")}
 #: Learners of the numbers the paper prints, and of those in its brackets.
 EXACT, EXACT_TRACE, EXACT_DOUBLED = "exact", "exact-trace", "exact-doubled"
+#: Learners in the pictures of the page.
+SHOWN = (EXACT, EXACT_TRACE, "descent", "descent-printed")
 
 #: Rows of tables 2 and 3: title, name of the printed number, learners, part of a result, its key, and decimals.
 MEASURES = (
@@ -85,6 +87,17 @@ def fits(found: Found, experiment: str, counts: Sequence[int | None]) -> Sheet:
         seconds = _number(_mean(found, key, "fit", "seconds"), 1)
         title = f"{learner}, {pairs_text(pairs)}"
         sheet.rows.append([title, _number(mine, 5), f"{gap:.0e}", ratio, double, *counts_of, seconds])
+    return sheet
+
+
+def reached(found: Found, experiments: Sequence[str], pairs: int | None) -> Sheet:
+    """What the learners minimised on all experiments: objective, gap, ratio to the optimum, and counts of values."""
+    kept = (1, 2, 3, 5, 6, 8)
+    heads = ("Lambda", "certified gap", "/ optimum", "rank", "T*T above 2%", "seconds")
+    sheet = Sheet("What the learners reach", ["task", "learner", *heads])
+    for experiment in experiments:
+        for row in fits(found, experiment, [pairs]).rows:
+            sheet.rows.append([experiment, row[0].partition(",")[0], *(row[at] for at in kept)])
     return sheet
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from experiments.sheet import Sheet, standard_error
+from experiments.sheet import Sheet, mean_text, standard_error
 
 from . import printed
 from .classification import CERTIFIED, METHODS
@@ -16,7 +16,8 @@ def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
     """Table 2: for every data set the error with validated choices, with the best ones, and the printed one."""
     heads = _heads(results, data)
     sheet = Sheet(
-        "Table 2. Error of neighbours in percent: validated / best C and k in hindsight / paper", ["", *heads]
+        "Table 2. Error of neighbours in percent: validated / best C and k in hindsight ± its standard error / paper",
+        ["", *heads],
     )
     for method in printed.ERRORS:
         cells = []
@@ -28,8 +29,18 @@ def errors(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[
                 continue
             chosen = f"{100 * np.mean(of):.1f}" if (of := validated(found)).size else "-"
             zero = "" if any(dims for r in found for dims in r["dimensions"]) else " (W = 0)"
-            cells.append(f"{chosen} / {100 * np.mean(_in_hindsight(found)):.1f} / {paper}{zero}")
+            cells.append(f"{chosen} / {mean_text(100 * _in_hindsight(found), 1)} / {paper}{zero}")
         sheet.rows.append([method, *cells])
+    return sheet
+
+
+def isolet(results: dict[str, list[dict[str, Any]]]) -> Sheet:
+    """Table 2 of IsoLet by method, with the number of splits that each has, and its largest certified gap."""
+    sheet = Sheet("IsoLet: error of neighbours in percent", ["", "splits", "error, percent", "largest certified gap"])
+    for method, found in results.items():
+        cell = errors({("isolet", method): found}, ["isolet"]).rows[list(printed.ERRORS).index(method)][1]
+        gaps = [gap for result in found for gap in result["gaps"]]
+        sheet.rows.append([method, str(len(found)), cell, f"{max(gaps):.0e}" if gaps else ""])
     return sheet
 
 
@@ -55,8 +66,7 @@ def apart(results: dict[tuple[str, str], list[dict[str, Any]]], data: Sequence[s
         cells = []
         for name in data:
             least = np.array([np.min(r["errors"]) for r in results.get((name, method), [])])
-            error = f" ± {100 * standard_error(least):.1f}" if least.size > 1 else ""
-            cells.append(f"{100 * least.mean():.1f}{error}" if least.size else "-")
+            cells.append(mean_text(100 * least, 1))
         sheet.rows.append([method, *cells])
     return sheet
 
@@ -175,7 +185,8 @@ def _swept(result: dict[str, Any] | None) -> str:
 def appeals(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
     """Test AUC by the share of appeal in what decides."""
     shares = sorted({settings["appeal"] for settings, _ in found})
-    sheet = Sheet("Test AUC by the share of appeal in what was planted", ["", *(f"{share:g}" for share in shares)])
+    heads = ["share of appeal", *(f"{share:g}" for share in shares)]
+    sheet = Sheet("Test AUC by the share of appeal in what was planted", heads)
     by = {(s["method"], s["appeal"]): result["scores"][0] for s, result in found}
     for method in dict.fromkeys(method for method, _ in by):
         cells = [f"{by[method, share]:.3f}" if (method, share) in by else "-" for share in shares]
@@ -186,18 +197,14 @@ def appeals(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
 def kernels(found: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> Sheet:
     """Test MAP and error of neighbours, mean and standard error over splits."""
     sheet = Sheet(
-        "Under a kernel: what validation chose", ["", "test MAP", "error of 5 neighbours, percent", "largest gap"]
+        "Under a kernel: what validation chose",
+        ["", "splits", "test MAP", "error of 5 neighbours, percent", "largest gap"],
     )
     for data, method in dict.fromkeys((s["data"], s["method"]) for s, _ in found):
         of = [result for s, result in found if (s["data"], s["method"]) == (data, method)]
-        cells = [_mean(np.array([r["map"] for r in of]), 3), _mean(100.0 * np.array([r["error"] for r in of]), 1)]
-        sheet.rows.append([f"{data} ({len(of)}), {method}", *cells, f"{max(r['gap'] for r in of):.0e}"])
+        cells = [mean_text([r["map"] for r in of], 3), mean_text([100.0 * r["error"] for r in of], 1)]
+        sheet.rows.append([f"{data}, {method}", str(len(of)), *cells, f"{max(r['gap'] for r in of):.0e}"])
     return sheet
-
-
-def _mean(values: np.ndarray, digits: int) -> str:
-    error = f" +- {standard_error(values):.{digits}f}" if values.size > 1 else ""
-    return f"{values.mean():.{digits}f}{error}"
 
 
 def _stop(result: dict[str, Any]) -> str:

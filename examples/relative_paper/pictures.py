@@ -32,7 +32,7 @@ def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, pa
     paper = printed.SATISFIED[NOTIONS[notion].row][0]
     ax.axhline(paper, color=COLOURS[5], ls=":", lw=1.5, label="learned, in the paper's table")
     ax.set_xscale("log")
-    ax.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes])
+    ax.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes], fontsize="small")
     ax.minorticks_off()
     ax.set_xlabel("training triplets (thousands)")
     ax.set_ylabel("test triplets satisfied (%)")
@@ -63,8 +63,12 @@ def draw_maps(maps: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_pag
         w = np.ones(features) if result is None else full_weights(result, features)
         # Classical multidimensional scaling.
         scaling = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
-        points = scaling.fit_transform(-0.5 * distances(part.test, w) ** 2)
-        plot_embedding(points, part.test_labels, None, ax=ax)
+        squares = distances(part.test, w) ** 2
+        plot_embedding(scaling.fit_transform(-0.5 * squares), part.test_labels, None, ax=ax)
+        # The scatter around the mean is half the mean squared distance, a point.
+        shares = scaling.eigenvalues_ / (0.5 * squares.mean() * len(squares))
+        ax.set_xlabel(f"1st axis ({shares[0]:.0%} of the scatter)")
+        ax.set_ylabel(f"2nd axis ({shares[1]:.0%} of the scatter)")
         ax.set_title(title, fontsize="medium")
         for collection in ax.collections:
             collection.set_sizes([9.0])

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from experiments.sheet import Sheet
+from experiments.sheet import Sheet, mean_text
 
 from . import printed
 from .protocol import NOTIONS, added_rule, labels_of, pages
 
-__all__ = ["closer", "curve", "said", "satisfied", "top_words"]
+__all__ = ["closer", "curve", "said", "satisfied", "short", "sizes", "top_words"]
 
 Results = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 
 def said(values: np.ndarray) -> str:
     """The mean, and with several values its standard error."""
-    return f"{values.mean():.2f}" + (f" ± {values.std(ddof=1) / len(values) ** 0.5:.2f}" if len(values) > 1 else "")
+    return mean_text(values, 2)
 
 
 def satisfied(found: Results) -> Sheet:
@@ -33,6 +33,23 @@ def satisfied(found: Results) -> Sheet:
         cells = [f"{said(ours)} / {theirs:.2f}" for ours, theirs in zip(shares, paper, strict=True)]
         sheet.rows.append([NOTIONS[notion].title, words, str(len(results)), *cells, *_effort(results)])
     return sheet
+
+
+def short(found: Results, paper: bool) -> Sheet:
+    """Table 1 as the page has it: without gaps and seconds, and with the paper's numbers where they are asked for."""
+    whole = satisfied(found)
+    sheet, last = Sheet(whole.title, whole.columns[:-2]), ""
+    for title, words, *cells in (row[:-2] for row in whole.rows):
+        ours = cells if paper else [cell.partition(" / ")[0] for cell in cells]
+        sheet.rows.append(["" if title == last else title, "HTML" if words == "html" else words, *ours])
+        last = title
+    return sheet
+
+
+def sizes(found: Mapping[int, Sequence[Mapping[str, Any]]], title: str) -> Sheet:
+    """The learning curve as the page has it: without seconds."""
+    sheet = curve(found, title)
+    return Sheet(sheet.title, sheet.columns[:-1], [row[:-1] for row in sheet.rows])
 
 
 def top_words(found: Results, min_pages: int, most: int = 15) -> Sheet:
@@ -70,7 +87,7 @@ def curve(found: Mapping[int, Sequence[Mapping[str, Any]]], title: str) -> Sheet
     """The numbers behind Figure 2."""
     sheet = Sheet(
         f"Figure 2. {title}: test triplets satisfied (%)",
-        ["training triplets", "splits", "learned", "words used", "largest gap", "seconds a fit"],
+        ["training triplets", "splits", "satisfied (%)", "words used", "largest gap", "seconds a fit"],
     )
     for size, results in found.items():
         learned = np.array([result["learned"] for result in results])

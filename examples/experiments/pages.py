@@ -1,0 +1,69 @@
+"""Tables of the documentation's pages: what stands between two markers is made from results, nothing else is touched.
+
+A table of a page is between the lines ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from .sheet import Sheet
+
+__all__ = ["copy_pictures", "fill", "markers"]
+
+MARKER = re.compile(r"^<!-- (begin|end): (\S+) -->$", re.MULTILINE)
+
+
+def markers(text: str) -> list[str]:
+    """Names of the tables between markers, in their order.
+
+    Raises
+    ------
+    ValueError
+        If a marker has no partner right behind it, or a name comes twice.
+    """
+    found = MARKER.findall(text)
+    names = [name for _, name in found[::2]]
+    if found != [(kind, name) for name in names for kind in ("begin", "end")] or len(set(names)) < len(names):
+        raise ValueError(
+            f"each begin marker needs one end marker of its name behind it, and no name comes twice: {found}"
+        )
+    return names
+
+
+def fill(path: Path, tables: Mapping[str, Sheet | None]) -> list[str]:
+    """Write tables into a page by the names of their markers; those that are None stay as they are there.
+
+    Returns
+    -------
+    list of str
+        Names of the tables that were written.
+
+    Raises
+    ------
+    ValueError
+        If the markers of the page are not those of the tables.
+    """
+    text = path.read_text()
+    if set(names := markers(text)) != set(tables):
+        raise ValueError(f"{path}: its markers are {sorted(names)}, the tables {sorted(tables)}")
+    written = [name for name in names if (sheet := tables[name]) is not None and sheet.rows]
+    for name in written:
+        sheet = tables[name]
+        assert sheet is not None
+        begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n{sheet.grid()}\n{end}{after}"
+    path.write_text(text)
+    return written
+
+
+def copy_pictures(pictures: Mapping[str, Path], folder: Path) -> None:
+    """Copy the pictures that are there to the folder of the pages, under their names there."""
+    for name, source in pictures.items():
+        if source.exists():
+            shutil.copyfile(source, folder / name)

@@ -90,6 +90,7 @@ MISTAKES = {
         ("project_diagonal", "np.diag(np.maximum(np.diag(S), 0.0))", "np.maximum(np.diag(S), 0.0)", "vector"),
         ("project_diagonal", "np.maximum(np.diag(S), 0.0)", "np.diag(S)", "Negative entries become 0"),
         ("witness", "return project(S)", "return P", "nearer to S than P"),
+        ("witness", "return project(S)", "return project(S - P)", "no part in the cone that is large enough"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "1.0", "Shrink it"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "max(1.0, np.linalg.norm(S))", "not the norm"),
         ("dual_point", "return a, S", "return a, -S", "sign"),

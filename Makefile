@@ -72,9 +72,11 @@ bench: $(BIN)/.ready ## side-by-side timings (minutes)
 instances: $(BIN)/.ready ## the instance library with certificates as one archive for any software, build/instances.zip (minutes)
 	$(ONE_THREAD) $(BIN)/python problems/archive.py build/instances.zip --certificates build/certificates --certify 10
 
-notebooks: $(BIN)/.ready ## lessons and exercises as notebooks in build/notebooks, each run once (minutes)
+# make notebooks CHECK= writes them and runs none.
+CHECK ?= --check
+notebooks: $(BIN)/.ready ## lessons and exercises as notebooks in build/notebooks; lessons and solutions run once (minutes), with CHECK= not
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'
-	$(BIN)/python examples/notebooks.py build/notebooks --check
+	$(BIN)/python examples/notebooks.py build/notebooks $(CHECK)
 
 slides: $(BIN)/.ready-docs ## slides of the course's four lectures in build/slides, one file each (minutes)
 	$(ONE_THREAD) $(BIN)/python examples/slides.py build/slides

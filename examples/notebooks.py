@@ -4,8 +4,8 @@
     python examples/notebooks.py build/notebooks --check    # ... and run each from top to bottom
 
 Notebooks are made by sphinx-gallery from the scripts, the same way the site makes them; the scripts stay the source. An
-exercise is a cell of text, and a cell for each task with one behind it that checks it; the folder ``exercises`` has the
-exercises, their solutions in the same form, and what checks them. A check runs lessons and solutions in this
+exercise is a cell of text, and a cell for each task with one behind it that checks it; the folders ``exercises`` and
+``solutions``, in the same form, have what checks them beside them. A check runs lessons and solutions in this
 interpreter's kernel, without the data folder, and leaves them with their outputs; solutions must get all points.
 """
 
@@ -27,12 +27,13 @@ SOLUTIONS = sorted((HERE / "exercises" / "solutions").glob("solution_*.py"))
 
 def write(folder: Path) -> list[Path]:
     """Write a notebook for each lesson, each exercise and each solution."""
-    of_exercises = folder / "exercises"
-    of_exercises.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HERE / "exercises" / "checking.py", of_exercises)
-    shutil.copytree(HERE / "exercises" / "checks", of_exercises / "checks", dirs_exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     made = [converted(lesson.read_text(encoding="utf-8"), folder / lesson.name) for lesson in LESSONS]
-    return made + [converted(in_cells(path), of_exercises / path.name) for path in (*EXERCISES, *SOLUTIONS)]
+    for name, paths in (("exercises", EXERCISES), ("solutions", SOLUTIONS)):
+        shutil.copytree(HERE / "exercises" / "checks", folder / name / "checks", dirs_exist_ok=True)
+        shutil.copy(HERE / "exercises" / "checking.py", folder / name)
+        made += [converted(in_cells(path), folder / name / path.name) for path in paths]
+    return made
 
 
 def converted(text: str, script: Path) -> Path:

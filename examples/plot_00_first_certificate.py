@@ -27,8 +27,9 @@ print(problem)
 # %%
 # The gap
 # -------
-# A solve returns a metric and a dual point. The two bounds are made from these two alone, so that the gap holds
-# whatever the solver did.
+# A solve returns a metric and a *dual point*: numbers from which a lower bound on the optimum follows, as lesson 5 does
+# by hand. The two bounds are made from these two alone, so that the gap holds whatever the solver did. The first run on
+# a machine compiles loops for some ten seconds; after that this solve takes a fraction of a second.
 
 solution = cm.solve(problem, tol=1e-6)
 print(solution)
@@ -45,6 +46,9 @@ show_pictures()
 # Anybody's metric
 # ----------------
 # The same proof judges metrics that come from elsewhere: the Euclidean one, at its best scale, is far from optimal.
+# *Best scale* says which multiple of it has the lowest objective, and how much of the excess over the optimum that
+# repairs: here next to nothing. *Largest angle* is between the ranges of this metric and of the reference: 0 degrees if
+# one contains the other.
 
 scales = np.logspace(-3, 1, 41)
 best = min(scales, key=lambda scale: problem.objective(scale * np.eye(13)))

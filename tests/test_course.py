@@ -63,6 +63,15 @@ def test_every_exercise_is_in_exactly_one_lecture():
         assert [int(number) for number in re.findall(r"\d+", named)] == exercises
 
 
+def test_an_exercise_names_the_lecture_and_the_lessons_before_it():
+    for lecture, (lessons, exercises) in enumerate(plan(), 1):
+        for number in exercises:
+            (path,) = (slides.HERE / "exercises").glob(f"exercise_{number:02}_*.py")
+            line = re.search(r"^Before: lessons (.*) \(lecture (\d)\)\.$", text_of(path), re.MULTILINE)
+            assert [int(lesson) for lesson in re.findall(r"\d+", line[1])] == lessons
+            assert int(line[2]) == lecture
+
+
 def test_every_lesson_exists_and_is_read_before_its_lecture():
     numbers = {path.stem: int(path.stem[5:7]) for path in slides.HERE.glob("plot_*.py")}
     for page, (lessons, _) in zip(LECTURES, plan(), strict=True):

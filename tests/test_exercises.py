@@ -78,22 +78,53 @@ MISTAKES = {
         ("objective", "0.5 * w @ w", "w @ w", "factor 1/2"),
         ("objective", "1.0 - D @ w", "1.0 + D @ w", "1 + d_t w in place of"),
         ("bound", "    u = np.clip(u, 0.0, C)\n", "", "clip it first"),
+        (
+            "bound",
+            "np.clip(u, 0.0, C)\n    return u.sum()",
+            "np.clip(u, 0.0, 1.0)\n    return u.sum()",
+            "the box is [0, C]",
+        ),
         ("bound", "u.sum() - 0.5", "u.sum() + 0.5", "sign of the second term"),
         ("bound", "(np.maximum(0.0, u @ D) ** 2)", "((u @ D) ** 2)", "over all w"),
         ("weights", "np.clip(u, 0.0, C) @ D", "-np.clip(u, 0.0, C) @ D", "sign of S"),
         ("weights", "return np.maximum(0.0, np.clip(u, 0.0, C) @ D)", "return np.clip(u, 0.0, C) @ D", "negative"),
+        ("weights", "np.clip(u, 0.0, C) @ D)", "np.clip(u, 0.0, 1.0) @ D)", "the box is [0, C]"),
+        ("weights", "return np.maximum(0.0, np.clip(u, 0.0, C) @ D)", "return np.zeros(len(D.T))", "It is zero"),
     ],
     "02_outside_the_cone": [
         ("project", "np.maximum(values, 0.0)", "np.abs(values)", "become 0, not positive"),
         ("project", "np.maximum(values, 0.0)", "values", "not feasible"),
         ("project", "@ vectors.T", "@ vectors", "not symmetric"),
+        ("project", "return (vectors * np.maximum(values, 0.0)) @ vectors.T", "return S", "That is S itself"),
+        (
+            "project",
+            "(vectors * np.maximum(values, 0.0)) @ vectors.T",
+            "vectors.T * np.maximum(values, 0.0) @ vectors",
+            "columns",
+        ),
         ("project_diagonal", "np.diag(np.maximum(np.diag(S), 0.0))", "np.maximum(np.diag(S), 0.0)", "vector"),
         ("project_diagonal", "np.maximum(np.diag(S), 0.0)", "np.diag(S)", "Negative entries become 0"),
         ("witness", "return project(S)", "return P", "nearer to S than P"),
         ("witness", "return project(S)", "return project(S - P)", "no part in the cone that is large enough"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "1.0", "Shrink it"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "max(1.0, np.linalg.norm(S))", "not the norm"),
+        ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "np.linalg.eigvalsh(S)[-1]", "may not be above 1"),
+        (
+            "trace_bound",
+            "a / max(1.0, np.linalg.eigvalsh(S)[-1])",
+            "a * min(1.0, 1.0 / np.linalg.eigvalsh(S)[-1])",
+            "feasible as it is",
+        ),
+        (
+            "trace_bound",
+            "a / max(1.0, np.linalg.eigvalsh(S)[-1])",
+            "a * np.clip(1.0 / np.linalg.eigvalsh(S)[-1], 0.0, 1.0)",
+            "1, not 0",
+        ),
         ("dual_point", "return a, S", "return a, -S", "sign"),
+        ("dual_point", "return a, S", "return a, 0.0 * S", "Each constraint says"),
+        ("dual_point", "program.constraints[:-1]", "program.constraints", "has the label None"),
+        ("dual_point", 'label.removeprefix("ranking ")', "label", "has the label None"),
     ],
     "03_kkt_by_hand": [
         ("comparison", "- np.outer(i - j, i - j)", "+ np.outer(i - j, i - j)", "subtracted, not added"),
@@ -105,8 +136,21 @@ MISTAKES = {
             "Not feasible",
         ),
         ("metric", " / len(u)) / lam", ") / lam", "1/T"),
+        ("metric", "return positive_part(", "return swapped(", "columns of `vectors`"),
         ("multiplier", "1.0 if lam * xi >= most else lam * xi / most", "lam * xi / most", "at most 1"),
         ("multiplier", "np.linalg.eigvalsh(D), 0.0", "np.linalg.eigvalsh(D), -np.inf", "positive part"),
+        (
+            "multiplier",
+            "return 1.0 if lam * xi >= most",
+            "return 0.0 if most == 0.0 else 1.0 if lam * xi >= most",
+            "Then u = 1",
+        ),
+        (
+            "allowed",
+            "np.where(missing > 1e-6, 1.0, 0.0), np.where(missing < -1e-6,",
+            "np.where(missing > 0.0, 1.0, 0.0), np.where(missing < 0.0,",
+            "not with 0",
+        ),
         (
             "allowed",
             "return np.where(missing > 1e-6, 1.0, 0.0), ",
@@ -185,6 +229,15 @@ MISTAKES = {
 }
 
 
+#: A helper of wrong answers: rows of eigenvectors for columns.
+SWAPPED = """
+
+def swapped(S):
+    values, vectors = np.linalg.eigh(S)
+    return (vectors.T * np.maximum(values, 0.0)) @ vectors
+"""
+
+
 def test_every_task_has_a_wrong_answer():
     assert list(MISTAKES) == NAMES
     for name in NAMES:
@@ -200,7 +253,7 @@ def test_a_usual_mistake_gets_the_hint_that_fits(name, task, right, wrong, hint)
     solution = solution_of(name)
     assert right in solution
     namespace = {"__name__": "exercise"}
-    exec(compile(solution.replace(right, wrong), f"solution_{name}.py", "exec"), namespace)
+    exec(compile(solution.replace(right, wrong) + SWAPPED, f"solution_{name}.py", "exec"), namespace)
     found = checking.result(task, checking.checks_of(name)[task], namespace[task])
     assert (found.points, found.status) == (0, checking.WRONG)
     assert hint in " ".join([found.said, *found.hints[:1]]), found
@@ -221,6 +274,14 @@ def test_later_tasks_are_checked_while_earlier_ones_are_not_done():
     found = answers("...", "pass", "return np.maximum(0.0, np.clip(u, 0.0, C) @ D)")
     assert [one.status for one in found] == [checking.BLANK, checking.BLANK, checking.DONE]
     assert checking.report(found).endswith("\n3 of 10 points")
+
+
+def test_an_answer_that_uses_a_wrong_one_is_told_so():
+    text = solution_of("02_outside_the_cone").replace("np.maximum(values, 0.0)", "values")
+    found = {one.task: one for one in checking.results_of_text("02_outside_the_cone", text)}
+    assert {name for name, one in found.items() if one.status == checking.WRONG} == {"project", "witness"}
+    assert found["witness"].hints[0] == "Your witness may be fine: it uses project, which is wrong."
+    assert not any("may be fine" in hint for hint in found["project"].hints)
 
 
 def test_an_answer_that_needs_a_task_that_is_not_begun_waits():
@@ -343,6 +404,23 @@ def test_more_hints_on_demand():
     assert "more:" not in long
 
 
+@pytest.mark.parametrize(("asked", "shown"), [([], 1), (["--hints"], 2), (["--hints", "2"], 2)])
+def test_hints_without_a_number_are_all_hints(asked, shown, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["exercise", *asked])
+    namespace = {"__doc__": "Exercise 1", "__file__": "exercise_01_weak_duality.py", "objective": lambda w, D, C: w @ w}
+    with pytest.raises(SystemExit):
+        checking.main(namespace)
+    assert capsys.readouterr().out.count("Hint: ") == shown
+
+
+def test_a_task_is_named_on_a_screen_before_it_is_checked(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    checking.results("01_weak_duality", {})
+    assert [line.strip() for line in capsys.readouterr().out.split("\r")[:-1]] == [
+        f"{task} ..." for task in ("objective", "bound", "weights")
+    ]
+
+
 def test_a_check_that_needs_a_package_that_is_missing_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     found = checking.results_of_text("09_conic_form", solution_of("09_conic_form"))
@@ -370,6 +448,24 @@ def test_a_notebook_has_each_task_in_a_cell_with_its_check_behind_it(name, kind)
         assert cells[at + 1].endswith(f'\nchecking.check("{name}", {task})' + "\n" * (at + 2 == len(cells)))
     functions = functions_in(path.read_text(encoding="utf-8"))
     assert len(cells) == len(functions) + len(checking.checks_of(name))
+
+
+def test_solutions_are_written_to_a_folder_of_their_own_with_what_checks_them(tmp_path, monkeypatch):
+    # The converter is a package that only notebooks need.
+    monkeypatch.setattr(
+        notebooks, "converted", lambda text, script: script.write_text(text, encoding="utf-8") and script
+    )
+    assert all(path.is_file() for path in notebooks.write(tmp_path))
+    assert len(list(tmp_path.glob("plot_*"))) == len(notebooks.LESSONS)
+    for folder, kind in (("exercises", "exercise"), ("solutions", "solution")):
+        assert sorted(path.name for path in (tmp_path / folder).iterdir() if path.name != "__pycache__") == sorted(
+            ["checking.py", "checks", *(f"{kind}_{name}.py" for name in NAMES)]
+        )
+    text = (tmp_path / "solutions" / "solution_03_kkt_by_hand.py").read_text(encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path / "solutions", capture_output=True, text=True, timeout=120
+    )
+    assert run.stdout.count(checking.DONE) == 4, run.stderr
 
 
 def test_the_cells_of_a_solution_run_and_get_all_points(capsys):

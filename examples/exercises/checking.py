@@ -23,7 +23,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -267,7 +267,8 @@ def result(name: str, check: Callable[..., str | None], answer: Any) -> Result:
             return failed(BLANK) if where in ("", name) else failed(WAITS, f"it calls {where}, which is not begun")
         text = f"{type(cause).__name__}: {' '.join(str(cause).split())}".rstrip(": ")
         if line or cause is not error:
-            return failed(WRONG, text + line)
+            # A check adds hints to an exception as notes.
+            return failed(WRONG, text + line, *getattr(error, "__notes__", ()))
         return failed(WRONG, f"the answer cannot be checked ({text})", "What does it return?")
     return Result(name, possible, possible, DONE, said)
 
@@ -317,8 +318,27 @@ def _where(error: BaseException, answer: Any) -> tuple[str, str]:
 
 
 def results(exercise: str, namespace: Mapping[str, Any]) -> list[Result]:
-    """Check all tasks of an exercise; ``namespace`` has the answers by name."""
-    return [result(name, check, namespace.get(name)) for name, check in checks_of(exercise).items()]
+    """Check all tasks of an exercise; ``namespace`` has the answers by name.
+
+    On a screen the name of a task is shown while it is checked.
+    """
+    checks, found = checks_of(exercise), {}
+    for name, check in checks.items():
+        if sys.stdout.isatty():
+            print(f"  {name + ' ...':{max(map(len, checks)) + 4}}", end="\r", flush=True)
+        found[name] = result(name, check, namespace.get(name))
+    return [_blamed(one, namespace.get(name), found) for name, one in found.items()]
+
+
+def _blamed(one: Result, answer: Any, found: Mapping[str, Result]) -> Result:
+    """Add a hint to a wrong answer that calls the answer to another task, which is wrong."""
+    called = [
+        name for name in getattr(getattr(answer, "__code__", None), "co_names", ()) if name in found.keys() - {one.task}
+    ]
+    for name in called if one.status == WRONG else []:
+        if found[name].status == WRONG:
+            return replace(one, hints=(f"Your {one.task} may be fine: it uses {name}, which is wrong.", *one.hints))
+    return one
 
 
 def results_of_text(exercise: str, text: str) -> list[Result]:
@@ -369,7 +389,14 @@ def check(exercise: str, *answers: Callable[..., Any], hints: int = 1) -> None:
 def main(namespace: Mapping[str, Any]) -> None:
     """Check the file whose ``globals()`` are given, print what came out, and end with status 0 if all is right."""
     parser = argparse.ArgumentParser(description="Check the answers in this file.")
-    parser.add_argument("--hints", type=int, default=1, help="how many hints for each task that is wrong")
+    parser.add_argument(
+        "--hints",
+        type=int,
+        nargs="?",
+        default=1,
+        const=99,
+        help="how many hints for each task that is wrong; alone: all",
+    )
     hints = parser.parse_args().hints
     print(namespace["__doc__"].strip().splitlines()[0])
     found = results(Path(namespace["__file__"]).stem.partition("_")[2], namespace)

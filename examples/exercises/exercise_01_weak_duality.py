@@ -2,6 +2,8 @@ r"""
 Exercise 1. A lower bound that nobody can forge
 ===============================================
 
+Before: lessons 5 and 14 (lecture 3).
+
 Schultz and Joachims (2003) minimise over weights :math:`w \ge 0`
 
 .. math:: F(w) = \tfrac12 \|w\|^2 + C \sum_{t=1}^T \max(0, 1 - d_t^\top w),
@@ -13,7 +15,8 @@ where the row :math:`d_t` of the matrix D, shape (T, d), belongs to the triplet 
 
 **Task 2.** For :math:`0 \le u_t \le C` every hinge satisfies :math:`C \max(0, 1 - s) \ge u_t (1 - s)`. Put this into F,
 minimise what is left over :math:`w \ge 0` by hand, and write the lower bound that comes out as ``bound(u, D, C)``.
-Whatever u is given, also one outside of [0, C], the result must be a lower bound: clip first.
+Whatever u is given, also one outside of [0, C], the result must be a lower bound: clip first. The box ends at
+the weight of a hinge: C here, where lesson 5 and lecture 3 have 1 or 1/n.
 
 **Task 3.** The minimiser over w in task 2 is a metric. Write it as ``weights(u, D, C)``.
 

@@ -2,6 +2,8 @@ r"""
 Exercise 2. What to do outside of the cone
 ==========================================
 
+Before: lessons 10, 12 and 15 (lecture 4).
+
 Metrics are positive semidefinite matrices. An answer that misses the cone is no metric, and a dual point that misses
 its conditions proves nothing; both can be repaired.
 
@@ -28,9 +30,10 @@ feasible. Say that multipliers prove :math:`R(W) \ge a - \langle S, W \rangle` f
 lower bound over all :math:`\theta`.
 
 **Task 5.** (Needs convexmetric and CVXPY.) ``problem.to_cvxpy(rankings=...)`` is the paper's program for some rankings.
-After a solve its constraint ``ranking q, y``, the ``label`` of one of ``program.constraints``, has a multiplier
-``dual_value``, and its numbers are ``program.param_dict["Delta[q, y]"].value`` and ``["dpsi[q, y]"]``; the last
-constraint is the cone. Write ``dual_point(program)``: the number a and the matrix S that these multipliers make.
+After a solve go through it with ``for c in program.constraints[:-1]``: ``c.label`` is for example ``"ranking 3, 0"``,
+``c.dual_value`` its multiplier, and its numbers are ``program.param_dict["Delta[3, 0]"].value`` and
+``program.param_dict["dpsi[3, 0]"].value``; the last constraint, the cone, has the label None (lesson 13 prints such a
+program). Write ``dual_point(program)``: the number a and the matrix S that these multipliers make.
 
 **To think about.** A dual point with :math:`\lambda_{\max}(S) = 1.001` misses feasibility by a thousandth. How much of
 the bound is lost by the repair? What would a program report that does not check?

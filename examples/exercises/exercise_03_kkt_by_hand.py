@@ -2,10 +2,15 @@ r"""
 Exercise 3. Optimality conditions by hand
 =========================================
 
+Before: lessons 5 and 14 (lecture 3).
+
 For triplets (i, j, k), "i is closer to j than to k", distance metrics from large graphs solve, in its simplest form,
 
 .. math:: \min_{R \succeq 0} \; F(R) = \tfrac\lambda2 \|R\|_F^2
    + \frac1T \sum_{t=1}^T \max(0, \xi - \langle R, D_t \rangle) .
+
+The hinges are averaged here, and each multiplier is in [0, 1]. Lecture 3 and lesson 14 put the 1/n of the average into
+the multiplier, whose box is then [0, 1/n]; their n is T here, and their H is D.
 
 **Task 1.** The matrix of a triplet satisfies
 :math:`\langle R, D \rangle = d_R(x_i, x_k) - d_R(x_i, x_j)`, with :math:`d_R(x, x') = (x - x')^\top R \, (x - x')`.
@@ -17,8 +22,8 @@ says :math:`\lambda R = \frac1T \sum_t u_t D_t + Z`, and complementary slackness
 (T, d, d).
 
 **Task 3.** The smallest instance has one triplet, T = 1. Put the metric of task 2 into the hinge, and solve for u by
-hand: write ``multiplier(D, lam, xi)``, D of shape (d, d). There are three cases. In one of them no metric can do
-anything for the triplet; there u = 1.
+hand: write ``multiplier(D, lam, xi)``, D of shape (d, d). There are three cases. In one of them D has no positive
+eigenvalue, and no metric does anything for the triplet; there u = 1.
 
 **Task 4.** Complementary slackness of the hinges says what u can be once R is known to be optimal: there are three
 cases. Write ``allowed(R, D, xi)``: the least and the largest value of each multiplier, shapes (T,) and (T,). A hinge

@@ -2,6 +2,8 @@ r"""
 Exercise 4. A metric in a space of infinitely many dimensions
 =============================================================
 
+Before: lessons 0, 1, 2 and 13 (lecture 1).
+
 A kernel :math:`k(x, x') = \langle \phi(x), \phi(x') \rangle` makes points :math:`\phi(x_i)` of a Hilbert space out of
 data, and is all that is known of them: the matrix :math:`K_{ij} = k(x_i, x_j)`. Metrics there are operators
 :math:`A \succeq 0` (Maurer 2008, "operators in a Hilbert space"), and

@@ -2,6 +2,8 @@ r"""
 Exercise 6. Find the misprint
 =============================
 
+Before: lessons 3, 4 and 6 (lecture 2).
+
 Maurer (2008) descends on vectors :math:`v_1, \dots, v_d` with :math:`A = \sum_i v_i v_i^\top`. For one pair with
 difference :math:`\delta = x - x'`, label r and margin :math:`\gamma`, the loss is
 :math:`h = \max(0, 1 - r (1 - \langle Q_\delta, A \rangle) / \gamma)` with

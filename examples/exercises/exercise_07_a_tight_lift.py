@@ -2,6 +2,8 @@ r"""
 Exercise 7. When a convex lift solves the nonconvex problem
 ===========================================================
 
+Before: lessons 0, 1, 2 and 13 (lecture 1).
+
 The paper on metrics across modalities learns maps U and V with c columns. Its objective depends on
 :math:`W = B^\top B` only, with :math:`B = [U; V]^\top`, and is convex in W. The package minimises over all
 :math:`W \succeq 0` and certifies a lower bound, whatever c is.

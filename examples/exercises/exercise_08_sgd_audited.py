@@ -2,6 +2,8 @@ r"""
 Exercise 8. How far is stochastic descent from the optimum?
 ===========================================================
 
+Before: lessons 10, 12 and 15 (lecture 4).
+
 Everybody minimises by stochastic gradients, and stops when the curve looks flat. For triplets with the matrices
 :math:`D_t` of exercise 3,
 

@@ -2,6 +2,8 @@ r"""
 Exercise 9. The form that solvers read
 ======================================
 
+Before: lessons 5 and 14 (lecture 3).
+
 Large margin nearest neighbours (Weinberger and Saul 2009), in coordinates in which its pull term is the trace, is
 
 .. math:: \min_{M \succeq 0} \; \mathrm{tr}\, M + \mu \sum_{t=1}^T \max(0, 1 - \langle M, D_t \rangle) .

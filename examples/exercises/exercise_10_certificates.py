@@ -2,6 +2,8 @@ r"""
 Exercise 10. A proof that is changed until it is refused
 ========================================================
 
+Before: lessons 10, 12 and 15 (lecture 4).
+
 A certificate file has the statement of a problem, claims about its optimum, and what proves them. ``convexmetric
 verify`` (or ``cm.verify``) proves the claims anew and trusts nobody. It says one of three things: *accepted*, *not
 proven*, or *refused*, if the file is none.

@@ -68,7 +68,7 @@ def bound(answer):
         clipped = np.clip(u, 0.0, C)
         S = clipped @ D
         right = clipped.sum() - 0.5 * (np.maximum(S, 0.0) ** 2).sum()
-        raw = np.maximum(u @ D, 0.0)
+        raw, wide = np.maximum(u @ D, 0.0), np.clip(u, 0.0, 1.0)
         found = same(
             answer(u, D, C),
             right,
@@ -76,6 +76,8 @@ def bound(answer):
             "Each weight minimises 1/2 w_f^2 - S_f w_f over w_f >= 0. Where S_f < 0 the minimum is at 0.",
             what="the bound",
             mistakes={
+                "You clipped to [0, 1]; here the box is [0, C].": wide.sum()
+                - 0.5 * (np.maximum(wide @ D, 0.0) ** 2).sum(),
                 "u may be outside of [0, C]: clip it first.": u.sum() - 0.5 * raw @ raw,
                 "This minimises over all w. Weights cannot be negative.": clipped.sum() - 0.5 * S @ S,
                 "A factor 1/2 is missing: put the minimiser into 1/2 ||w||^2 - S w.": clipped.sum()
@@ -90,7 +92,8 @@ def bound(answer):
 @task(3)
 def weights(answer):
     D = forty_triplets()
-    for u in multipliers():
+    # With one triplet alone S has entries of both signs.
+    for u in (C * np.eye(40)[0], *multipliers()):
         clipped = np.clip(u, 0.0, C)
         same(
             answer(u, D, C),
@@ -99,6 +102,7 @@ def weights(answer):
             what="the weights",
             mistakes={
                 "Weights cannot be negative.": clipped @ D,
+                "You clipped to [0, 1]; here the box is [0, C].": np.maximum(np.clip(u, 0.0, 1.0) @ D, 0.0),
                 "u may be outside of [0, C]: clip it first, as in the bound.": np.maximum(u @ D, 0.0),
                 "The sign of S is wrong.": np.maximum(-(clipped @ D), 0.0),
             },

@@ -43,6 +43,10 @@ def project(answer):
         values, vectors = np.linalg.eigh(S)
         if np.shape(found) == S.shape and np.allclose(found, np.maximum(S, 0.0)):
             raise Wrong("the eigenvalues should be nonnegative, not the entries", "Begin with `numpy.linalg.eigh`.")
+        if np.shape(found) == S.shape and values[0] < -1e-9 and np.allclose(found, S):
+            raise Wrong(
+                f"the projection: yours is not feasible, it has the eigenvalue {values[0]:.3g}", "That is S itself."
+            )
         P = in_cone(found, len(S), "the projection")
         same(
             P,
@@ -53,6 +57,8 @@ def project(answer):
             mistakes={
                 "Negative eigenvalues become 0, not positive.": (vectors * np.abs(values)) @ vectors.T,
                 "This keeps the negative part.": positive_part(-S),
+                "Eigenvectors are the columns of `vectors`: V diag(values) V^T.": (vectors.T * np.maximum(values, 0.0))
+                @ vectors,
                 "All eigenvalues were raised by the same amount: only those below 0 need to change.": S
                 - min(values[0], 0.0) * np.eye(len(S)),
             },
@@ -110,6 +116,7 @@ def witness(answer):
 
 @task(3)
 def trace_bound(answer):
+    as_it_is = "theta is in [0, 1]. If S has no positive eigenvalue it is feasible as it is: theta = 1."
     for S in symmetric():
         for scale in (0.01, 1.0, 30.0):
             a, values = 2.5, np.linalg.eigvalsh(scale * S)
@@ -128,7 +135,8 @@ def trace_bound(answer):
                 what=f"the bound for a = {a} and largest eigenvalue {top:.3g}",
                 mistakes={
                     "Not feasible: where S has an eigenvalue above 1 the bound is not proven. Shrink it.": a,
-                    "theta may not be above 1.": a / top,
+                    "theta may not be above 1." if top > 0.0 else as_it_is: a / top,
+                    "If S has no positive eigenvalue theta is 1, not 0.": np.inf if top > 0.0 else 0.0,
                     "Only positive eigenvalues can be too large, not those of largest modulus.": a
                     / max(1.0, np.abs(values).max()),
                     "The largest eigenvalue counts, not the trace.": a / max(1.0, values.sum()),
@@ -152,7 +160,12 @@ def dual_point(answer):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value = program.solve(solver="CLARABEL")
-    found = answer(program)
+    try:
+        found = answer(program)
+    except Exception as error:
+        error.add_note("`for c in program.constraints[:-1]`: the last constraint, the cone, has the label None.")
+        error.add_note("c.label is a text such as 'ranking 3, 0'; the parameters are 'Delta[3, 0]' and 'dpsi[3, 0]'.")
+        raise
     expect(isinstance(found, tuple) and len(found) == 2, "expected two things, a and S", "`return a, S`")
     hint = "Each constraint says xi_q >= Delta - <W, dpsi>: add them up, each times its multiplier."
     same(found[0], value, hint, what="a, which at the optimum is the value of the program", rtol=1e-5)
@@ -161,7 +174,7 @@ def dual_point(answer):
     expect(
         abs(top - 1.0) <= 1e-4,
         f"expected a largest eigenvalue of 1, as multipliers of an optimum have it; yours is {top:.6g}",
-        "The sign: R(W) >= a - <S, W>, so S adds up +dpsi." if np.linalg.eigvalsh(-S)[-1] <= 1.0001 else hint,
+        "The sign: R(W) >= a - <S, W>, so S adds up +dpsi." if abs(np.linalg.eigvalsh(-S)[-1] - 1.0) <= 1e-4 else hint,
     )
     same(S, S.T, what="S")
     # The sum must be a bound everywhere, of which only the multipliers can make the tight one.

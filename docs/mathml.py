@@ -59,7 +59,7 @@ def visit_inline(writer: Any, node: nodes.math) -> None:
 
 def visit_block(writer: Any, node: nodes.math_block) -> None:
     """A formula on its own, with its number if it has one."""
-    writer.body.append(writer.starttag(node, "div", "", CLASS="math notranslate", tabindex="0"))
+    writer.body.append(writer.starttag(node, "div", "", CLASS="math notranslate"))
     if node.get("number"):
         writer.body.append(f'<span class="eqno">({get_node_equation_number(writer, node)})')
         writer.add_permalink_ref(node, "Link to this equation")

@@ -166,6 +166,35 @@ def test_code_without_end_is_cancelled(opened):
     assert checked(window, FIRST, solution_of(FIRST))[0] == 10
 
 
+def test_a_second_check_stops_the_first_and_says_so(opened):
+    window, _ = opened
+    second = NAMES[2]
+    for name in (FIRST, second):
+        window.fill(f"{place(name)} textarea", "while True:\n    pass\n")
+        press(window, name, "Check")
+        window.wait_for_timeout(500)
+    said = "Stopped: another exercise was to be checked"
+    assert window.inner_text(f"{place(FIRST)} [role=status]") == said
+    press(window, second, "Cancel")
+    assert window.inner_text(f"{place(second)} [role=status]") == "Cancelled"
+    assert window.inner_text(f"{place(FIRST)} [role=status]") == said
+
+
+def test_code_in_hints_is_shown_as_code(opened):
+    window, _ = opened
+    _, tasks, _ = checked(window, FIRST, "def objective(w, D, C):\n    x = w @ w\n")
+    assert tasks["objective"] == "wrong"
+    assert window.text_content(f"{place(FIRST)} details code") == "return"
+
+
+def test_scipy_is_loaded_for_a_text_that_imports_it(opened):
+    window, _ = opened
+    text = f"{solution_of(FIRST)}\nimport scipy.linalg as sl\nprint(sl.norm([3.0, 4.0]))\n"
+    points, _, said = checked(window, FIRST, text)
+    assert points == 10
+    assert "5.0" in said
+
+
 def test_text_is_kept_and_begun_anew(opened):
     window, _ = opened
     editor = f"{place(FIRST)} textarea"
@@ -289,3 +318,20 @@ def test_solutions_get_all_points_but_for_tasks_that_need_a_solver(opened, name)
     assert points == 10 - more
     total = f"{points} of {points} points{f'; {more} more with the file' if more else ''}. Checked in "
     assert window.inner_text(f"{place(name)} [role=status]").startswith(total)
+
+
+def test_formulas_that_scroll_and_no_others_can_be_reached_by_tab(fresh):
+    def reached():
+        fresh.wait_for_timeout(200)
+        return fresh.eval_on_selector_all("div.math", "found => found.map(one => one.getAttribute('tabindex'))")
+
+    fresh.set_viewport_size({"width": 400, "height": 600})
+    fresh.set_content(
+        "<style>div.math { overflow: auto }</style>"
+        "<div class=math><p style='width: 700px'>wide</p></div><div class=math>narrow</div>"
+    )
+    fresh.add_script_tag(path=in_browser.HERE / "_static" / "formulas.js")
+    fresh.set_viewport_size({"width": 390, "height": 600})
+    assert reached() == ["0", None]
+    fresh.set_viewport_size({"width": 1000, "height": 600})
+    assert reached() == [None, None]

@@ -3,7 +3,7 @@
 
 (() => {
   const [total, versions] = [".total", ".versions"].map(selector => document.querySelector(selector));
-  // One Python for all exercises, the one that checks now, and the place that shows what it does.
+  // One Python for all exercises, what stops the check that runs, and the place that shows what it does.
   let python = null, running = null, tell = () => {};
 
   // A Python with more packages takes the place of the one before when it is loaded, not earlier.
@@ -114,7 +114,7 @@
       if (check.ariaDisabled === "true") return;
       running?.stop(new Error("Stopped: another exercise was to be checked"));
       const needsMore = /^\s*(import|from)\s+(scipy|sklearn|convexmetric)\b/m.test(editor.value);
-      const own = running = pythonWith(needsMore ? most : packages);
+      const own = pythonWith(needsMore ? most : packages), mine = running = {stop: error => own.stop(error)};
       tell = say;
       const stopped = Python.ticking(clock);
       // A button that is disabled would lose the focus.
@@ -130,7 +130,7 @@
         found.replaceChildren();
         say(error.message);
       }
-      if (running === own) running = null;
+      if (running === mine) running = null;
       stopped();
       check.ariaDisabled = null;
       if (document.activeElement === cancel) check.focus();

@@ -161,6 +161,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"convexmetric {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["formulas.js"]
 html_show_sourcelink = False
 # The header has the sections, the sidebar the pages of a section: pages outside of all sections have none.
 html_sidebars = {page: [] for page in ("index", "search", "genindex", "py-modindex", "_modules/**")}

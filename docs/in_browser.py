@@ -15,6 +15,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -133,11 +134,20 @@ def wine() -> str:
 
 
 def exercises() -> Iterator[tuple[str, dict[str, object]]]:
-    """Name of each exercise, its text but for what its first string says, which stands on the page, and its needs."""
+    """Name of each exercise, the blanks of its file, its packages, and its tasks that browsers do not check."""
     for path in sorted(EXERCISES.glob("exercise_*.py")):
         name = path.stem.partition("_")[2]
-        _, _, text = path.read_text(encoding="utf-8").split('"""', 2)
-        yield name, {"text": text.lstrip("\n"), "packages": PACKAGES[:3] if name in BY_PACKAGE else PACKAGES[:1]}
+        _, about, text = path.read_text(encoding="utf-8").split('"""', 2)
+        text = re.sub(r"^STARS.*\n+", "\n", text.partition("\n\nif __name__")[0], flags=re.MULTILINE)
+        tasks = zip(re.findall(r"^def (\w+)", text, re.MULTILINE), about.split("**Task ")[1:], strict=True)
+        yield (
+            name,
+            {
+                "text": text.lstrip("\n"),
+                "packages": PACKAGES[:3] if name in BY_PACKAGE else PACKAGES[:1],
+                "elsewhere": [task for task, said in tasks if "not checked in the browser" in " ".join(said.split())],
+            },
+        )
 
 
 def main() -> int:

@@ -2,6 +2,8 @@ r"""
 Cutting planes, watched in two dimensions
 =========================================
 
+With sliders, in the browser: :doc:`/cutting-planes-in-browser`.
+
 Metric learning to rank (McFee and Lanckriet 2010) has one constraint for every ranking of every query, more than there
 are atoms in the world. Its Algorithm 1 never writes them down. It asks an *oracle* for the most violated ones at the
 metric at hand, adds them to a small *master* problem, solves that, and asks again.
@@ -128,9 +130,9 @@ def draw_region(ax, planes, record, t):
     offset, normal = planes[t]
     # Where the newest plane alone reaches the best value so far.
     ax.contour(V1, V2, V1 + V2 + offset - normal[0] * V1 - normal[1] * V2, [upper], colors=LOWER, linewidths=1.5)
-    ax.plot(*w, "o", mfc="white", mec="black", ms=7, label="oracle asked here")
-    ax.plot(*np.minimum(master, 0.985 * side), "s", color=UPPER, ms=6, label="master's solution")
-    ax.plot(*reference.w, "*", color="black", ms=11, label="optimum")
+    ax.plot(*w, "o", mfc="white", mec="black", ms=7, clip_on=max(w) > side, label="oracle asked here")
+    ax.plot(*np.minimum(master, 0.985 * side), "s", color=UPPER, ms=6, clip_on=False, label="master's solution")
+    ax.plot(*reference.w, "*", color="black", ms=11, clip_on=False, label="optimum")
     ax.set(xlim=(0, side), ylim=(0, side), aspect="equal", xlabel="$w_1$ (colour)", ylabel="$w_2$ (proline)")
     ax.set_title(f"pass {t + 1}: {max(lower, 0.0):.3f} to {upper:.3f}")
     ax.grid(visible=False)
@@ -140,11 +142,12 @@ def draw_bounds(ax, record, t):
     """Bounds up to pass t."""
     ax.clear()
     passes = np.arange(1, t + 2)
-    upper, lower = ([row[1][1] for row in record[: t + 1]], [row[3] for row in record[: t + 1]])
+    upper, lower = ([row[1][1] for row in record[: t + 1]], [max(row[3], 0.0) for row in record[: t + 1]])
     ax.fill_between(passes, lower, upper, step="post", color=BAND)
-    ax.step(passes, upper, where="post", color=UPPER, ls="-", label="upper bound")
-    ax.step(passes, lower, where="post", color=LOWER, ls="--", label="lower bound")
-    ax.set(xlim=(1, len(record)), ylim=(0, 1.05 * record[0][1][1]), xlabel="oracle passes", ylabel="objective")
+    # At the first pass a line has no length yet: the marker of the last one shows.
+    ax.step(passes, upper, ".-", where="post", color=UPPER, ms=9, markevery=[t], clip_on=False, label="upper bound")
+    ax.step(passes, lower, ".--", where="post", color=LOWER, ms=9, markevery=[t], clip_on=False, label="lower bound")
+    ax.set(xlim=(1, max(2, len(record))), ylim=(0, 1.05 * record[0][1][1]), xlabel="oracle passes", ylabel="objective")
     ax.legend()
 
 

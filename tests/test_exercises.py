@@ -105,6 +105,7 @@ MISTAKES = {
         ("project_diagonal", "np.diag(np.maximum(np.diag(S), 0.0))", "np.maximum(np.diag(S), 0.0)", "vector"),
         ("project_diagonal", "np.maximum(np.diag(S), 0.0)", "np.diag(S)", "Negative entries become 0"),
         ("witness", "return project(S)", "return P", "nearer to S than P"),
+        ("witness", "return project(S)", "return project(S - P)", "no part in the cone that is large enough"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "1.0", "Shrink it"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "max(1.0, np.linalg.norm(S))", "not the norm"),
         ("trace_bound", "max(1.0, np.linalg.eigvalsh(S)[-1])", "np.linalg.eigvalsh(S)[-1]", "may not be above 1"),

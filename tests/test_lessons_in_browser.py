@@ -3,6 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
+import in_browser
 import numpy as np
 import pytest
 from browser import cutting_planes, duality
@@ -86,6 +87,40 @@ def test_both_sides_of_the_dual_hold_the_optimum():
     assert (np.diff(bounds) >= -1e-12).all()
 
 
+def test_for_little_c_the_best_metric_is_zero_with_every_measure():
+    for measure in ("map", "auc", "mrr", "ndcg"):
+        (best, _), _, lower = cutting_planes.algorithm_1(measure, 0.1, 0.0)[1][-1][1:]
+        assert not best.any()
+        assert lower > 0.0
+    page = in_browser.HERE / "cutting-planes-in-browser.md"
+    least = re.search(r'name="C" min="(\S+)"', page.read_text(encoding="utf-8"))[1]
+    assert 10 ** float(least) == 0.1
+
+
+def test_a_plane_is_written_with_its_signs():
+    for measure, C, shown in (("map", 25.0, 4), ("map", 25.0, 6), ("ndcg", 100.0, 3)):
+        planes = cutting_planes.algorithm_1(measure, C, 0.0)[0]
+        text = cutting_planes.answer(measure, C, 0.0, shown)["text"]
+        b, *signed = re.search(r">= (\S+) ([-+] \S+) w_1 ([-+] \S+) w_2$", text, re.MULTILINE).groups()
+        offset, normal = planes[shown - 1]
+        assert np.allclose([float(b), *(-float(one.replace(" ", "")) for one in signed)], [offset, *normal], atol=1e-4)
+
+
+def test_values_below_the_picture_are_written_and_noise_is_named_where_there_is_some(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("browser.lessons.png", drawn.append)
+    for spoilt in (0.0, 2.0):
+        text = duality.answer(0.1, 1.0, 60.0, "no", spoilt)["text"]
+        assert ("with noise" in text) == ("not clipped" in text) == (spoilt > 0.0)
+        (ax,) = drawn[-1].axes
+        proven = float(re.search(r"^cm.certify +(\S+) <=", text, re.MULTILINE)[1])
+        written = [float(one.get_text()) for one in ax.texts]
+        assert np.allclose(written, [proven], rtol=0.01) if proven < ax.get_ylim()[0] else not written
+        assert spoilt == 0.0 or written
+        (each,) = (line for line in ax.lines if "each step" in line.get_label())
+        assert np.array_equal(each.get_ydata(), [row[0] for row in duality.climb(0.1, 1.0, False, 60)])
+
+
 def test_noise_spoils_a_bound_and_never_makes_it_wrong():
     problem, _ = duality.stated(2.0)
     optimum = cm.solve(problem, tol=1e-6).upper_bound
@@ -100,9 +135,12 @@ def test_noise_spoils_a_bound_and_never_makes_it_wrong():
 @pytest.mark.parametrize(
     ("page", "given"),
     [
+        (cutting_planes, ("map", 25.0, 0.0, 1.0)),
         (cutting_planes, ("map", 25.0, 0.0, 4.0)),
+        (cutting_planes, ("map", 0.1, 0.0, 1.0)),
         (cutting_planes, ("ndcg", 1000.0, 0.5, 60.0)),
         (duality, (2.0, 1.0, 60.0, "no", 0.0)),
+        (duality, (0.1, 1.0, 4.0, "no", 2.0)),
         (duality, (0.1, 1.0, 200.0, "yes", 2.0)),
     ],
 )
@@ -159,6 +197,27 @@ def test_duality_with_sliders(site):
         )
         assert first != second
         assert {urlsplit(url).netloc for url in asked} == {urlsplit(site).netloc}
+
+
+@pytest.mark.integration
+def test_a_lesson_that_does_not_load_or_is_cancelled_can_be_started_again(site):
+    for window, _ in opening(f"{site}duality-in-browser.html"):
+        window.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
+        window.focus(".lesson button")
+        window.keyboard.press("Enter")
+        window.wait_for_selector(".lesson [role=status]:text('are you offline?')", timeout=1000 * PATIENCE)
+        assert window.evaluate("document.activeElement.textContent") == "Start (46 MB)"
+        assert window.is_disabled(".lesson [name=reg]")
+        window.context.unroute("**/pyodide.asm.wasm")
+        window.click(".lesson button")
+        window.wait_for_selector(".lesson .clock:not(:empty)")
+        assert "The first picture takes longest" in window.inner_text(".lesson [role=status]")
+        window.click(".lesson button:text-is('Cancel')")
+        window.wait_for_selector(".lesson button:text-is('Start (46 MB)')")
+        assert window.inner_text(".lesson [role=status]") == "No picture: Cancelled"
+        assert window.inner_text(".lesson .clock") == ""
+        window.click(".lesson button")
+        drawn(window)
 
 
 @pytest.mark.integration

@@ -3,14 +3,14 @@
 "use strict";
 
 for (const form of document.querySelectorAll("form.lesson")) {
-  const [start, status, picture, text, versions] =
-    ["button", "[role=status]", "img", "pre", ".versions"].map(selector => form.querySelector(selector));
+  const [start, cancel, status, clock, picture, text, versions] =
+    ["button", "button + button", "[role=status]", ".clock", "img", "pre", ".versions"].map(selector => form.querySelector(selector));
   const fields = [...form.querySelectorAll("input, select")];
   const python = new Python(["numpy", "scipy", "scikit-learn", "matplotlib"],
-    said => { status.textContent = said; },
+    said => { status.textContent = `${said}. The first picture takes longest.`; },
     said => {
       versions.textContent = `${said}.`;
-      status.textContent = "Computing";
+      status.textContent = "Computing. The first picture takes longest.";
     });
   let changed = false, drawing = false;
 
@@ -31,6 +31,8 @@ for (const form of document.querySelectorAll("form.lesson")) {
     if (drawing) return;
     drawing = true;
     form.dataset.busy = "";
+    cancel.hidden = false;
+    const stopped = Python.ticking(clock);
     while (changed) {
       changed = false;
       try {
@@ -44,19 +46,32 @@ for (const form of document.querySelectorAll("form.lesson")) {
         if (last && answer.last) last.max = answer.last;
         show();
       } catch (error) {
+        changed = false;
         status.textContent = `No picture: ${error.message}`;
+        if (!python.worker) ready(false);
       }
     }
+    stopped();
+    if (document.activeElement === cancel) fields[0].focus();
+    cancel.hidden = true;
     drawing = false;
     delete form.dataset.busy;
   }
 
+  // Whether the fields can be changed; if not, there is the button that starts.
+  function ready(so) {
+    const inside = form.contains(document.activeElement);
+    for (const field of fields) field.disabled = !so;
+    start.hidden = so;
+    if (inside) (so ? fields[0] : start).focus();
+  }
+
   start.addEventListener("click", () => {
-    start.hidden = true;
-    for (const field of fields) field.disabled = false;
+    ready(true);
     changed = true;
     draw();
   });
+  cancel.addEventListener("click", () => python.stop());
   form.addEventListener("input", () => {
     show();
     if (!start.hidden) return;

@@ -1,5 +1,5 @@
 // A worker with a Python of its own for one proof. It is handed files, and answers with stages, then with the verdict.
-import {loadPyodide} from "./pyodide/pyodide.mjs";
+import {loadPython, read} from "./loading.js";
 
 const COMMAND = `
 import platform, sys
@@ -14,11 +14,8 @@ onmessage = async ({data: files}) => {
   let started = false;
   try {
     postMessage({stage: "Loading Python and NumPy"});
-    const python = await loadPyodide({stdout: stream, stderr: stream});
-    await python.loadPackage("numpy", {messageCallback: () => {}});
-    const sources = await fetch(new URL("certificates.zip", import.meta.url));
-    if (!sources.ok) throw new Error(`certificates.zip: ${sources.statusText}`);
-    python.unpackArchive(await sources.arrayBuffer(), "zip", {extractDir: "/certificates"});
+    const python = await loadPython(["numpy"], {stdout: stream, stderr: stream});
+    python.unpackArchive(await read("certificates.zip"), "zip", {extractDir: "/certificates"});
     const [versions, main] = python.runPython(COMMAND);
     // Files are read where they are, not copied.
     python.FS.mkdir("/files");

@@ -1,5 +1,5 @@
-// A worker with a Python of its own. It is handed the packages to load, then calls, and answers each.
-import {loadPyodide} from "./pyodide/pyodide.mjs";
+// A worker with a Python of its own. It is handed calls, the first with the packages to load, and answers each.
+import {loadPython, read} from "./loading.js";
 
 const START = `
 import sys
@@ -10,30 +10,27 @@ answering.answer, answering.versions()
 `;
 
 async function load(packages) {
-  const began = performance.now(), quiet = {messageCallback: () => {}};
-  postMessage({stage: "Loading Python"});
-  const python = await loadPyodide({stdout: () => {}, stderr: () => {}});
-  postMessage({stage: `Loading ${packages.join(", ")}`});
-  await python.loadPackage(packages, quiet);
-  const sources = await fetch(new URL("pages.zip", import.meta.url));
-  if (!sources.ok) throw new Error(`pages.zip: ${sources.statusText}`);
-  python.unpackArchive(await sources.arrayBuffer(), "zip", {extractDir: "/pages"});
+  const began = performance.now();
+  postMessage({stage: `Loading Python, ${packages.join(", ")}`});
+  const python = await loadPython(packages, {stdout: () => {}, stderr: () => {}});
+  python.unpackArchive(await read("pages.zip"), "zip", {extractDir: "/pages"});
   const [answer, versions] = python.runPython(START);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  return {answer, versions: `${versions}, Pyodide ${python.version}; loaded in ${seconds} s`};
+  postMessage({ready: `${versions}, Pyodide ${python.version}; loaded in ${seconds} s`});
+  return answer;
 }
 
 let python = null;
 
 onmessage = async ({data: {packages, call, given}}) => {
   try {
-    if (packages) python = load(packages);
-    const {answer, versions} = await python;
-    if (!call) return postMessage({ready: versions});
-    const began = performance.now(), text = answer(call, JSON.stringify(given));
+    python ??= load(packages);
+    const answer = await python, began = performance.now(), text = answer(call, JSON.stringify(given));
     postMessage({answer: JSON.parse(text), seconds: (performance.now() - began) / 1000});
   } catch (error) {
     // The last line of a traceback says what went wrong.
-    postMessage({error: String(error.message || error).trim().split("\n").at(-1).slice(0, 500)});
+    const said = String(error.message || error).trim().split("\n").at(-1).slice(0, 500);
+    // Errors of Python have a type. After any other this Python is of no more use.
+    postMessage(error.type ? {error: said} : {failed: said});
   }
 };

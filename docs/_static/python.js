@@ -4,7 +4,7 @@
 const PYTHON_WORKER = new URL("python-worker.js", document.currentScript.src);
 
 class Python {
-  // `tell` shows a stage or an error in words; `ready` shows the versions.
+  // `tell` shows a stage in words; `ready` shows the versions.
   constructor(packages, tell, ready) {
     Object.assign(this, {packages, tell, ready, worker: null, waiting: null});
   }
@@ -14,18 +14,15 @@ class Python {
     this.worker.onmessage = ({data}) => {
       if (data.stage) return this.tell(data.stage);
       if (data.ready) return this.ready(data.ready);
-      const {resolve, reject} = this.waiting ?? {};
+      // What did not load is thrown away, so that the next call begins anew.
+      if (data.failed) return this.stop(new Error(data.failed));
+      const {resolve, reject} = this.waiting;
       this.waiting = null;
-      if (data.error && !resolve) this.tell(data.error);
-      else if (data.error) reject(new Error(data.error));
+      if (data.error) reject(new Error(data.error));
       else resolve(data);
     };
-    this.worker.onerror = event => {
-      const error = new Error(event.message || "a script of this page could not be read");
-      this.stop(error);
-      this.tell(error.message);
-    };
-    this.worker.postMessage({packages: this.packages});
+    this.worker.onerror = event =>
+      this.stop(new Error(event.message || "This site does not answer: are you offline? (python-worker.js)"));
   }
 
   // One call at a time: whoever asks waits for the answer before.
@@ -33,7 +30,7 @@ class Python {
     if (!this.worker) this.start();
     return new Promise((resolve, reject) => {
       this.waiting = {resolve, reject};
-      this.worker.postMessage({call, given});
+      this.worker.postMessage({packages: this.packages, call, given});
     });
   }
 
@@ -48,3 +45,14 @@ class Python {
 // Where the site is opened as a file: what to say.
 Python.nowhere = location.protocol === "file:"
   ? "Browsers run no Python from a file: serve the site, python -m http.server -d docs/_build/html" : "";
+
+// Seconds since now, shown in an element until the function that this returns is called.
+Python.ticking = clock => {
+  const began = performance.now();
+  const tick = () => { clock.textContent = `${Math.round((performance.now() - began) / 1000)} s`; };
+  const id = setInterval(tick, 1000);
+  return () => {
+    clearInterval(id);
+    clock.textContent = "";
+  };
+};

@@ -90,9 +90,10 @@ def answer(measure: str, C: float, stabilisation: float, shown: float) -> dict[s
     namespace["draw_region"](region, planes, record, t)
     region.legend(loc="upper right", frameon=True, framealpha=0.9, edgecolor="none")
     namespace["draw_bounds"](bounds, record, t)
-    bounds.set_xlim(1, max(2, len(record)))
     bounds.locator_params("x", integer=True)
     w, (best, upper), _, lower = record[t]
+    offset, normal = planes[t]
+    terms = " ".join(f"{'-' if slope >= 0.0 else '+'} {abs(slope):.4f} w_{k}" for k, slope in enumerate(normal, 1))
     return {
         "picture": lessons.png(figure),
         "last": len(record),
@@ -101,7 +102,7 @@ def answer(measure: str, C: float, stabilisation: float, shown: float) -> dict[s
                 f"pass {t + 1} of {len(record)}",
                 f"{max(lower, 0.0):.6f} <= optimum <= {upper:.6f}   (gap {upper - max(lower, 0.0):.1e})",
                 f"the oracle was asked at w = ({w[0]:.4f}, {w[1]:.4f}); best so far ({best[0]:.4f}, {best[1]:.4f})",
-                f"its plane: xi(w) >= {planes[t][0]:.4f} - ({planes[t][1][0]:.4f} w_1 + {planes[t][1][1]:.4f} w_2)",
+                f"its plane: xi(w) >= {offset:.4f} {terms}",
             ]
         ),
     }

@@ -105,17 +105,23 @@ def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) 
     ax.fill_between(at, lower, upper, color=BAND)
     ax.plot(at, upper, color=UPPER, ls="-", label="$F(R)$, best so far")
     ax.plot(at, lower, color=LOWER, ls="--", label="dual bound, best so far")
-    # Below the picture it is drawn on its edge.
-    spoilt_bound = max(certificate.lower_bound, bottom)
-    ax.plot(len(record), spoilt_bound, "v", color="black", ms=9, clip_on=False, zorder=3, label="bound of u + noise")
+    ax.plot(at, [row[0] for row in record], color=LOWER, ls="-.", lw=0.7, label="... of each step")
+    # Below the picture it is drawn on its edge, with its value.
+    mark, name = (len(record), max(certificate.lower_bound, bottom)), "bound of best u" + " + noise" * (spoilt > 0.0)
+    ax.plot(*mark, "v", color="black", ms=9, clip_on=False, zorder=3, label=name)
+    if certificate.lower_bound < bottom:
+        left = len(record) > STEPS**0.5
+        place = {"xytext": (-9 if left else 9, 6), "textcoords": "offset points", "ha": "right" if left else "left"}
+        ax.annotate(f"{certificate.lower_bound:.3g}", mark, **place)
     ax.axhline(optimum.upper_bound, color="black", lw=1.2, ls=":", label="optimum")
     ax.set(xlim=(1, STEPS), ylim=(bottom, top), xscale="log", xlabel="steps", ylabel="objective")
     figure.legend(loc="outside upper center", ncols=2)
     wrong = ": above the optimum, so it proves nothing" if raw > optimum.upper_bound else ""
+    clipped, as_it_is = ("   with noise, clipped", "   with noise, not clipped") if spoilt else ("", "")
     return {
         "picture": lessons.png(figure),
         "text": f"by hand     {lower[-1]:.6f} <= optimum <= {upper[-1]:.6f}   (gap {upper[-1] - lower[-1]:.1e})\n"
-        f"cm.certify  {certificate.lower_bound:.6f} <= optimum <= {certificate.upper_bound:.6f}   with noise, clipped\n"
-        f"formula     {raw:.6f} with noise, not clipped{wrong}\n"
+        f"cm.certify  {certificate.lower_bound:.6f} <= optimum <= {certificate.upper_bound:.6f}{clipped}\n"
+        f"formula     {raw:.6f}{as_it_is}{wrong}\n"
         f"optimum     {optimum.lower_bound:.6f} to {optimum.upper_bound:.6f}, by {STEPS} steps with momentum",
     }

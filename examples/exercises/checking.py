@@ -22,7 +22,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,7 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 #: What a result can be.
 DONE, WRONG, BLANK, WAITS, ELSEWHERE = "done", "wrong", "not begun", "waits for another task", "not checked here"
+DOES_NOT_RUN = "the file does not run: "
 
 Check = TypeVar("Check", bound=Callable[..., str | None])
 
@@ -317,8 +318,8 @@ def _where(error: BaseException, answer: Any) -> tuple[str, str]:
     return "", ""
 
 
-def results(exercise: str, namespace: Mapping[str, Any]) -> list[Result]:
-    """Check all tasks of an exercise; ``namespace`` has the answers by name.
+def results(exercise: str, namespace: Mapping[str, Any], elsewhere: Collection[str] = ()) -> list[Result]:
+    """Check all tasks of an exercise but those ``elsewhere``; ``namespace`` has the answers by name.
 
     On a screen the name of a task is shown while it is checked.
     """
@@ -326,7 +327,11 @@ def results(exercise: str, namespace: Mapping[str, Any]) -> list[Result]:
     for name, check in checks.items():
         if sys.stdout.isatty():
             print(f"  {name + ' ...':{max(map(len, checks)) + 4}}", end="\r", flush=True)
-        found[name] = result(name, check, namespace.get(name))
+        found[name] = (
+            Result(name, 0, check.points, ELSEWHERE)  # type: ignore[attr-defined]
+            if name in elsewhere
+            else result(name, check, namespace.get(name))
+        )
     return [_blamed(one, namespace.get(name), found) for name, one in found.items()]
 
 
@@ -341,7 +346,7 @@ def _blamed(one: Result, answer: Any, found: Mapping[str, Result]) -> Result:
     return one
 
 
-def results_of_text(exercise: str, text: str) -> list[Result]:
+def results_of_text(exercise: str, text: str, elsewhere: Collection[str] = ()) -> list[Result]:
     """Check an exercise given as the text of its file; what stops the file from running is told for each task."""
     name = str(HERE / f"exercise_{exercise}.py")
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -351,13 +356,14 @@ def results_of_text(exercise: str, text: str) -> list[Result]:
     except SyntaxError as error:
         line = error.lineno or 1
         said = f"SyntaxError: {error.msg}\nline {line}: {text.splitlines()[line - 1].strip()}"
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]
-        said = f"{type(error).__name__}: {error}\nline {own[-1].lineno}: {own[-1].line}"
+        ended = "the text ends Python: " if isinstance(error, SystemExit) else ""
+        said = f"{ended}{type(error).__name__}: {error}\nline {own[-1].lineno}: {own[-1].line}"
     else:
-        return results(exercise, namespace)
+        return results(exercise, namespace, elsewhere)
     return [
-        Result(task, 0, check.points, WRONG, f"the file does not run: {said}")  # type: ignore[attr-defined]
+        Result(task, 0, check.points, WRONG, DOES_NOT_RUN + said)  # type: ignore[attr-defined]
         for task, check in checks_of(exercise).items()
     ]
 

@@ -29,7 +29,8 @@ feasible. Say that multipliers prove :math:`R(W) \ge a - \langle S, W \rangle` f
 :math:`R(W) \ge \theta (a - \langle S, W \rangle)` for :math:`0 \le \theta \le 1`. Write ``trace_bound(a, S)``: the best
 lower bound over all :math:`\theta`.
 
-**Task 5.** (Needs convexmetric and CVXPY.) ``problem.to_cvxpy(rankings=...)`` is the paper's program for some rankings.
+**Task 5.** (Needs convexmetric and CVXPY; not checked in the browser.)
+``problem.to_cvxpy(rankings=...)`` is the paper's program for some rankings.
 After a solve go through it with ``for c in program.constraints[:-1]``: ``c.label`` is for example ``"ranking 3, 0"``,
 ``c.dual_value`` its multiplier, and its numbers are ``program.param_dict["Delta[3, 0]"].value`` and
 ``program.param_dict["dpsi[3, 0]"].value``; the last constraint, the cone, has the label None (lesson 13 prints such a

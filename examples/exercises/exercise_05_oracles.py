@@ -25,7 +25,8 @@ are sums of gains g(i, b) of the i-th relevant item from the top, i = 1, ..., p,
 ``name``, ``title`` and a method ``gains(self, i, b, p, n)`` is all that is needed. Write ``own_measure()``, which
 returns an object of it. Its most violated rankings are checked against all (p + n)! rankings.
 
-**Task 5.** (Needs convexmetric and CVXPY.) Cutting planes are now a dozen lines. The program of the rankings found so
+**Task 5.** (Needs convexmetric and CVXPY; not checked in the browser.)
+Cutting planes are now a dozen lines. The program of the rankings found so
 far is ``problem.to_cvxpy(rankings=found)``, a CVXPY problem whose metric is ``program.metric.value`` after
 ``program.solve(solver="CLARABEL")``, and ``rankings_at(W)`` gives the worst ranking of every query, by your task 2 or
 another's. Write ``cutting_planes(problem, rankings_at, tol)``: start at zero, add the worst rankings, solve, and stop

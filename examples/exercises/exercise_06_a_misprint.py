@@ -21,7 +21,8 @@ checked against finite differences.
 **Task 2.** Is the step of the norm right? Write ``norm_gradient(V)``, the gradient of the Frobenius norm
 :math:`\|A\|_2` in V.
 
-**Task 3.** (Needs convexmetric.) Compare with the steps in print: the printed algorithm descends another objective,
+**Task 3.** (Needs convexmetric; not checked in the browser.)
+Compare with the steps in print: the printed algorithm descends another objective,
 with another :math:`\lambda`. Write ``lambda_descended(reg)``: the lambda that is minimised if one asks for ``reg``. It
 is checked by certified optima at the place where the printed steps come to rest.
 

@@ -20,7 +20,8 @@ CLARABEL writes a symmetric matrix as the vector of its upper triangle, column b
 ``conic_form(D, mu)``: the arrays q, A and b. The rows of :math:`s = b - Ax` are, in this order, T numbers
 :math:`\langle M, D_t \rangle + \zeta_t - 1 \ge 0`, T numbers :math:`\zeta_t \ge 0`, and svec M.
 
-**Task 4.** (Needs clarabel and SciPy.) Solve it: write ``solve(D, mu)``, which returns M and the multipliers u (T,) of
+**Task 4.** (Needs clarabel and SciPy; not checked in the browser.)
+Solve it: write ``solve(D, mu)``, which returns M and the multipliers u (T,) of
 the first T rows. CLARABEL takes P (all zeros here) and A as ``scipy.sparse.csc_matrix``::
 
     cones = [clarabel.NonnegativeConeT(2 * T), clarabel.PSDTriangleConeT(d)]

@@ -98,6 +98,7 @@ def witness(answer):
             nearest + 1e-2 * B @ B.T,
             2.0 * nearest + np.eye(len(S)),
             0.9 * nearest + 0.1 * B @ B.T,
+            0.75 * nearest,
         ):
             if np.allclose(P, nearest):
                 continue
@@ -106,7 +107,9 @@ def witness(answer):
             expect(
                 product > 0.0,
                 f"expected <S - P, Z - P> > 0; yours is {product:.3g}",
-                "Which Z of the cone is nearer to S than P is?",
+                "S - P may have no part in the cone that is large enough: is there a Z that you know already?"
+                if np.allclose(Z, positive_part(S - P))
+                else "Which Z of the cone is nearer to S than P is?",
                 "Try the projection of task 1, and show that it always works.",
             )
 

@@ -110,15 +110,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/cross-modal-tables.md by marker, None without results; pictures go to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/cross-modal-tables.md; see experiments/pages.py."""
     sheets: dict[str, Sheet | None] = {
         f"cross-modal-{name}": None for name in ("choices", "representatives", "descents")
     }

@@ -104,15 +104,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/ranking-tables.md by marker, None without results; its picture is drawn to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/ranking-tables.md; see experiments/pages.py."""
     small: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for part in ("balance", "ionosphere", "wdbc", "wine"):
         if part in parts:

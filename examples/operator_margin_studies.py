@@ -68,15 +68,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/operator-margin-tables.md by marker, None without results; the picture is copied to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/operator-margin-tables.md; see experiments/pages.py."""
     found: study_tables.Found = {}
     if "studies" in parts:
         found, _, _ = _known(parts["studies"])

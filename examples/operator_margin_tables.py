@@ -74,15 +74,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/operator-margin-tables.md by marker, None without results; pictures are drawn to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py, all for all pairs.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/operator-margin-tables.md; parts are all for all pairs; see experiments/pages.py."""
     found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
     for arguments in parts.values():
         # The input is judged by several parts.

@@ -109,15 +109,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/graph-tables.md by marker, None without results; its pictures are copied to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/graph-tables.md; see experiments/pages.py."""
     graphs, topics, many = (
         _found(parts[part]) if part in parts else {} for part in ("graphs", "webkb-topics", "phenotype-like")
     )

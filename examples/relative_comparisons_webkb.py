@@ -75,15 +75,7 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
 
 
 def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, Sheet | None]:
-    """Tables of docs/relative-comparisons.md by marker, None without results; its pictures are copied to the folder.
-
-    Parameters
-    ----------
-    parts : mapping
-        Arguments by the part of examples/reproduce.py.
-    folder : Path
-        Of the pages.
-    """
+    """Tables and pictures of docs/relative-comparisons.md; see experiments/pages.py."""
     found = {part: _found(arguments) for part, arguments in parts.items()}
     every = {**found.get("relative-all-words", {}), **found.get("relative-all-words-html", {})}
     # Words of the page and of its HTML below each other.

@@ -1,6 +1,8 @@
 """Tables of the documentation's pages: what stands between two markers is made from results, nothing else is touched.
 
-A table of a page is between the lines ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``.
+A table of a page is between the lines ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``. A script of experiments has
+``page(parts, folder)`` for its page: from the arguments of its parts, by their names in examples/reproduce.py, it makes
+the tables by marker, None where there are no results, and puts the pictures of the page into the folder.
 """
 
 from __future__ import annotations
@@ -50,14 +52,16 @@ def fill(path: Path, tables: Mapping[str, Sheet | None]) -> list[str]:
     text = path.read_text()
     if set(names := markers(text)) != set(tables):
         raise ValueError(f"{path}: its markers are {sorted(names)}, the tables {sorted(tables)}")
-    written = [name for name in names if (sheet := tables[name]) is not None and sheet.rows]
-    for name in written:
+    written = []
+    for name in names:
         sheet = tables[name]
-        assert sheet is not None
+        if sheet is None or not sheet.rows:
+            continue
         begin, end = f"<!-- begin: {name} -->\n", f"<!-- end: {name} -->"
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
         text = f"{before}{begin}\n{sheet.grid()}\n{end}{after}"
+        written.append(name)
     path.write_text(text)
     return written
 

@@ -68,7 +68,7 @@ def worst_mrr(x, z, v, b):
             count += 1
     candidates = candidates[:count]
     values = z[candidates]
-    items, start = distribute(values)
+    items, start, _ = distribute(values)
     # Cells before low are pushed to the top, those from high on are not.
     low, high = 0, start.size - 1
     while low < high:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.comparisons.relevance import places_of
+from convexmetric.comparisons.relevance import lists_of, place
 from convexmetric.measures.sorting import ascending
-from convexmetric.numerics.compiling import compiled
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 
 @compiled
@@ -25,8 +25,12 @@ def query(block, row):
     ``v`` and ``b`` are to be filled with the ranking, in the order of the irrelevant and of the sorted relevant items.
     """
     values, dense, first, lists = block
-    near, far = places_of(dense, first, lists, row)
-    x, z = values[near], values[far]
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    x, z = np.empty(positives.size), np.empty(negatives.size)
+    for i in range(x.size):
+        x[i] = values[place(positives, near_at, dense, i)]
+    for j in range(z.size):
+        z[j] = values[place(negatives, far_at, dense, j)]
     order = ascending(x)
     return x, z, order, x[order], np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
 
@@ -36,13 +40,16 @@ def overwrite(block, row, x, z, order, sorted_x, v, b, loss):
     """Put the coefficients of a query's ranking in place of its distances; returns its violation."""
     violation = coefficients(x, z, order, sorted_x, v, b, loss)
     values, dense, first, lists = block
-    near, far = places_of(dense, first, lists, row)
+    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
     values[first[row] : first[row + 1]] = 0.0
-    values[near], values[far] = x, z
+    for i in range(x.size):
+        values[place(positives, near_at, dense, i)] = x[i]
+    for j in range(z.size):
+        values[place(negatives, far_at, dense, j)] = z[j]
     return violation
 
 
-@compiled
+@compiled_in_any_order
 def coefficients(x, z, order, sorted_x, v, b, loss):
     """Overwrite the distances x and z by the coefficients of a ranking; returns its violation.
 
@@ -54,8 +61,8 @@ def coefficients(x, z, order, sorted_x, v, b, loss):
     scale = 2.0 / (p * n)
     weighted = 0.0
     for j in range(n):
-        if v[j]:
-            weighted += v[j] * (z[j] - base)
+        # Without a branch, which could not be foreseen; no zero times infinity.
+        weighted += v[j] * (z[j] - base) if v[j] else 0.0
         z[j] = scale * v[j]
     for i in range(p):
         weighted -= b[i] * (sorted_x[i] - base)

@@ -21,6 +21,8 @@ from convexmetric.numerics.compiling import compiled
 FINENESS = 8
 #: Relevant items in an interval from which it is halved.
 CROWDED = 8
+#: Size of the sample that says between which ends items are dealt out, to within a factor of two.
+SAMPLE = 512
 
 
 @compiled
@@ -100,33 +102,36 @@ def nearest(z, k):
 
 @compiled
 def distribute(z):
-    """Indices of ``z`` grouped by cells of ascending value, by index in a cell, and where each cell starts.
+    """Indices of ``z`` grouped by cells of ascending value, by index in a cell; where each cell starts; items' cells.
 
-    There are about as many cells as items. Values that cannot be dealt out (NaN, infinite, all equal) share one cell.
+    There are about as many cells as items, of equal width but for the first and the last, which hold what lies beyond
+    the ends of a sample. Values that cannot be dealt out (NaN, infinite, all equal) share a cell.
     """
     n = z.size
     low, high = np.inf, -np.inf
-    for j in range(n):
+    for j in range(0, n, 1 + n // SAMPLE):
         low, high = min(low, z[j]), max(high, z[j])
-    width = high - low
-    cells = n if 0.0 < width < np.inf else 1
-    scale = cells / width if cells > 1 else 0.0
+    scale = n / (high - low)
     if not 0.0 < scale < np.inf:
-        cells, scale = 1, 0.0
-    start, cell = np.zeros(cells + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    for j in range(n):
+        n, scale = 1, 0.0
+    last = np.float64(n - 1)
+    cell = np.empty(z.size, dtype=np.int32)
+    for j in range(z.size):
         # NaN compares as false and goes to the last cell.
-        c = cells - 1
-        if cells > 1 and z[j] < high:
-            c = min(c, int((z[j] - low) * scale))
-        cell[j] = c
-        start[c + 1] += 1
-    start = np.cumsum(start)
-    items, place = np.empty(n, dtype=np.int64), start[:-1].copy()
-    for j in range(n):
-        items[place[cell[j]]] = j
-        place[cell[j]] += 1
-    return items, start
+        at = (z[j] - low) * scale
+        at = at if at < last else last
+        cell[j] = np.int32(at if at > 0.0 else 0.0)
+    # Where cell c starts is counted up in place c + 1 while items are dealt out: to where the next one starts.
+    start = np.zeros(n + 2, dtype=np.int32)
+    for j in range(z.size):
+        start[cell[j] + 2] += 1
+    for c in range(2, n + 2):
+        start[c] += start[c - 1]
+    items = np.empty(z.size, dtype=np.int32)
+    for j in range(z.size):
+        items[start[cell[j] + 1]] = j
+        start[cell[j] + 1] += 1
+    return items, start[:-1], cell
 
 
 @compiled
@@ -160,7 +165,7 @@ def order_cells(z, items, start, first, last):
 @compiled
 def ascending(z):
     """Indices of ``z`` in order of (value, index)."""
-    items, start = distribute(z)
+    items, start, _ = distribute(z)
     # Typed constant: a plain 0 would have the function compiled again for another type.
     order_cells(z, items, start, np.int64(0), start.size - 1)
     return items

@@ -74,7 +74,7 @@ def worst_weighted(x, z, v, b, weight):
 
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
     """
-    p, n = x.size, z.size
+    p = x.size
     projected = np.zeros(p + 2, dtype=np.int64)
     v[:] = 0
     conquer(x, z, weight, v, projected)

@@ -56,16 +56,15 @@ def worst_mrr(x, z, v, b):
     scale = 2.0 / (p * n)
 
     # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
-    # own price exceeds the whole gain of being first.
+    # own price exceeds what they gain if only those stand above them that are above a relevant item nearer than they.
     top = b[0]
-    limit = 1.0 / (scale * (top + 1.0) * (top + 2.0))
-    candidates = np.empty(n, dtype=np.int64)
+    limits = np.append(-1.0, 1.0 / (scale * (b + 1.0) * (b + 2.0)))
+    candidates = np.empty(n, dtype=np.int32)
     count = 0
     for j in range(n):
         below = p - v[j]
-        if below > 0 and below * (z[j] - base) - sums[below] <= limit:
-            candidates[count] = j
-            count += 1
+        candidates[count] = j
+        count += below * (z[j] - base) - sums[below] <= limits[below]
     candidates = candidates[:count]
     values = z[candidates]
     items, start, _ = distribute(values)

@@ -54,10 +54,9 @@ def count_below(x, z, shift, counts):
         at = at if at > 0.0 else 0.0
         counts[j] = np.int32(at if at < cells else cells)
     for j in range(z.size):
-        counts[j] = table[counts[j]]
-    for _ in range(2):
-        for j in range(z.size):
-            counts[j] += np.int32(ends[counts[j]] <= z[j] - shift)
+        i, key = table[counts[j]], z[j] - shift
+        i += np.int32(ends[i] <= key)
+        counts[j] = i + np.int32(ends[i] <= key)
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
@@ -71,11 +70,17 @@ def place(x, z, margin, v, b):
     ``x`` is sorted; NaN and infinite distances are placed at an end.
     """
     p = x.size
-    count_below(x, z, margin, v)
-    projected = np.zeros(p + 1, dtype=np.int64)
+    items, near, met = np.empty(z.size, dtype=np.int32), np.empty(z.size), 0
     for j in range(z.size):
-        projected[v[j]] += 1
-        v[j] = p - v[j]
+        items[met], near[met] = j, z[j]
+        met += z[j] - margin < x[p - 1]
+    counts = np.empty(met, dtype=np.int32)
+    count_below(x, near[:met], margin, counts)
+    projected = np.zeros(p + 1, dtype=np.int64)
+    v[:] = 0
+    for k in range(met):
+        projected[counts[k]] += 1
+        v[items[k]] = p - counts[k]
     b[:] = np.cumsum(projected[:p])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from convexmetric.comparisons import Block
 from convexmetric.comparisons.relevance import lists_of, places_of
-from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.measures.sorting import ascending, look_up, table_of
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
@@ -46,7 +46,7 @@ def _place(begin, end, values, dense, first, lists, start, above):
         sorted_x, items = x[order], positives[by_item[order]]
         count = np.zeros(x.size, dtype=np.int64)
         places = np.empty(z.size, dtype=np.int32)
-        count_below(sorted_x, z, 0.0, places)
+        look_up(sorted_x, table_of(sorted_x), z, 0.0, places)
         for j in range(negatives.size):
             below = places[j]
             if below > 0 and sorted_x[below - 1] == z[j]:

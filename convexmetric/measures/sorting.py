@@ -26,35 +26,37 @@ SAMPLE = 512
 
 
 @compiled
-def count_below(x, z, shift, counts):
-    """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinite values go to one of the ends.
-
-    A table of equal intervals gives a first guess, nearly always at most two steps off.
-    """
+def table_of(x):
+    """A table over equal intervals of sorted ``x`` for :func:`look_up`; its guesses are rarely over two steps off."""
     p, low = x.size, x[0]
     cells = FINENESS * p
     width = x[p - 1] - low
     scale = cells / width if width > 0.0 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
-    table = np.empty(cells + 1, dtype=np.int32)
+    # Of the items in the cells before: they are nearer than all that :func:`look_up` sends to a cell.
+    table = np.zeros(cells + 2, dtype=np.int32)
+    for i in range(p if cells else 0):
+        table[min(cells, np.int64((x[i] - low) * scale)) + 1] += 1
+    for cell in range(cells):
+        table[cell + 1] += table[cell]
     # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
-    ends = np.append(x, np.nan)
-    i = 0
-    for cell in range(cells + 1):
-        # A little below the interval's lower end, so that rounding in the division cannot overshoot.
-        start = low + (cell - 1e-6) / scale if cells else -np.inf
-        while i < p and x[i] < start:
-            i += 1
-        table[cell] = i
-    # Loops without branches are done for several numbers at once, which is worth going over them four times.
+    return scale, table[:-1], np.append(x, np.nan)
+
+
+@compiled
+def look_up(x, table, z, shift, counts):
+    """``#{x_i <= z_j - shift}`` for all z_j by the table of ``x``; NaN and infinite values go to one of the ends."""
+    scale, guesses, ends = table
+    low, last = x[0], guesses.size - 1
+    # Loops without branches are done for several numbers at once, which is worth going over them three times.
     for j in range(z.size):
         at = (z[j] - shift - low) * scale
         # NaN compares as false.
         at = at if at > 0.0 else 0.0
-        counts[j] = np.int32(at if at < cells else cells)
+        counts[j] = np.int32(at if at < last else last)
     for j in range(z.size):
-        i, key = table[counts[j]], z[j] - shift
+        i, key = guesses[counts[j]], z[j] - shift
         i += np.int32(ends[i] <= key)
         counts[j] = i + np.int32(ends[i] <= key)
     for j in range(z.size):
@@ -75,7 +77,7 @@ def place(x, z, margin, v, b):
         items[met], near[met] = j, z[j]
         met += z[j] - margin < x[p - 1]
     counts = np.empty(met, dtype=np.int32)
-    count_below(x, near[:met], margin, counts)
+    look_up(x, table_of(x), near[:met], margin, counts)
     projected = np.zeros(p + 1, dtype=np.int64)
     v[:] = 0
     for k in range(met):

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.measures.sorting import ascending, count_below
-from convexmetric.numerics.compiling import compiled
+from convexmetric.measures.sorting import ascending, look_up, table_of
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 #: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
 SHORT_RUN = 8
@@ -44,7 +44,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         largest = max(largest, lists_of(first, dense, lists, row)[2].size)
     z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
     places_room = np.empty(largest, dtype=np.int64)
-    counts = np.empty((3, largest), dtype=np.int32)
+    counts = np.empty((4, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
@@ -91,39 +91,37 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     shifted = x - low
     sums, squares = np.append(0.0, np.cumsum(shifted)), np.append(0.0, np.cumsum(shifted * shifted))
-    run_begin, run_end, with_run = counts
+    run_begin, run_end, with_run, middle = counts
     x_places, items, z_places = places
-    exact, total = 0.0, 0.0
+    table = table_of(x)
     if not write or width == 0.0:
-        count_below(x, z, margin, run_begin)
-        for j in range(n):
-            above = p - run_begin[j]
-            exact += sums[p] - sums[run_begin[j]] - above * (z[j] - margin - low)
-            total += above
+        look_up(x, table, z, margin, run_begin)
+        exact, total = _hinges(sums, z, margin + low, run_begin)
         if write:
             _write_sharp(weight, values, x_places, z_places, run_begin)
         return exact, exact, total, 0, 0
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive.
     entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
-    count_below(x, z, margin + half, run_begin)
-    count_below(x, z, margin - half, run_end)
+    look_up(x, table, z, margin + half, run_begin)
+    look_up(x, table, z, margin - half, run_end)
     # First what every negative has, without a branch; then the runs of those that have one.
+    exact, total = _hinges(sums, z, margin + low, run_end)
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
-        slopes = p - 0.5 * (b + e)
-        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
-        total += slopes
         ones[e] += 1.0
-        values[z_places[j]] += weight * slopes
+        values[z_places[j]] += weight * (p - 0.5 * (b + e))
         with_run[runs] = j
         runs += e > b
+    z_runs = z[with_run[:runs]]
+    look_up(x, table, z_runs, margin, middle)
     smooth, kinks = exact, 0
     for r in range(runs):
         j = with_run[r]
         b, e = run_begin[j], run_end[j]
-        m, key, shift = e - b, z[j] - margin, z[j] - margin - low
+        m, key, shift = e - b, z_runs[r] - margin, z_runs[r] - margin - low
+        total += 0.5 * m
         if m <= SHORT_RUN:
             t, t2 = 0.0, 0.0
             for i in range(b, e):
@@ -131,7 +129,7 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            i = b + np.searchsorted(x[b:e], key, "right")
+            i = middle[r]
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
@@ -154,6 +152,17 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
         beyond += ones[i]
         values[x_places[i]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
+
+
+@compiled_in_any_order
+def _hinges(sums, z, shift, counts):
+    """``sum_j sum_{i > counts_j} (x_i - (z_j - shift))`` and the number of these pairs, from prefix sums of x."""
+    p, exact, total = sums.size - 1, 0.0, 0.0
+    for j in range(z.size):
+        above = np.float64(p - counts[j])
+        exact += sums[p] - sums[counts[j]] - above * (z[j] - shift)
+        total += above
+    return exact, total
 
 
 @compiled

@@ -27,9 +27,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points, check_features, described_points, rows_of, translated
+from convexmetric.comparisons.passes import NUMPY_ONLY, Passes, numpy_array, passes_where
+from convexmetric.comparisons.points import Checked, as_points, check_features, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
-from convexmetric.cones import Cone
+from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
@@ -51,7 +52,8 @@ class Rankings:
     Parameters
     ----------
     X : (n, d) array, or sparse matrix where metrics are diagonal
-        Corpus.
+        Corpus. If it is an array of PyTorch, CuPy or JAX, passes under full metrics are made where it is
+        (:mod:`convexmetric.comparisons.passes`).
     Q : (n_q, d) array or sparse matrix
         Queries; sparse if the corpus is.
     relevance : Relevance
@@ -62,6 +64,8 @@ class Rankings:
         Row of ``Q`` of each query. Default: every row of ``Q`` is a query. A row may be several queries with
         lists of their own, or none.
     """
+
+    _there: Passes | None = None
 
     def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
         self.X = as_points(X, sparse=cone.diagonal)
@@ -84,6 +88,10 @@ class Rankings:
             or relevance.complement
             or float(self.sizes.mean()) >= DENSE_FROM * self.X.shape[0]
         )
+        if self.dense and isinstance(cone, PSDCone):
+            while isinstance(X, Checked):
+                X = X.given
+            self._there = passes_where(X, self.X, self.Q)
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -92,6 +100,17 @@ class Rankings:
     def sets(self) -> tuple[Any, ...]:
         """Point sets: corpus and queries, or one set where they are the same."""
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
+
+    @property
+    def passes(self) -> Passes | None:
+        """Passes where the points are, if that is not in NumPy."""
+        return self._there if self.dense and not NUMPY_ONLY.get() else None
+
+    def sides(self, queries: np.ndarray) -> np.ndarray:
+        """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
+        sides = np.zeros((len(queries), self.X.shape[0]), dtype=np.int16)
+        over_rows(_count_sides, len(queries), sides.size, self.relevance.lists(queries), sides)
+        return sides
 
     @property
     def pairs(self) -> np.ndarray:
@@ -154,6 +173,12 @@ class Rankings:
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
+        passes = self.passes
+        if passes is not None:
+            there = passes.images(M)
+            for queries in self.cuts(order):
+                yield Block(self, queries, numpy_array(passes.distances(there, self.rows(queries))))
+            return
         thin = self.thin(M)
         if thin is not None:
             yield from self._thin_blocks(thin, order)
@@ -195,6 +220,9 @@ class Rankings:
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
+        passes = self.passes
+        if passes is not None and not sp.issparse(T):
+            return passes.adjoint(T, self.rows(queries))
         if self.anchors is not None and sp.issparse(T) and len(queries) > self.Q.shape[0]:
             # Queries that are the same point share a row: products are over points, not over queries.
             rows = self.rows(queries)
@@ -308,6 +336,10 @@ class Block:
         """The values of the block's rows from start to stop."""
         return self.values[self.first[start] : self.first[stop]]
 
+    def weight(self, start: int, stop: int) -> float:
+        """Sum of the sizes of the values of the block's rows from start to stop."""
+        return float(np.abs(self.part(start, stop)).sum())
+
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
         values, first = self.part(start, stop), self.first[start : stop + 1]
@@ -317,6 +349,35 @@ class Block:
         else:
             T = sp.csr_array((values, self.items[first[0] : first[-1]], first - first[0]), shape=shape)
         return self.rankings.adjoint(T, self.queries[start:stop])
+
+
+class BlockThere(Block):
+    """Weights of the distances of some queries, ``(B, n)``, that are where the points are.
+
+    ``sizes`` are the sums of their absolute values, ``(B,)``.
+    """
+
+    def __init__(self, rankings: Rankings, queries: np.ndarray, weights: Any, sizes: Array) -> None:
+        self.rankings, self.queries, self.weights, self.sizes = rankings, queries, weights, sizes
+
+    def weight(self, start: int, stop: int) -> float:
+        """Sum of the sizes of the weights of the block's rows from start to stop."""
+        return float(self.sizes[start:stop].sum())
+
+    def adjoint(self, start: int, stop: int) -> Array:
+        """As of a block in NumPy."""
+        return self.rankings.adjoint(self.weights[start:stop, :], self.queries[start:stop])
+
+
+@compiled
+def _count_sides(begin, end, lists, sides):
+    """Count how often items are positives, less how often they are negatives, of every query."""
+    for row in range(begin, end):
+        positives, _, negatives, _ = lists_of(lists[1], True, lists, row)
+        for i in positives:
+            sides[row, i] += 1
+        for j in negatives:
+            sides[row, j] -= 1
 
 
 @compiled

@@ -161,7 +161,7 @@ class RankingProblem(SpannedProblem):
         )
         check_flag(diagonal, "diagonal")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
-        rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
+        rankings = Rankings(Checked(corpus, X), Checked(points), relevance, cone)
         weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
@@ -229,7 +229,7 @@ class RankingProblem(SpannedProblem):
         relevance = Relevance.from_labels(as_labels(y, corpus.shape[0]))
         how: dict[str, Any] = {"measure": measure, "k": k, "short": short, "query_weights": query_weights}
         what: dict[str, Any] = {"C": C, "penalty": penalty, "diagonal": diagonal, "kernel": kernel, "prior": prior}
-        return cls(Checked(corpus), relevance, **how, **what)
+        return cls(Checked(corpus, X), relevance, **how, **what)
 
     @classmethod
     def from_qrels(

@@ -1,8 +1,9 @@
 r"""The work of a pass over rankings in any array library: distances, selection and adjoint of a block of queries.
 
 Points that are given as arrays of PyTorch, CuPy, JAX or another library with the array API standard stay where they
-are, on a graphics processor say, and passes over them are made there in double precision. Nothing else is to be set.
-Everything outside of passes is NumPy, and so are passes without such points: they need no other package.
+are if that is an accelerator, and passes over them are made there in double precision. Nothing else is to be set.
+Everything outside of passes is NumPy, and so are passes over points in the host's memory, where compiled loops are
+faster: they need no other package. Certificates (:func:`convexmetric.certify`) are always made in NumPy.
 
 For hinges over pairs all of a pass is done there. With :math:`k = d + \mu` for positives and :math:`k = d` for
 negatives, a pair costs where the positive comes after the negative in the order of k; so one sort a query and two
@@ -21,13 +22,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.imports import optional
 
+#: Number that DLPack gives to the memory of the host; points elsewhere are on an accelerator.
+HOST = 1
 #: Whether passes are made in NumPy, wherever points are.
 NUMPY_ONLY: ContextVar[bool] = ContextVar("numpy_only", default=False)
 
@@ -58,9 +61,7 @@ class Passes:
     @property
     def xp(self) -> Any:
         """Namespace of the array API standard."""
-        from array_api_compat import array_namespace
-
-        return array_namespace(self.X)
+        return compat().array_namespace(self.X)
 
     def array(self, values: np.ndarray) -> Any:
         """Copy numbers to the device, in the precision of the points."""
@@ -115,24 +116,25 @@ class Passes:
 
 def numpy_array(values: Any) -> np.ndarray:
     """An array of any library in NumPy, that may be written to; copied where that is needed."""
-    from array_api_compat import is_cupy_array, is_torch_array, to_device
-
     # How arrays come to the host is no part of the standard; those of other libraries NumPy fetches by itself.
-    fetched = to_device(values, "cpu") if is_torch_array(values) or is_cupy_array(values) else values
-    return np.require(fetched, requirements="W")
+    sent = compat().is_torch_array(values) or compat().is_cupy_array(values)
+    return np.require(compat().to_device(values, "cpu") if sent else values, requirements="W")
 
 
-def is_foreign(X: Any) -> bool:
-    """Whether points are an array of another library with the array API standard."""
-    return hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray) and find_spec("array_api_compat") is not None
+def compat() -> Any:
+    """What makes arrays of other libraries follow the standard."""
+    return optional("array_api_compat", "arrays", "points on an accelerator")
+
+
+def elsewhere(X: Any) -> bool:
+    """Whether points are an array in the memory of an accelerator."""
+    return hasattr(X, "__dlpack_device__") and not isinstance(X, np.ndarray) and X.__dlpack_device__()[0] != HOST
 
 
 def passes_where(given: Any, X: Array, Q: Array) -> Passes | None:
-    """Passes on the device of the given points; None if they are NumPy's, or there is no double precision there."""
-    if not is_foreign(given):
+    """Passes on the accelerator of the given points; None if they are on none, or it has no double precision."""
+    if not elsewhere(given):
         return None
-    from array_api_compat import array_namespace, device
-
-    xp, where = array_namespace(given), device(given)
+    xp, where = compat().array_namespace(given), compat().device(given)
     points = [xp.asarray(part, dtype=xp.float64, device=where) for part in ([X] if Q is X else [X, Q])]
     return Passes(points[0], points[-1]) if points[0].dtype == xp.float64 else None

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons.passes import is_foreign, numpy_array
+from convexmetric.comparisons.passes import elsewhere, numpy_array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
@@ -49,7 +49,7 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
     if checked:
         return X
-    X = numpy_array(X) if is_foreign(X) else X
+    X = numpy_array(X) if elsewhere(X) else X
     if sp.issparse(X):
         if np.iscomplexobj(X):
             raise InputError(f"{name} must hold real numbers, got complex ones")

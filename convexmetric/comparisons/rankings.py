@@ -52,7 +52,7 @@ class Rankings:
     Parameters
     ----------
     X : (n, d) array, or sparse matrix where metrics are diagonal
-        Corpus. If it is an array of PyTorch, CuPy or JAX, passes under full metrics are made where it is
+        Corpus. If it is an array of PyTorch, CuPy or JAX on an accelerator, passes under full metrics are made there
         (:mod:`convexmetric.comparisons.passes`).
     Q : (n_q, d) array or sparse matrix
         Queries; sparse if the corpus is.
@@ -88,10 +88,9 @@ class Rankings:
             or relevance.complement
             or float(self.sizes.mean()) >= DENSE_FROM * self.X.shape[0]
         )
-        if self.dense and isinstance(cone, PSDCone):
-            while isinstance(X, Checked):
-                X = X.given
-            self._there = passes_where(X, self.X, self.Q)
+        while isinstance(X, Checked):
+            X = X.given
+        self._there = passes_where(X, self.X, self.Q)
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -104,7 +103,8 @@ class Rankings:
     @property
     def passes(self) -> Passes | None:
         """Passes where the points are, if that is not in NumPy."""
-        return self._there if self.dense and not NUMPY_ONLY.get() else None
+        full = self.dense and type(self.cone) is PSDCone and isinstance(self.X, np.ndarray)
+        return self._there if full and not NUMPY_ONLY.get() else None
 
     def sides(self, queries: np.ndarray) -> np.ndarray:
         """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""

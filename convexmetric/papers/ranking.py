@@ -64,6 +64,7 @@ class RankingProblem(SpannedProblem):
     ----------
     X : (n, d) array, or sparse matrix with ``diagonal``
         Corpus, points in rows. Sparse points are never made dense: distances come from products of sparse matrices.
+        If it is an array of PyTorch, CuPy or JAX on an accelerator, passes are made there in double precision.
     relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
         For every query the rows of ``X`` that are relevant.
     irrelevant : same, or None

@@ -44,7 +44,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         largest = max(largest, lists_of(first, dense, lists, row)[2].size)
     z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
     places_room = np.empty(largest, dtype=np.int64)
-    counts = np.empty((4, largest), dtype=np.int32)
+    counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
@@ -91,22 +91,22 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     shifted = x - low
     sums, squares = np.append(0.0, np.cumsum(shifted)), np.append(0.0, np.cumsum(shifted * shifted))
-    run_begin, run_end, with_run, middle = counts
+    run_begin, run_end, with_run = counts
     x_places, items, z_places = places
     table = table_of(x)
-    if not write or width == 0.0:
-        look_up(x, table, z, margin, run_begin)
-        exact, total = _hinges(sums, z, margin + low, run_begin)
-        if write:
-            _write_sharp(weight, values, x_places, z_places, run_begin)
+    look_up(x, table, z, margin - half, run_end)
+    exact, total = _hinges(sums, z, margin + low, run_end)
+    if not write:
+        # Only of hinges that are not smoothed.
         return exact, exact, total, 0, 0
+    if half > 0.0:
+        look_up(x, table, z, margin + half, run_begin)
+    else:
+        run_begin = run_end
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive.
     entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
-    look_up(x, table, z, margin + half, run_begin)
-    look_up(x, table, z, margin - half, run_end)
     # First what every negative has, without a branch; then the runs of those that have one.
-    exact, total = _hinges(sums, z, margin + low, run_end)
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
@@ -114,13 +114,11 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
         values[z_places[j]] += weight * (p - 0.5 * (b + e))
         with_run[runs] = j
         runs += e > b
-    z_runs = z[with_run[:runs]]
-    look_up(x, table, z_runs, margin, middle)
     smooth, kinks = exact, 0
     for r in range(runs):
         j = with_run[r]
         b, e = run_begin[j], run_end[j]
-        m, key, shift = e - b, z_runs[r] - margin, z_runs[r] - margin - low
+        m, key, shift = e - b, z[j] - margin, z[j] - margin - low
         total += 0.5 * m
         if m <= SHORT_RUN:
             t, t2 = 0.0, 0.0
@@ -129,7 +127,12 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            i = middle[r]
+            # Halved without a branch, which could not be foreseen.
+            i, left = np.int64(b), np.int64(m)
+            while left > 1:
+                i += (left // 2) * (x[i + left // 2 - 1] <= key)
+                left -= left // 2
+            i += x[i] <= key
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
@@ -163,20 +166,6 @@ def _hinges(sums, z, shift, counts):
         exact += sums[p] - sums[counts[j]] - above * (z[j] - shift)
         total += above
     return exact, total
-
-
-@compiled
-def _write_sharp(weight, values, x_places, z_places, above):
-    """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
-    p = x_places.size
-    ones = np.zeros(p + 1, dtype=np.int64)
-    for j in range(z_places.size):
-        ones[above[j]] += 1
-        values[z_places[j]] += weight * (p - above[j])
-    beyond = 0
-    for i in range(p):
-        beyond += ones[i]
-        values[x_places[i]] -= weight * beyond
 
 
 @compiled

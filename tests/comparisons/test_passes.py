@@ -6,12 +6,19 @@ import scipy.sparse as sp
 from samples import random_lists, random_metric
 
 import convexmetric as cm
-from convexmetric.comparisons import Rankings, Relevance
+from convexmetric.comparisons import Rankings, Relevance, passes
 from convexmetric.comparisons.passes import Passes, in_numpy, numpy_array
 from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk
+from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 
 pytest.importorskip("array_api_compat")
+
+
+@pytest.fixture(autouse=True)
+def _no_host(monkeypatch):
+    """Points in the host's memory count as on an accelerator."""
+    monkeypatch.setattr(passes, "HOST", None)
 
 
 def in_torch(X, dtype="float64", device="cpu"):
@@ -59,9 +66,9 @@ def test_hinges_and_adjoint_are_sums_over_all_pairs(library, seed):
     X, Q = rng.normal(size=(12, 4)), rng.normal(size=(5, 4))
     M, rows = random_metric(rng, PSDCone(4)), np.array([4, 0, 2])
     sides = rng.integers(-2, 3, (3, 12)).astype(np.int16)
-    passes = Passes(library(X), library(Q))
-    T, sums, counts = passes.hinges(passes.distances(passes.images(M), rows), sides, 0.5)
-    S = passes.adjoint(T, rows)
+    made = Passes(library(X), library(Q))
+    T, sums, counts = made.hinges(made.distances(made.images(M), rows), sides, 0.5)
+    S = made.adjoint(T, rows)
     weights, wanted = np.zeros((3, 12)), np.zeros((4, 4))
     for a, q in enumerate(Q[rows]):
         total, active = 0.0, 0
@@ -142,13 +149,13 @@ def test_a_metric_found_in_single_precision_is_certified_in_numpy(library):
     X, y = points(3)
     problem = cm.RankingProblem.from_labels(X, y, C=20.0)
     rankings, cone = problem.rankings, problem.cone
-    passes = Passes(*[library(rankings.X, "float32")] * 2)
+    single = Passes(*[library(rankings.X, "float32")] * 2)
     every, sides = np.arange(len(X)), rankings.sides(np.arange(len(X)))
     weights = problem.ranking_risk.pairs.weights
     M = cone.zeros()
     for step in range(1, 60):
-        T, _, _ = passes.hinges(passes.distances(passes.images(M), every), sides, 0.5)
-        S = passes.adjoint(T * passes.array(weights)[:, None], every)
+        T, _, _ = single.hinges(single.distances(single.images(M), every), sides, 0.5)
+        S = single.adjoint(T * single.array(weights)[:, None], every)
         M = cone.project(M + 0.002 / np.sqrt(step) * (S.astype(np.float64) - np.eye(7)))
     certificate = cm.certify(problem, M, problem.risk.own_duals(M)[1])
     best = cm.solve(problem, tol=1e-6)
@@ -176,3 +183,24 @@ def test_passes_are_numpys_inside_the_context_and_under_other_metrics():
     assert isinstance(problem.rankings.X, np.ndarray)
     T = sp.csr_array(([1.0, -1.0], ([0, 0], [1, 2])), shape=(1, len(X)))
     close(problem.rankings.adjoint(T, np.array([3])), problem.rankings.adjoint(T.toarray(), np.array([3])))
+
+
+@pytest.mark.parametrize("library", LIBRARIES[:-1])
+def test_points_in_the_memory_of_the_host_have_passes_in_numpy(library, monkeypatch):
+    monkeypatch.setattr(passes, "HOST", 1)
+    X, y = points()
+    assert cm.RankingProblem.from_labels(library(X), y).rankings.passes is None
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_second_derivatives_of_logistic_losses(library):
+    """Their passes are under factors of metrics, and in NumPy; those over the metric are where the points are."""
+    X, y = points(4, 40, 5)
+    relevance = Relevance.from_labels(y)
+    risks = [LogisticRankingRisk(Rankings(x, x, relevance, PSDCone(5)), 0.3) for x in (library(X), X)]
+    rng = np.random.default_rng(0)
+    M, B, E = random_metric(rng, PSDCone(5)), rng.normal(size=(3, 5)), rng.normal(size=(3, 5))
+    ours, theirs = (risk.tangent(M)[1].S for risk in risks)
+    close(ours, theirs)
+    close(*[risk.second_derivative(M)(np.eye(5)) for risk in risks])
+    close(*[risk.second_along(B)(E) for risk in risks])

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import dasum
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.passes import NUMPY_ONLY, Passes, numpy_array, passes_where
@@ -187,8 +188,7 @@ class Rankings:
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
             if images is None:
-                product = self.cone.gram(self.points(queries), M, self.X)
-                product *= self.cone.cross_weight
+                product = self.cone.gram(self.cone.cross_weight * self.points(queries), M, self.X)
                 if not self.cone.free:
                     product += norms
                 yield Block(self, queries, product)
@@ -338,7 +338,7 @@ class Block:
 
     def weight(self, start: int, stop: int) -> float:
         """Sum of the sizes of the values of the block's rows from start to stop."""
-        return float(np.abs(self.part(start, stop)).sum())
+        return float(dasum(self.part(start, stop)))
 
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""

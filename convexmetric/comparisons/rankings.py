@@ -102,18 +102,6 @@ class Rankings:
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property
-    def passes(self) -> Passes | None:
-        """Passes where the points are, if that is not in NumPy."""
-        full = self.dense and type(self.cone) is PSDCone and isinstance(self.X, np.ndarray)
-        return self._there if full and not NUMPY_ONLY.get() else None
-
-    def sides(self, queries: np.ndarray) -> np.ndarray:
-        """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
-        sides = np.zeros((len(queries), self.X.shape[0]), dtype=np.int16)
-        over_rows(_count_sides, len(queries), sides.size, self.relevance.lists(queries), sides)
-        return sides
-
-    @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of a relevant and an irrelevant item of every query."""
         return self.relevance.n_relevant.astype(np.int64) * self.relevance.n_irrelevant
@@ -174,7 +162,7 @@ class Rankings:
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
-        passes = self.passes
+        passes = passes_of(self)
         if passes is not None:
             there = passes.images(M)
             for queries in self.cuts(order):
@@ -220,7 +208,7 @@ class Rankings:
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
-        passes = self.passes
+        passes = passes_of(self)
         if passes is not None and not sp.issparse(T):
             return passes.adjoint(T, self.rows(queries))
         if self.anchors is not None and sp.issparse(T) and len(queries) > self.Q.shape[0]:
@@ -270,6 +258,19 @@ class Rankings:
                 best = i, j, float(here[j] - there[j]), float(here[j]), float(there[j])
         i, j, _, at_metric, at_other = best
         return (int(self.rows(np.array([query]))[0]), int(positives[i]), int(negatives[j])), at_metric, at_other
+
+
+def passes_of(rankings: Rankings) -> Passes | None:
+    """Passes where the points of the rankings are, if that is not in NumPy."""
+    full = rankings.dense and type(rankings.cone) is PSDCone and isinstance(rankings.X, np.ndarray)
+    return rankings._there if full and not NUMPY_ONLY.get() else None
+
+
+def sides_of(rankings: Rankings, queries: np.ndarray) -> np.ndarray:
+    """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
+    sides = np.zeros((len(queries), rankings.X.shape[0]), dtype=np.int16)
+    over_rows(_count_sides, len(queries), sides.size, rankings.relevance.lists(queries), sides)
+    return sides
 
 
 class Block:
@@ -336,7 +337,7 @@ class Block:
         """The values of the block's rows from start to stop."""
         return self.values[self.first[start] : self.first[stop]]
 
-    def weight(self, start: int, stop: int) -> float:
+    def _weight(self, start: int, stop: int) -> float:
         """Sum of the sizes of the values of the block's rows from start to stop."""
         return float(dasum(self.part(start, stop)))
 
@@ -360,7 +361,7 @@ class BlockThere(Block):
     def __init__(self, rankings: Rankings, queries: np.ndarray, weights: Any, sizes: Array) -> None:
         self.rankings, self.queries, self.weights, self.sizes = rankings, queries, weights, sizes
 
-    def weight(self, start: int, stop: int) -> float:
+    def _weight(self, start: int, stop: int) -> float:
         """Sum of the sizes of the weights of the block's rows from start to stop."""
         return float(self.sizes[start:stop].sum())
 

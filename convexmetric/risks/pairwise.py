@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Comparisons, Rankings, SimilarityTriplets, Triplets
 from convexmetric.comparisons.passes import Passes
-from convexmetric.comparisons.rankings import BlockThere
+from convexmetric.comparisons.rankings import BlockThere, passes_of, sides_of
 from convexmetric.comparisons.relevance import Relevance, lists_of, place
 from convexmetric.cones import AllMatrices
 from convexmetric.described import Described, description
@@ -151,7 +151,7 @@ class PairwiseRisk(QueryRisk):
         return super().value(M) if np.any(M) else float(self.margin * (self.weights @ self.pairs))
 
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
-        passes = self.rankings.passes
+        passes = passes_of(self.rankings)
         if passes is not None:
             yield from self._planes_there(passes, M, order)
             return
@@ -163,7 +163,7 @@ class PairwiseRisk(QueryRisk):
         rankings, images = self.rankings, passes.images(M)
         for queries in rankings.cuts(order):
             distances = passes.distances(images, rankings.rows(queries))
-            T, sums, counts = passes.hinges(distances, rankings.sides(queries), self.margin)
+            T, sums, counts = passes.hinges(distances, sides_of(rankings, queries), self.margin)
             own = self.weights[queries]
             block = BlockThere(rankings, queries, T * passes.array(own)[:, None], 2.0 * own * counts)
             yield block, own * sums, own * self.margin * counts

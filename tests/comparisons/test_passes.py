@@ -8,6 +8,7 @@ from samples import random_lists, random_metric
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance, passes
 from convexmetric.comparisons.passes import Passes, in_numpy, numpy_array
+from convexmetric.comparisons.rankings import passes_of, sides_of
 from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
@@ -92,8 +93,8 @@ def test_planes_of_rankings_are_those_in_numpy(library, measure):
     X, y = points()
     given = cm.RankingProblem.from_labels(library(X), y, measure=measure, C=3.0)
     plain = cm.RankingProblem.from_labels(X, y, measure=measure, C=3.0)
-    assert given.rankings.passes is not None
-    assert plain.rankings.passes is None
+    assert passes_of(given.rankings) is not None
+    assert passes_of(plain.rankings) is None
     for seed in range(3):
         M, groups = random_metric(np.random.default_rng(seed), PSDCone(7)), np.arange(len(X)) % 5
         ours, theirs = given.risk.separate(M, groups), plain.risk.separate(M, groups)
@@ -138,7 +139,7 @@ def test_triplets_of_labels(library):
     X, y = points(2, 40, 5)
     given = cm.TripletProblem.from_labels(library(X), y, n_same=None, n_other=None)
     plain = cm.TripletProblem.from_labels(X, y, n_same=None, n_other=None)
-    assert given.rankings.passes is not None
+    assert passes_of(given.rankings) is not None
     M = random_metric(np.random.default_rng(0), PSDCone(5))
     assert given.objective(M) == pytest.approx(plain.objective(M), rel=1e-12)
 
@@ -150,7 +151,7 @@ def test_a_metric_found_in_single_precision_is_certified_in_numpy(library):
     problem = cm.RankingProblem.from_labels(X, y, C=20.0)
     rankings, cone = problem.rankings, problem.cone
     single = Passes(*[library(rankings.X, "float32")] * 2)
-    every, sides = np.arange(len(X)), rankings.sides(np.arange(len(X)))
+    every, sides = np.arange(len(X)), sides_of(rankings, np.arange(len(X)))
     weights = problem.ranking_risk.pairs.weights
     M = cone.zeros()
     for step in range(1, 60):
@@ -169,7 +170,7 @@ def test_points_in_single_precision_have_passes_in_double():
     given = cm.RankingProblem.from_labels(in_torch(X, "float32"), y)
     plain = cm.RankingProblem.from_labels(X, y)
     M = random_metric(np.random.default_rng(0), PSDCone(7))
-    assert given.rankings.passes is not None
+    assert passes_of(given.rankings) is not None
     assert given.risk.value(M) == pytest.approx(plain.risk.value(M), rel=1e-12)
 
 
@@ -177,9 +178,9 @@ def test_passes_are_numpys_inside_the_context_and_under_other_metrics():
     X, y = points()
     problem = cm.RankingProblem.from_labels(in_torch(X), y)
     with in_numpy():
-        assert problem.rankings.passes is None
-    assert problem.rankings.passes is not None
-    assert cm.RankingProblem.from_labels(in_torch(X), y, diagonal=True).rankings.passes is None
+        assert passes_of(problem.rankings) is None
+    assert passes_of(problem.rankings) is not None
+    assert passes_of(cm.RankingProblem.from_labels(in_torch(X), y, diagonal=True).rankings) is None
     assert isinstance(problem.rankings.X, np.ndarray)
     T = sp.csr_array(([1.0, -1.0], ([0, 0], [1, 2])), shape=(1, len(X)))
     close(problem.rankings.adjoint(T, np.array([3])), problem.rankings.adjoint(T.toarray(), np.array([3])))
@@ -189,7 +190,7 @@ def test_passes_are_numpys_inside_the_context_and_under_other_metrics():
 def test_points_in_the_memory_of_the_host_have_passes_in_numpy(library, monkeypatch):
     monkeypatch.setattr(passes, "HOST", 1)
     X, y = points()
-    assert cm.RankingProblem.from_labels(library(X), y).rankings.passes is None
+    assert passes_of(cm.RankingProblem.from_labels(library(X), y).rankings) is None
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -43,11 +43,11 @@ LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
 #: First width of the smoothed hinges, in margins.
 FIRST_WIDTH = 0.5
 #: Shares of the width to which it is narrowed at once, at least and at most.
-NARROWING, SLOW_NARROWING = 0.1, 0.3
+NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
-ACCURACY = 1e-3
+ACCURACY = 3e-4
 #: Evaluations of the bounds in a row, none of which halves the gap, after which it gives up.
-FAILED_LOOKS = 15
+FAILED_LOOKS = 20
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ TRIPLETS_A_COORDINATE = 2.0
 #: Distances in a pass, of a second or so, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
-LONG_PASS_COORDINATES = 2_500
+LONG_PASS_COORDINATES = 6_000
 
 ROUTES: tuple[Route, ...] = (
     Route(

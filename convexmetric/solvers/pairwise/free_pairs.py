@@ -29,8 +29,8 @@ from convexmetric.solvers.runtime import Monitor
 
 #: Free pairs at most.
 MOST_FREE = 4_000
-#: Rounds at most.
-ROUNDS = 15
+#: Rounds at most, and steps in each.
+ROUNDS, STEPS = 15, 40
 #: Features up to which V has all directions, and columns that join it at a time.
 ALL_DIRECTIONS, JOINING = 40, 20
 #: Eigenvalues of a metric below this share of the largest one have no column of V.
@@ -63,7 +63,8 @@ def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Arra
         turned, rows = risk.turned(M, metric)
         together, first = np.unique(np.concatenate([places, turned]), axis=0, return_index=True)
         wider = subspace if subspace is None else _wider(problem, subspace, metric, point.S, accuracy)
-        if monitor.iterate(kinks=len(places), width=0.0) or (len(together) == len(places) and wider is subspace):
+        settled = len(together) == len(places) and wider is subspace
+        if monitor.iterate(kinks=len(places), width=0.0) or settled or len(together) > 2 * MOST_FREE:
             return
         places, sample, subspace = together, np.concatenate([sample, rows])[first], wider
 
@@ -77,13 +78,13 @@ def _solved(
     if V is None:
         rows, S = kinks.rows, problem.cone.coordinates(others.S)[None]
         A = sp.vstack([sp.csr_array(S), rows], format="csr") if sp.issparse(rows) else np.vstack([S, rows])
-        found = interior_point(ConicQP(problem, A, b, np.arange(len(b)), weights), tol)
+        found = interior_point(ConicQP(problem, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
         return problem.cone.project(found.U), np.clip(found.a[1:], 0.0, kinks.weights)
     penalty = SubspacePenalty(problem, V)
     positives, negatives = kinks.turned(V).differences()
     rows = penalty.cone.outer_rows(negatives) - penalty.cone.outer_rows(positives)
     A = np.vstack([penalty.restricted(others.S)[None], rows])
-    found = interior_point(ConicQP(penalty, A, b, np.arange(len(b)), weights), tol)
+    found = interior_point(ConicQP(penalty, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
     return problem.cone.project(V @ found.U @ V.T), np.clip(found.a[1:], 0.0, kinks.weights)
 
 

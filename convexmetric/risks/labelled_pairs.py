@@ -273,12 +273,13 @@ class LabelledPairRisk(Risk, ImageRisk):
         sample.same, sample.other = (replace(hinge, weight=share * hinge.weight) for hinge, share in kinds)
         return sample
 
-    def apart(self) -> tuple[Array, Minorant]:
-        """A metric under which points are far from all others, and its cut: only pairs of equal labels cost."""
-        weight = self.same.weight * self._same_count
-        value = self.same.margin * weight
+    def apart(self) -> tuple[Array, Cuts]:
+        """A metric under which all points are far apart, and the cut of all pairs there: only equal labels cost."""
+        weight = np.array([self.same.weight * self._same_count])
         scale = FAR * self.other.margin / (float(np.square(self.X).max()) or 1.0)
-        return scale * self.cone.identity(), Minorant(value, -self.within_scatter(), weight, abs(value))
+        normals = -self.cone.coordinates(self.within_scatter()[None])
+        metric, offsets = scale * self.cone.identity(), self.same.margin * weight
+        return metric, Cuts(offsets - self.cone.inner(metric, -self.within_scatter()), offsets, normals, weight)
 
     def listed(self) -> SeparableRisk:
         """Return the risk with all pairs (i, j), i < j, in a list.
@@ -308,7 +309,7 @@ class LabelledPairRisk(Risk, ImageRisk):
         slopes = np.where(linear > 0.0, weight, np.clip(u, 0.0, weight))
         T = np.zeros((self.parts, self.parts))
         T[i, j] = T[j, i] = sign * slopes
-        return Minorant(float(np.cumsum(margin * slopes)[-1]), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
+        return Minorant(float((margin * slopes).sum()), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
 
     def _adjoint(self, T: Array) -> Array:
         """``X^T Lap(T) X``."""
@@ -317,11 +318,11 @@ class LabelledPairRisk(Risk, ImageRisk):
             return np.asarray(cone.outer_sum(self.X, degrees) - cone.cross(self.X, T, self.X))
 
     def _planes(self, M: Array, once: bool) -> Iterator[tuple[slice, np.ndarray, Array, Array]]:
-        """Yield blocks of rows: their points, those of their columns, coefficients of the distances of these pairs, and
-        sums over each row of values, offsets and sizes of coefficients.
+        """Yield blocks of pairs: points of rows and of columns, coefficients, and three sums over each row.
 
-        With ``once`` the pairs of a point are those with the n/2 points after it, and with the first after the last:
-        every pair occurs once. Otherwise it occurs twice, each time with half of its weight.
+        Coefficients are those of the distances in the supporting plane; sums are those of values, of offsets and of
+        sizes of coefficients. With ``once`` a point has the pairs with the n/2 points after it, the first ones coming
+        after the last: every pair occurs once. Otherwise it occurs twice, each time with half of its weight.
         """
         n, P = self.parts, self.cone.times(self.X, M)
         norms, after = np.einsum("ik,ik->i", P, self.X), self.parts // 2
@@ -357,7 +358,17 @@ class LabelledPairRisk(Risk, ImageRisk):
                 block = P[rows] @ Q[near].T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
                 before = nothing if centre is None else centre[rows]
-                arguments = block, norms[near], first - near.start, self.codes[near], self._numbers, width, before, sums, counts
+                arguments = (
+                    block,
+                    norms[near],
+                    first - near.start,
+                    self.codes[near],
+                    self._numbers,
+                    width,
+                    before,
+                    sums,
+                    counts,
+                )
                 over_rows(_hinges, len(block), block.size, *arguments)
                 yield rows, block, sums, counts
 

@@ -45,11 +45,13 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_metrics, norm_or_trace
 
 #: Points from which all pairs are sampled, and up to which matrices of all their pairs are held: half a gigabyte each.
-SAMPLED_FROM, HELD_POINTS = 2_000, 8_000
-#: Points of a block of the sample at first, and the width of its smoothed hinges in the end, in margins.
-FIRST_BLOCK, SAMPLE_WIDTH = 128, 0.2
-#: Blocks are doubled where a pass leaves more than this share of the gap.
-SLOW = 0.2
+SAMPLED_FROM, HELD_POINTS = 1_000, 8_000
+#: Points a feature from which a sample tells enough about all pairs.
+FEW_FEATURES = 4
+#: Points of a block of the sample at first; width of its smoothed hinges in the end, and accuracy of its rounds.
+FIRST_BLOCK, SAMPLE_WIDTH, SAMPLE_ACCURACY = 128, 0.2, 2e-3
+#: Blocks are doubled where a pass leaves more than this share of the gap; fewest blocks, and most weights of a sample.
+SLOW, FEWEST_BLOCKS, HELD_WEIGHTS = 0.2, 8, 16_000_000
 #: Rows of the factor at most.
 RANK = 64
 #: Rounds after which it gives up; what it found is kept.
@@ -111,7 +113,8 @@ class FactoredLagrangian(Solver):
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
         images, d = problem.risk.form(ImageRisk), problem.cone.d
         n = float(len(images.X))
-        pairs = 6.0 * min(n, HELD_POINTS) ** 2 if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
+        weights = n * n if n <= HELD_POINTS else max(HELD_WEIGHTS, n * FIRST_BLOCK)
+        pairs = 6.0 * weights if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
     def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
@@ -119,10 +122,11 @@ class FactoredLagrangian(Solver):
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
             B: Array | None = None
-            if images.all_pairs and len(images.X) >= SAMPLED_FROM:
+            n, d = images.X.shape
+            if images.all_pairs and (n > HELD_POINTS or n >= max(SAMPLED_FROM, FEW_FEATURES * d)):
                 assert isinstance(images, LabelledPairRisk)
                 B = _SampledRun(problem, images, norms, monitor).follow()
-                if monitor.stopped or len(images.X) > HELD_POINTS:
+                if monitor.stopped or n > HELD_POINTS:
                     return
             _Run(problem, images, norms, monitor).follow(B)
 
@@ -354,7 +358,7 @@ class _SampledRun(_Run):
 
     def __init__(self, problem: MetricProblem, whole: LabelledPairRisk, norms: NormWeights, monitor: Monitor) -> None:
         super().__init__(problem, whole, norms, monitor)
-        self.whole, self.block = whole, FIRST_BLOCK
+        self.whole, self.block, self.accuracy = whole, FIRST_BLOCK, SAMPLE_ACCURACY
         self.apart, self.far = whole.apart()
         self._take(whole.sampled(self.block))
 
@@ -377,7 +381,7 @@ class _SampledRun(_Run):
                 return B
             if self.monitor.gap > SLOW * before:
                 self.block *= 2
-                if self.block * max(4 * self.block, n) > min(n, HELD_POINTS) ** 2:
+                if self.block > min(n // FEWEST_BLOCKS, HELD_WEIGHTS // n):
                     return B
                 self._take(self.whole.sampled(self.block))
                 at = self.at(B)
@@ -388,20 +392,16 @@ class _SampledRun(_Run):
 
     def _pass(self, M: Array) -> Array:
         """Offer a metric, and the lower bound of its cut and of the one far out; the S of its cut is returned."""
-        cone, groups = self.cone, np.zeros(self.whole.parts, dtype=np.int64)
-        cuts = self.problem.risk.separate(M, groups)
-        self.monitor.primal(M, float(cuts.values[0]) + self.problem.penalty(M), by_risk=True)
-        S, taking = cone.from_coordinates(cuts.normals[0]), -self.far.S
-        share = self._share(1.0, S + taking, taking)
-        both = np.array([share, 1.0 - share])
-        value, weight, size = both @ [
-            [cuts.offsets[0], cuts.weights[0], abs(cuts.offsets[0])],
-            [self.far.value, self.far.weight, self.far.size],
-        ]
-        sums = Minorant(value, share * S - (1.0 - share) * taking, weight, size)
-        witnesses = np.array([M, self.apart])
-        bound = self.problem.bound(value, sums.S, M)
-        self.monitor.dual(bound, lambda: CutDual(witnesses, both[:, None], groups), sums)
+        groups, far = np.zeros(self.whole.parts, dtype=np.int64), self.far
+        near = self.whole.separate(M, groups)
+        self.monitor.primal(M, float(near.values[0]) + self.problem.penalty(M), by_risk=True)
+        S, rest = (self.cone.from_coordinates(cuts.normals[0]) for cuts in (near, far))
+        share = self._share(1.0, S - rest, -rest)
+        a, witnesses = np.array([share, 1.0 - share]), np.array([M, self.apart])
+        offsets, sizes = np.ravel([near.offsets, far.offsets]), np.ravel([near.weights, far.weights])
+        sums = Minorant(float(a @ offsets), share * S + (1.0 - share) * rest, float(a @ sizes), float(a @ abs(offsets)))
+        bound = self.problem.bound(sums.value, sums.S, M)
+        self.monitor.dual(bound, lambda: CutDual(witnesses, a[:, None], groups), sums)
         return S
 
 

@@ -309,13 +309,9 @@ class LabelledPairRisk(Risk, ImageRisk):
         slopes = np.where(linear > 0.0, weight, np.clip(u, 0.0, weight))
         T = np.zeros((self.parts, self.parts))
         T[i, j] = T[j, i] = sign * slopes
-        return Minorant(float((margin * slopes).sum()), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
-
-    def _adjoint(self, T: Array) -> Array:
-        """``X^T Lap(T) X``."""
-        cone, degrees = self.cone, T.sum(axis=1)
-        with blas_threads_for(float(len(T)) ** 2 * self.X.shape[1]):
-            return np.asarray(cone.outer_sum(self.X, degrees) - cone.cross(self.X, T, self.X))
+        with blas_threads_for(float(T.size) * self.X.shape[1]):
+            S = self.cone.outer_sum(self.X, T.sum(axis=1)) - self.cone.cross(self.X, T, self.X)
+        return Minorant(float((margin * slopes).sum()), S, 0.5 * float(np.abs(T).sum()))
 
     def _planes(self, M: Array, once: bool) -> Iterator[tuple[slice, np.ndarray, Array, Array]]:
         """Yield blocks of pairs: points of rows and of columns, coefficients, and three sums over each row.

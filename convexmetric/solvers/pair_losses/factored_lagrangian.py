@@ -125,7 +125,7 @@ class FactoredLagrangian(Solver):
             n, d = images.X.shape
             if images.all_pairs and (n > HELD_POINTS or n >= max(SAMPLED_FROM, FEW_FEATURES * d)):
                 assert isinstance(images, LabelledPairRisk)
-                B = _SampledRun(problem, images, norms, monitor).follow()
+                B = _SampledRun(problem, images, norms, monitor).rounds()
                 if monitor.stopped or n > HELD_POINTS:
                     return
             _Run(problem, images, norms, monitor).follow(B)
@@ -181,10 +181,10 @@ class _Run:
         linear = float(np.vdot(B, B @ self.linear))
         return _Point(B, here, here.value + self.regularizer.value(gram, self.cone) + linear, gram)
 
-    def follow(self, B: Array | None) -> None:
+    def follow(self, near: Array | None) -> None:
         """Rounds from a factor near the optimum, or none; bounds whenever the complementarity gap has fallen enough."""
-        self.width = self.width if B is None else START_WIDTH
-        B = self._start() if B is None else B
+        self.width = self.width if near is None else START_WIDTH
+        B = self._start() if near is None else near
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
         bounded_at = np.inf
@@ -362,7 +362,7 @@ class _SampledRun(_Run):
         self.apart, self.far = whole.apart()
         self._take(whole.sampled(self.block))
 
-    def follow(self) -> Array:
+    def rounds(self) -> Array:
         """Rounds until the certified gap closes, or blocks are so large that all pairs may as well be taken."""
         B, n = self._start(), len(self.whole.X)
         self.radius = self.least_size = float(np.linalg.norm(B))

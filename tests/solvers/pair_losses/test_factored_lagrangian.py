@@ -106,6 +106,16 @@ def test_passes_over_all_pairs_correct_rounds_on_a_sample(name, monkeypatch):
     assert max(sampled.lower_bound, whole.lower_bound) <= min(sampled.upper_bound, whole.upper_bound)
 
 
+def test_what_a_sample_led_to_is_proven_in_exact_arithmetic(tmp_path):
+    problem = labelled(n=1_000)
+    solution = cm.solve(problem, 1e-2)
+    assert "block" in solution.history[-1].details
+    proven = cm.write_certificate(tmp_path / "pairs.npz", solution)
+    assert cm.verify(tmp_path / "pairs.npz").accepted
+    assert proven.lower_bound == pytest.approx(solution.lower_bound, rel=1e-6)
+    assert proven.upper_bound == pytest.approx(solution.upper_bound, rel=1e-6)
+
+
 def test_a_squared_norm_beside_a_sample():
     problem = labelled()
     problem = MetricProblem(problem.risk, SquaredFrobenius(1e-3))

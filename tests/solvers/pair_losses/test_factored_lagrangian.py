@@ -112,8 +112,8 @@ def test_what_a_sample_led_to_is_proven_in_exact_arithmetic(tmp_path):
     assert "block" in solution.history[-1].details
     proven = cm.write_certificate(tmp_path / "pairs.npz", solution)
     assert cm.verify(tmp_path / "pairs.npz").accepted
-    assert proven.lower_bound == pytest.approx(solution.lower_bound, rel=1e-6)
-    assert proven.upper_bound == pytest.approx(solution.upper_bound, rel=1e-6)
+    assert float(proven.lower) == pytest.approx(solution.lower_bound, rel=1e-6)
+    assert float(proven.upper) == pytest.approx(solution.upper_bound, rel=1e-6)
 
 
 def test_a_squared_norm_beside_a_sample():

@@ -123,7 +123,7 @@ def _many_pairs(problem: MetricProblem) -> None:
     need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
-def _pairs_held(problem: MetricProblem) -> None:
+def _many_triplets(problem: MetricProblem) -> None:
     images = problem.risk.form(ImageRisk)
     count, size = float(problem.risk.parts), float(problem.cone.size)
     need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
@@ -224,8 +224,9 @@ ROUTES: tuple[Route, ...] = (
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
         f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
-        "it decomposes a matrix of the size of the metric only once a round",
-        (need_full_metrics, ImageRisk, norm_or_trace, _pairs_held),
+        "it decomposes a matrix of the size of the metric only once a round; of all pairs of many points most rounds "
+        "see those within blocks",
+        (need_full_metrics, ImageRisk, norm_or_trace, _many_triplets),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",

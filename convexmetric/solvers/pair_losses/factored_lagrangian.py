@@ -51,7 +51,7 @@ FEW_FEATURES = 4
 #: Points of a block of the sample at first; width of its smoothed hinges in the end, and accuracy of its rounds.
 FIRST_BLOCK, SAMPLE_WIDTH, SAMPLE_ACCURACY = 128, 0.2, 2e-3
 #: Blocks are doubled where a pass leaves more than this share of the gap; fewest blocks, and most weights of a sample.
-SLOW, FEWEST_BLOCKS, HELD_WEIGHTS = 0.2, 8, 16_000_000
+SLOW, FEWEST_BLOCKS, HELD_WEIGHTS = 0.2, 8, 8_000_000
 #: Rows of the factor at most.
 RANK = 64
 #: Rounds after which it gives up; what it found is kept.
@@ -113,7 +113,7 @@ class FactoredLagrangian(Solver):
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
         images, d = problem.risk.form(ImageRisk), problem.cone.d
         n = float(len(images.X))
-        weights = n * n if n <= HELD_POINTS else max(HELD_WEIGHTS, n * FIRST_BLOCK)
+        weights = n * n if n <= HELD_POINTS else 0.5 * max(HELD_WEIGHTS, n * FIRST_BLOCK)
         pairs = 6.0 * weights if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 

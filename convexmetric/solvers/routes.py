@@ -224,8 +224,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
         f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
-        "it decomposes a matrix of the size of the metric only once a round; of all pairs of many points most rounds "
-        "see those within blocks",
+        "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
         (need_full_metrics, ImageRisk, norm_or_trace, _many_triplets),
     ),
     Route(

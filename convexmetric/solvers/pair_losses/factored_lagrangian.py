@@ -374,7 +374,9 @@ class _SampledRun(_Run):
                 self.width = max(SAMPLE_WIDTH, WIDTH_FACTOR * self.width)
                 continue
             before = self.monitor.gap
-            S = self._pass(self.metric(B))
+            # Should a pass over all pairs take too long.
+            self.monitor.suggestion = self.metric(B)
+            S = self._pass(self.monitor.suggestion)
             if self.monitor.iterate(
                 width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, block=self.block
             ):

@@ -7,6 +7,7 @@ from samples import random_triplets
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.deadline import OutOfTime
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
@@ -131,3 +132,20 @@ def test_rounds_on_all_pairs_go_on_where_a_sample_ends():
     assert (solution.solver, solution.status) == ("factored-lagrangian", "optimal")
     assert "block" in solution.history[0].details
     assert "block" not in solution.history[-1].details
+
+
+def test_out_of_time_in_the_first_pass_the_metric_of_the_sample_is_returned(monkeypatch):
+    problem = labelled()
+    kept = type(problem.risk).separate
+
+    def too_slow(risk, M, groups):
+        if len(risk.X) == 1_200:
+            raise OutOfTime
+        return kept(risk, M, groups)
+
+    monkeypatch.setattr(type(problem.risk), "separate", too_slow)
+    with pytest.warns(cm.errors.GapWarning):
+        solution = cm.solve(problem, 1e-3, max_seconds=30.0)
+    monkeypatch.undo()
+    best = cm.solve(problem, 1e-3)
+    assert best.upper_bound <= solution.upper_bound * (1.0 + 1e-3) <= 1.1 * best.upper_bound

@@ -122,10 +122,8 @@ def _many_pairs(problem: MetricProblem) -> None:
     need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
-def _pairs_held(problem: MetricProblem) -> None:
+def _many_triplets(problem: MetricProblem) -> None:
     images = problem.risk.form(ImageRisk)
-    reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
-    need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
     count, size = float(problem.risk.parts), float(problem.cone.size)
     need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
     need(not images.joint or count * size * size >= LONG_STEP, "steps of an interior point on its triplets are short")
@@ -182,8 +180,6 @@ PAIRS_A_QUERY = 2_000
 #: Proximal steps until the rank of the optimum is known, and the rank up to which Newton steps on a factor pay.
 RANK_STEPS, MOST_RANK = 20, 16
 
-#: Points up to which matrices of all their pairs are held: half a gigabyte each.
-HELD_POINTS = 8_000
 #: Multiplications of an interior-point step from which a factor is faster on triplets.
 LONG_STEP = 5e8
 #: Triplets a coordinate of the metric below which a factor converges slowly.
@@ -214,10 +210,9 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
-        f"any; all pairs of up to {HELD_POINTS:,} points; "
-        f"{TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
-        "it decomposes a matrix of the size of the metric only once a round",
-        (need_full_metrics, ImageRisk, norm_or_trace, _pairs_held),
+        f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
+        "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
+        (need_full_metrics, ImageRisk, norm_or_trace, _many_triplets),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",

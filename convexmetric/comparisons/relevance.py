@@ -313,10 +313,13 @@ def place(items, begin, dense, i):
 @compiled
 def places_of(dense, first, lists, row):
     """Positions of the values of the positives and of the negatives of a query of a block."""
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    near, far = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
-    for i in range(positives.size):
-        near[i] = place(positives, near_at, dense, i)
-    for j in range(negatives.size):
-        far[j] = place(negatives, far_at, dense, j)
+    # As :func:`lists_of` and :func:`place` have them: written out, it compiles in half the time.
+    relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
+    begin, start, other = first[row], relevant_start[row], irrelevant_start[row]
+    near = np.empty(relevant_stop[row] - start, dtype=np.int64)
+    far = np.empty(irrelevant_stop[row] - other, dtype=np.int64)
+    for i in range(near.size):
+        near[i] = begin + (relevant[start + i] if dense else i)
+    for j in range(far.size):
+        far[j] = begin + (irrelevant[other + j] if dense else near.size + j)
     return near, far

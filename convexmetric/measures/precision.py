@@ -66,9 +66,9 @@ class PrecisionAtK(MeasureAtK):
 def every_precision(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_precision(sorted_x, z, k, cut, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_precision(x, z, k, cut, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
@@ -162,9 +162,9 @@ class NearestNeighbours(MeasureAtK):
 def every_knn(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_knn(sorted_x, z, k, cut, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_knn(x, z, k, cut, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled

@@ -16,6 +16,7 @@ import numpy as np
 from convexmetric.approximate.base import RandomisedSolver
 from convexmetric.arrays import Array
 from convexmetric.comparisons.rankings import Rankings
+from convexmetric.measures.sorting import ascending
 from convexmetric.numerics.compiling import compiled
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
@@ -165,8 +166,17 @@ class TripletSampler:
 def _left_items(relevant, start, stop, itself, rank, found):
     """Items of given ranks among those that are neither relevant nor the query itself."""
     for t in range(found.size):
-        out = relevant[start[t] : stop[t]].astype(np.int64)
-        if itself[t] >= 0 and not (out == itself[t]).any():
-            out = np.append(out, itself[t])
-        before = np.sort(out) - np.arange(out.size)
-        found[t] = rank[t] + np.searchsorted(before, rank[t], side="right")
+        size, alone = stop[t] - start[t], itself[t] >= 0
+        out = np.empty(size + 1)
+        for i in range(size):
+            out[i] = relevant[start[t] + i]
+            alone = alone and out[i] != itself[t]
+        if alone:
+            out[size] = itself[t]
+            size += 1
+        item = rank[t]
+        for i in ascending(out[:size]):
+            if out[i] > item:
+                break
+            item += 1
+        found[t] = item

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.measures.sorting import ascending, count_below
+from convexmetric.measures.sorting import ascending, count_below, first_above, take
 from convexmetric.numerics.compiling import compiled
 
 #: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
@@ -52,9 +52,11 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         near = np.empty(p, dtype=np.int64)
         for i in range(p):
             near[i] = place(positives, near_at, dense, i)
-        given = values[near]
+        given = take(values, near)
         order = ascending(given)
-        x, x_places = given[order], near[order]
+        x, x_places = take(given, order), np.empty(p, dtype=np.int64)
+        for i in range(p):
+            x_places[i] = near[order[i]]
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
@@ -89,13 +91,18 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
-    shifted = x - low
-    sums, squares = np.append(0.0, np.cumsum(shifted)), np.append(0.0, np.cumsum(shifted * shifted))
-    run_begin, run_end, with_run = counts
+    sums, squares = np.empty(p + 1), np.empty(p + 1)
+    sums[0], squares[0] = 0.0, 0.0
+    for i in range(p):
+        sums[i + 1] = sums[i] + (x[i] - low)
+        squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
+    run_begin, run_end, with_run = counts[0], counts[1], counts[2]
     x_places, items, z_places = places
-    exact, total = 0.0, 0.0
-    if not write or width == 0.0:
-        count_below(x, z, margin, run_begin)
+    exact, total, reach = 0.0, 0.0, half if write else 0.0
+    # Called in one place: everything that is called is compiled again where it is.
+    for side in range(1 if reach == 0.0 else 2):
+        count_below(x, z, margin - reach if side else margin + reach, counts[side])
+    if reach == 0.0:
         for j in range(n):
             above = p - run_begin[j]
             exact += sums[p] - sums[run_begin[j]] - above * (z[j] - margin - low)
@@ -105,9 +112,8 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
         return exact, exact, total, 0, 0
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive.
-    entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
-    count_below(x, z, margin + half, run_begin)
-    count_below(x, z, margin - half, run_end)
+    entering, leaving, ones = np.empty((p + 1, 2)), np.empty((p + 1, 2)), np.empty(p + 1)
+    entering[:], leaving[:], ones[:] = 0.0, 0.0, 0.0
     # First what every negative has, without a branch; then the runs of those that have one.
     runs, steepness = 0, 1.0 / width
     for j in range(n):
@@ -131,7 +137,7 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            i = b + np.searchsorted(x[b:e], key, "right")
+            i = first_above(x, np.int64(b), np.int64(e), key)
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
@@ -160,7 +166,8 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
 def _write_sharp(weight, values, x_places, z_places, above):
     """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
     p = x_places.size
-    ones = np.zeros(p + 1, dtype=np.int64)
+    ones = np.empty(p + 1, dtype=np.int64)
+    ones[:] = 0
     for j in range(z_places.size):
         ones[above[j]] += 1
         values[z_places[j]] += weight * (p - above[j])
@@ -177,7 +184,7 @@ def _sample(runs_room, runs, order, stride, start, found):
     for run in range(runs):
         j, b, e = runs_room[run, 0], runs_room[run, 1], runs_room[run, 2]
         while following < seen + e - b and taken < len(found):
-            found[taken, 0] = order[b + int(following) - seen]
+            found[taken, 0] = order[b + np.int64(following) - seen]
             found[taken, 1] = j
             taken += 1
             following += stride

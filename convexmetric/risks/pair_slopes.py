@@ -41,27 +41,24 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     most, reach = found.shape[1], margin + 0.5 * width
     largest = 0
     for row in range(begin, end):
-        largest = max(largest, lists_of(first, dense, lists, row)[2].size)
-    z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
-    places_room = np.empty(largest, dtype=np.int64)
+        largest = max(largest, lists[5][row] - lists[4][row])
+    z_room, met_room = np.empty(largest), np.empty((largest, 2), dtype=np.int64)
     counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
         positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
         p, n = positives.size, negatives.size
-        near = np.empty(p, dtype=np.int64)
+        near, given = np.empty(p, dtype=np.int64), np.empty(p)
         for i in range(p):
             near[i] = place(positives, near_at, dense, i)
-        given = take(values, near)
+            given[i] = values[near[i]]
         order = ascending(given)
-        x, x_places = take(given, order), np.empty(p, dtype=np.int64)
-        for i in range(p):
-            x_places[i] = near[order[i]]
+        x = take(given, order)
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[p - 1]
         for j in range(n):
             at = place(negatives, far_at, dense, j)
-            z_room[met], items_room[met], places_room[met] = values[at], j, at
+            z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at
             met += not last <= values[at] - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
@@ -71,9 +68,8 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
-        places = x_places, items_room[:met], places_room[:met]
         smooth, exact, total, kinks, runs = _row(
-            x, z_room[:met], margin, width, weights[row], write, values, places, counts, runs_room
+            x, z_room[:met], margin, width, weights[row], write, values, near, order, met_room, counts, runs_room
         )
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
@@ -88,16 +84,16 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 
 
 @compiled
-def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
+def _row(x, z, margin, width, weight, write, values, near, order, met, counts, runs_room):
     """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
-    sums, squares = np.empty(p + 1), np.empty(p + 1)
-    sums[0], squares[0] = 0.0, 0.0
+    # Of x - low and of its squares.
+    sums = np.empty((p + 1, 2))
+    sums[0] = 0.0
     for i in range(p):
-        sums[i + 1] = sums[i] + (x[i] - low)
-        squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
+        sums[i + 1, 0] = sums[i, 0] + (x[i] - low)
+        sums[i + 1, 1] = sums[i, 1] + (x[i] - low) * (x[i] - low)
     run_begin, run_end, with_run = counts[0], counts[1], counts[2]
-    x_places, items, z_places = places
     exact, total, reach = 0.0, 0.0, half if write else 0.0
     # Called in one place: everything that is called is compiled again where it is.
     for side in range(1 if reach == 0.0 else 2):
@@ -105,24 +101,24 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
     if reach == 0.0:
         for j in range(n):
             above = p - run_begin[j]
-            exact += sums[p] - sums[run_begin[j]] - above * (z[j] - margin - low)
+            exact += sums[p, 0] - sums[run_begin[j], 0] - above * (z[j] - margin - low)
             total += above
         if write:
-            _write_sharp(weight, values, x_places, z_places, run_begin)
+            _write_sharp(weight, values, near, order, met, n, run_begin)
         return exact, exact, total, 0, 0
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
-    # number, and sum of t at the first and at the last active positive.
-    entering, leaving, ones = np.empty((p + 1, 2)), np.empty((p + 1, 2)), np.empty(p + 1)
-    entering[:], leaving[:], ones[:] = 0.0, 0.0, 0.0
+    # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
+    changes = np.empty((p + 1, 5))
+    changes[:] = 0.0
     # First what every negative has, without a branch; then the runs of those that have one.
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
         slopes = p - 0.5 * (b + e)
-        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
+        exact += sums[p, 0] - sums[e, 0] - (p - e) * (z[j] - margin - low)
         total += slopes
-        ones[e] += 1.0
-        values[z_places[j]] += weight * slopes
+        changes[e, 4] += 1.0
+        values[met[j, 1]] += weight * slopes
         with_run[runs] = j
         runs += e > b
     smooth, kinks = exact, 0
@@ -138,43 +134,43 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 exact += max(x[i] - key, 0.0)
         else:
             i = first_above(x, np.int64(b), np.int64(e), key)
-            exact += sums[e] - sums[i] - (e - i) * shift
-            t = sums[e] - sums[b] - m * shift
-            t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
+            exact += sums[e, 0] - sums[i, 0] - (e - i) * shift
+            t = sums[e, 0] - sums[b, 0] - m * shift
+            t2 = sums[e, 1] - sums[b, 1] - 2.0 * shift * (sums[e, 0] - sums[b, 0]) + m * shift * shift
         total += t * steepness
         smooth += 0.5 * steepness * (t2 + width * t + 0.25 * m * width * width)
         kinks += m
-        entering[b, 0] += 1.0
-        entering[b, 1] += x[b] - key
-        leaving[e, 0] += 1.0
-        leaving[e, 1] += x[e - 1] - key
-        values[z_places[j]] += weight * t * steepness
+        changes[b, 0] += 1.0
+        changes[b, 1] += x[b] - key
+        changes[e, 2] += 1.0
+        changes[e, 3] += x[e - 1] - key
+        values[met[j, 1]] += weight * t * steepness
         if runs_room.size:
-            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = items[j], b, e
+            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
     for i in range(p):
-        on_kink -= leaving[i, 0]
-        t = t - leaving[i, 1] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
-        on_kink += entering[i, 0]
-        t += entering[i, 1]
-        beyond += ones[i]
-        values[x_places[i]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
+        on_kink -= changes[i, 2]
+        t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
+        on_kink += changes[i, 0]
+        t += changes[i, 1]
+        beyond += changes[i, 4]
+        values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
 
 
 @compiled
-def _write_sharp(weight, values, x_places, z_places, above):
+def _write_sharp(weight, values, near, order, met, n, above):
     """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
-    p = x_places.size
+    p = near.size
     ones = np.empty(p + 1, dtype=np.int64)
     ones[:] = 0
-    for j in range(z_places.size):
+    for j in range(n):
         ones[above[j]] += 1
-        values[z_places[j]] += weight * (p - above[j])
+        values[met[j, 1]] += weight * (p - above[j])
     beyond = 0
     for i in range(p):
         beyond += ones[i]
-        values[x_places[i]] -= weight * beyond
+        values[near[order[i]]] -= weight * beyond
 
 
 @compiled

@@ -325,8 +325,7 @@ def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, cros
     for row in range(begin, end):
         q = Q[rows_of_queries[row]]
         place = start[row]
-        positives, _, negatives, _ = lists_of(start, False, lists, row)
-        for listed in (positives, negatives):
+        for listed in lists_of(lists, row):
             for item in listed:
                 dot = 0.0
                 for f in range(q.size):

@@ -67,9 +67,8 @@ def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
         for i in range(x.size):
             weight[i] = 0.5 ** (i + 1.0) if stopping else i + 1.0
             total += weight[i] / (i + 1.0)
-        if stopping:
-            for i in range(x.size):
-                weight[i] *= x.size / total
+        for i in range(x.size):
+            weight[i] *= x.size / total
         losses[row] = worst_weighted(x, z, v, b, weight)
         violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 

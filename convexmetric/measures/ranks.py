@@ -37,7 +37,7 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
 def _place(begin, end, values, dense, first, lists, start, above):
     """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
     for row in range(begin, end):
-        positives, _, negatives, _ = lists_of(first, dense, lists, row)
+        positives, negatives = lists_of(lists, row)
         near, far = places_of(dense, first, lists, row)
         # Sorted by item first: a stable sort by distance then keeps ties in that order.
         p, items = positives.size, np.empty(positives.size, dtype=np.int64)

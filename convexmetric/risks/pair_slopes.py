@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.comparisons.relevance import lists_of, place
+from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending, count_below, first_above, take
 from convexmetric.numerics.compiling import compiled
 
@@ -46,25 +46,20 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-        p, n = positives.size, negatives.size
-        near, given = np.empty(p, dtype=np.int64), np.empty(p)
-        for i in range(p):
-            near[i] = place(positives, near_at, dense, i)
-            given[i] = values[near[i]]
+        near, far = places_of(dense, first, lists, row)
+        given = take(values, near)
         order = ascending(given)
         x = take(given, order)
         # Negatives beyond all positives have no slope: at a good metric most of them.
-        met, last = 0, x[p - 1]
-        for j in range(n):
-            at = place(negatives, far_at, dense, j)
+        met, last = 0, x[x.size - 1]
+        for j in range(far.size):
+            at = far[j]
             z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at
             met += not last <= values[at] - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
-            z = values[place(negatives, far_at, dense, j)]
-            changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
+            changes[k] = slopes[own_begin[row] + k] - _slope(given[i], values[far[j]], margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
@@ -74,7 +69,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
-            values[place(negatives, far_at, dense, j)] += weights[row] * changes[k]
+            values[far[j]] += weights[row] * changes[k]
             values[near[i]] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
@@ -93,19 +88,12 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
     for i in range(p):
         sums[i + 1, 0] = sums[i, 0] + (x[i] - low)
         sums[i + 1, 1] = sums[i, 1] + (x[i] - low) * (x[i] - low)
-    run_begin, run_end, with_run = counts[0], counts[1], counts[2]
     exact, total, reach = 0.0, 0.0, half if write else 0.0
     # Called in one place: everything that is called is compiled again where it is.
     for side in range(1 if reach == 0.0 else 2):
         count_below(x, z, margin - reach if side else margin + reach, counts[side])
-    if reach == 0.0:
-        for j in range(n):
-            above = p - run_begin[j]
-            exact += sums[p, 0] - sums[run_begin[j], 0] - above * (z[j] - margin - low)
-            total += above
-        if write:
-            _write_sharp(weight, values, near, order, met, n, run_begin)
-        return exact, exact, total, 0, 0
+    # Without a width no pair is active: runs end where they begin.
+    run_begin, run_end, with_run = counts[0], counts[1 if reach > 0.0 else 0], counts[2]
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
     changes = np.empty((p + 1, 5))
@@ -118,7 +106,8 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         exact += sums[p, 0] - sums[e, 0] - (p - e) * (z[j] - margin - low)
         total += slopes
         changes[e, 4] += 1.0
-        values[met[j, 1]] += weight * slopes
+        if write:
+            values[met[j, 1]] += weight * slopes
         with_run[runs] = j
         runs += e > b
     smooth, kinks = exact, 0
@@ -148,7 +137,7 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         if runs_room.size:
             runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
-    for i in range(p):
+    for i in range(p if write else 0):
         on_kink -= changes[i, 2]
         t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
         on_kink += changes[i, 0]
@@ -156,21 +145,6 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         beyond += changes[i, 4]
         values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
-
-
-@compiled
-def _write_sharp(weight, values, near, order, met, n, above):
-    """Add the weights of a query's items where hinges are not smoothed: slopes are 0 or 1."""
-    p = near.size
-    ones = np.empty(p + 1, dtype=np.int64)
-    ones[:] = 0
-    for j in range(n):
-        ones[above[j]] += 1
-        values[met[j, 1]] += weight * (p - above[j])
-    beyond = 0
-    for i in range(p):
-        beyond += ones[i]
-        values[near[order[i]]] -= weight * beyond
 
 
 @compiled

@@ -166,17 +166,15 @@ class TripletSampler:
 def _left_items(relevant, start, stop, itself, rank, found):
     """Items of given ranks among those that are neither relevant nor the query itself."""
     for t in range(found.size):
-        size, alone = stop[t] - start[t], itself[t] >= 0
-        out = np.empty(size + 1)
-        for i in range(size):
+        out = np.empty(stop[t] - start[t] + 1)
+        for i in range(out.size - 1):
             out[i] = relevant[start[t] + i]
-            alone = alone and out[i] != itself[t]
-        if alone:
-            out[size] = itself[t]
-            size += 1
-        item = rank[t]
-        for i in ascending(out[:size]):
+        # May be -1, or one of the relevant: then it does not count.
+        out[out.size - 1] = itself[t]
+        item, before = rank[t], -1.0
+        for i in ascending(out):
             if out[i] > item:
                 break
-            item += 1
+            item += out[i] > before
+            before = out[i]
         found[t] = item

@@ -102,8 +102,7 @@ def every_ndcg(shift, begin, end, block, k, cut, losses, violations):
 def worst_ndcg(x, z, k, cut, shift, v, b):
     """Find the most violated ranking: number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
@@ -142,8 +141,7 @@ def worst_ndcg(x, z, k, cut, shift, v, b):
         here = value[m, k - m] - scale * tail
         if here > best_value:
             best_m, best_value = m, here
-    if best_m < natural:
-        push(x, z, order, best_m, k - best_m, v, b)
+    push(x, z, order, best_m, k - best_m, v, b)
     score = 0.0
     c = min(most, k - best_m)
     for m in range(best_m, 0, -1):

@@ -75,8 +75,7 @@ def every_precision(begin, end, block, k, cut, losses, violations):
 def worst_precision(x, z, k, cut, v, b):
     """Find the most violated ranking: best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     perfect = min(k, p) / k
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
@@ -171,8 +170,7 @@ def every_knn(begin, end, block, k, cut, losses, violations):
 def worst_knn(x, z, k, cut, v, b):
     """Find the most violated ranking: lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     place(x, z, 0.0, v, b)
     natural, most = relevant_in_head(b, k), k // 2
     if natural <= most:

@@ -41,10 +41,7 @@ def _place(begin, end, values, dense, first, lists, start, above):
         near, far = places_of(dense, first, lists, row)
         # Sorted by item first: a stable sort by distance then keeps ties in that order.
         p, items = positives.size, np.empty(positives.size, dtype=np.int64)
-        numbers, count = np.empty(p), np.empty(p, dtype=np.int64)
-        for i in range(p):
-            numbers[i] = positives[i]
-        by_item = ascending(numbers)
+        by_item, count = ascending(1.0 * positives), np.empty(p, dtype=np.int64)
         x, z = take(take(values, near), by_item), take(values, far)
         order = ascending(x)
         sorted_x = take(x, order)

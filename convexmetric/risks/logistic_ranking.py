@@ -250,9 +250,5 @@ def _factors(x, z):
     for each in (x, z):
         for value in each:
             low, high = min(low, value), max(high, value)
-    middle, a, b = 0.5 * low + 0.5 * high, np.empty(x.size), np.empty(z.size)
-    for i in range(x.size):
-        a[i] = np.exp(x[i] - middle)
-    for j in range(z.size):
-        b[j] = np.exp(middle - z[j])
-    return a, b, high - low < SPREAD
+    middle = 0.5 * low + 0.5 * high
+    return np.exp(x - middle), np.exp(middle - z), high - low < SPREAD

@@ -62,13 +62,15 @@ class AveragePrecision(Measure):
 def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end; with ``stopping`` of the reciprocal rank."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        weight = np.arange(1.0, x.size + 1.0)
-        if stopping:
-            halves = 0.5**weight
-            weight = x.size / (halves / weight).sum() * halves
-        losses[row] = worst_weighted(sorted_x, z, v, b, weight)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        weight, total = np.empty(x.size), 0.0
+        for i in range(x.size):
+            weight[i] = 0.5 ** (i + 1.0) if stopping else i + 1.0
+            total += weight[i] / (i + 1.0)
+        for i in range(x.size):
+            weight[i] *= x.size / total
+        losses[row] = worst_weighted(x, z, v, b, weight)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
@@ -79,9 +81,10 @@ def worst_weighted(x, z, v, b, weight):
     """
     p, n = x.size, z.size
     items, start = distribute(z)
-    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
-    projected = np.zeros(p + 2, dtype=np.int64)
-    v[:] = 0
+    inverse, projected = np.empty(p + n), np.empty(p + 2, dtype=np.int64)
+    for place in range(p + n):
+        inverse[place] = 1.0 / (place + 1.0)
+    projected[:], v[:] = 0, 0
     best = np.empty(n, dtype=np.int64)
     # Typed constants: a plain 0 and 1 would have the function compiled again for other types.
     done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)
@@ -100,8 +103,11 @@ def worst_weighted(x, z, v, b, weight):
         done, size, cell = stop, 2 * size, after
         if lowest == p + 1:
             break
-    b[:] = np.cumsum(projected[1 : p + 1])
-    score = (weight / (np.arange(1.0, p + 1.0) + b)).sum()
+    above, score = 0, 0.0
+    for i in range(p):
+        above += projected[i + 1]
+        b[i] = above
+        score += weight[i] / (i + 1.0 + above)
     return 1.0 - score / p
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.measures.base import Measure, register
 from convexmetric.measures.rows import overwrite, query
-from convexmetric.measures.sorting import distribute, order_cells, place
+from convexmetric.measures.sorting import distribute, order_cells, place, take
 from convexmetric.numerics.compiling import compiled
 
 
@@ -41,9 +41,9 @@ class ReciprocalRank(Measure):
 def every_mrr(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_mrr(sorted_x, z, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_mrr(x, z, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
@@ -52,7 +52,10 @@ def worst_mrr(x, z, v, b):
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base = x[0]
-    sums = np.append(0.0, np.cumsum(x - base))
+    sums = np.empty(p + 1)
+    sums[0] = 0.0
+    for i in range(p):
+        sums[i + 1] = sums[i] + (x[i] - base)
     scale = 2.0 / (p * n)
 
     # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
@@ -66,8 +69,7 @@ def worst_mrr(x, z, v, b):
         if below > 0 and below * (z[j] - base) - sums[below] <= limit:
             candidates[count] = j
             count += 1
-    candidates = candidates[:count]
-    values = z[candidates]
+    values = take(z, candidates[:count])
     items, start = distribute(values)
     # Cells before low are pushed to the top, those from high on are not.
     low, high = 0, start.size - 1
@@ -94,8 +96,10 @@ def worst_mrr(x, z, v, b):
             if not worth(values[j], p - v[candidates[j]], base, sums, scale, top + pushed + 1):
                 break
             pushed += 1
-    v[candidates[items[:pushed]]] = p
-    b[:] = np.maximum(b, top + pushed)
+    for c in range(pushed):
+        v[candidates[items[c]]] = p
+    for i in range(p):
+        b[i] = max(b[i], top + pushed)
     return 1.0 - 1.0 / (1.0 + b[0])
 
 

@@ -37,7 +37,10 @@ def count_below(x, z, shift, counts):
         cells, scale = 0, 0.0
     table = np.empty(cells + 1, dtype=np.int32)
     # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
-    ends = np.append(x, np.nan)
+    ends = np.empty(p + 1)
+    for i in range(p):
+        ends[i] = x[i]
+    ends[p] = np.nan
     i = 0
     for cell in range(cells + 1):
         # A little below the interval's lower end, so that rounding in the division cannot overshoot.
@@ -59,7 +62,28 @@ def count_below(x, z, shift, counts):
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
-            counts[j] += np.searchsorted(x[counts[j] :], key, "right")
+            counts[j] = first_above(x, np.int64(counts[j]), p, key)
+
+
+@compiled
+def first_above(x, begin, end, key):
+    """The first place from begin on where the sorted x is above a key; end if there is none before it."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if x[middle] <= key:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@compiled
+def take(x, places):
+    """``x[places]``, of numbers."""
+    taken = np.empty(places.size)
+    for i in range(places.size):
+        taken[i] = x[places[i]]
+    return taken
 
 
 @compiled
@@ -70,11 +94,15 @@ def place(x, z, margin, v, b):
     """
     p = x.size
     count_below(x, z, margin, v)
-    projected = np.zeros(p + 1, dtype=np.int64)
+    projected = np.empty(p + 1, dtype=np.int64)
+    projected[:] = 0
     for j in range(z.size):
         projected[v[j]] += 1
         v[j] = p - v[j]
-    b[:] = np.cumsum(projected[:p])
+    above = 0
+    for i in range(p):
+        above += projected[i]
+        b[i] = above
 
 
 @compiled
@@ -113,20 +141,23 @@ def distribute(z):
     scale = cells / width if cells > 1 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 1, 0.0
-    start, cell = np.zeros(cells + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    start, cell, items = np.empty(cells + 2, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    # Sizes of cells are counted two places on, and starts stand one place on: there they become ends, as items are
+    # dealt out, and the end of a cell is the start of the next.
+    start[:] = 0
     for j in range(n):
         # NaN compares as false and goes to the last cell.
         c = cells - 1
         if cells > 1 and z[j] < high:
-            c = min(c, int((z[j] - low) * scale))
+            c = min(c, np.int64((z[j] - low) * scale))
         cell[j] = c
-        start[c + 1] += 1
-    start = np.cumsum(start)
-    items, place = np.empty(n, dtype=np.int64), start[:-1].copy()
+        start[c + 2] += 1
+    for c in range(cells):
+        start[c + 1] += start[c]
     for j in range(n):
-        items[place[cell[j]]] = j
-        place[cell[j]] += 1
-    return items, start
+        items[start[cell[j] + 1]] = j
+        start[cell[j] + 1] += 1
+    return items, start[:-1]
 
 
 @compiled

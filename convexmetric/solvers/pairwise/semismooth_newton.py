@@ -171,6 +171,7 @@ class _Run:
         self.G = linear_part(problem)
         self.width = FIRST_WIDTH * risk.margin
         self.stride = 1.0
+        self.stopped = False
         #: Kinks of a query that are listed at most: several times its share of the sample.
         self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
@@ -202,7 +203,7 @@ class _Run:
             stuck = step == 0.0 or short >= SHORT_STEPS
             if stuck and there.complete:
                 finish(self.problem, self.risk, self.monitor, there.M, self.width)
-                short, self.stopped = -RETRY_AFTER, self.stopped or self.monitor.stopped
+                short, self.stopped = -RETRY_AFTER, self.monitor.stopped
             if self.stopped or step == 0.0:
                 return
             at = there

@@ -23,11 +23,20 @@ from time import perf_counter, process_time
 from typing import Any
 
 # Neither NumPy nor the package above: in a measured process their imports are part of the measurement.
+MEASURES = ("auc", "map", "err", "mrr", "ndcg", "ndcg-log2", "precision", "knn")
+
+
+def ranking(measure: str) -> Callable[[Any, Any, Any, Any], Any]:
+    return lambda cm, X, y, _: cm.RankingProblem.from_labels(X, y, measure=measure, C=100.0)
+
+
 PROBLEMS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
-    "map": lambda cm, X, y, _: cm.RankingProblem.from_labels(X, y, measure="map", C=100.0),
-    "auc": lambda cm, X, y, _: cm.RankingProblem.from_labels(X, y, measure="auc", C=100.0),
+    **{measure: ranking(measure) for measure in MEASURES},
+    "large margin": lambda cm, X, y, _: cm.LargeMarginProblem(X, y),
     "relative comparisons": lambda cm, X, _, triplets: cm.RelativeComparisonProblem(X, triplets, C=1.0),
     "triplets": lambda cm, X, y, _: cm.TripletProblem.from_labels(X, y, reg=0.1),
+    "pairs": lambda cm, X, y, _: cm.PairMarginProblem.from_labels(X, y),
+    "softmax": lambda cm, *_: cm.load_problem("blocks-softmax-wine"),
 }
 COLUMNS = ("import", "compile", "solve", "in all", "import cpu", "solve cpu", "in all cpu")
 

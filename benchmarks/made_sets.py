@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["collection", "letters"]
+__all__ = ["collection", "letters", "spectra"]
 
 
 def letters(rows: int, features: int = 16, classes: int = 26, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,3 +41,17 @@ def collection(
 
     of_document, of_query = rng.integers(len(topics), size=documents), rng.integers(len(topics), size=queries)
     return encoded(of_document), encoded(of_query), of_document, of_query
+
+
+def spectra(rows: int, bands: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Spectra of two kinds of things in some bands, between 0 and 1, and the kind: neighbouring bands are alike.
+
+    Each kind has one broad peak. The peaks overlap, and spectra of a kind differ by half their height.
+    """
+    rng, band = np.random.default_rng(seed), np.arange(bands) * 60.0 / bands
+    y = rng.integers(0, 2, rows)
+    alike = np.exp(-0.5 * ((band[:, None] - band) / 3.0) ** 2) + 1e-3 * np.eye(bands)
+    peak = np.where(
+        y[:, None] == 1, np.exp(-0.5 * ((band - 20.0) / 10.0) ** 2), np.exp(-0.5 * ((band - 28.0) / 12.0) ** 2)
+    )
+    return np.clip(0.6 * peak + 0.25 * rng.standard_normal((rows, bands)) @ np.linalg.cholesky(alike).T, 0.0, 1.0), y

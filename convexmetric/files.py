@@ -32,9 +32,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.io import loadmat, whosmat
-from scipy.io.matlab import MatReadError
 
 from convexmetric.errors import InputError
 
@@ -141,15 +140,15 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
         raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
     check_unpacked(_matlab_size(raw), path)
     try:
-        variables = whosmat(io.BytesIO(raw))
+        variables = scipy.io.whosmat(io.BytesIO(raw))
         classes = {name: kind for name, _, kind in variables}
         names = names if choose is None else (choose(variables),)
         for name in names:
             if classes.get(name) not in NUMERIC_MATLAB:
                 found = classes.get(name, "missing")
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
-        contents = loadmat(io.BytesIO(raw), variable_names=list(names))
-    except (MatReadError, OSError) as error:
+        contents = scipy.io.loadmat(io.BytesIO(raw), variable_names=list(names))
+    except (scipy.io.matlab.MatReadError, OSError) as error:
         # The bytes are in memory, so that an error of reading also means that they are damaged.
         raise ValueError(str(error)) from error
     return [np.asarray(contents[name]) for name in names]

@@ -49,6 +49,7 @@ nitpicky = True
 nitpick_ignore = [
     ("py:class", "abc.ABC"),
     ("py:class", "convexmetric.arrays.Result"),
+    ("py:class", "convexmetric.certificates.certificate.Bounds"),
     ("py:class", "convexmetric.retrieval.judgements.PairTable"),
     ("py:class", "convexmetric.estimators.large_margin.NeighborEstimator"),
     ("py:class", "convexmetric.losses.negative_log._Reward"),
@@ -134,7 +135,8 @@ def serve_python(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Connect what is above."""
-    app.add_directive("exercises", course.directive())
+    app.add_directive("exercises", course.directive(course.lines))
+    app.add_directive("editors", course.directive(course.editors))
     app.add_directive("picture", course.picture_directive())
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")

@@ -1,4 +1,4 @@
-"""Page of the exercises: a table, and each exercise with its text, its blanks and its solution, folded.
+"""Pages of the exercises: a table, and each exercise with its text, its blanks and its solution, folded, or an editor.
 
 And pictures of lessons, for the pages of lectures.
 """
@@ -8,16 +8,29 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent.parent / "examples" / "exercises"
 
-EXERCISE = r'''
+LABEL = """
+.. _exercise-{number}:
+"""
+
+TEXT = r'''
 .. include:: ../examples/exercises/exercise_{name}.py
    :start-after: r"""
    :end-before: """
+'''
 
+EDITOR = """
+.. raw:: html
+
+   <div class="exercise" data-name="{name}"></div>
+"""
+
+EXERCISE = r'''
 .. literalinclude:: ../examples/exercises/exercise_{name}.py
    :caption: exercise_{name}.py
    :lines: {blanks}
@@ -44,11 +57,22 @@ def shown(path: Path) -> list[str]:
     """Write what the page shows of one exercise."""
     name = path.stem.removeprefix("exercise_")
     solution = code(FOLDER / "solutions" / f"solution_{name}.py")
-    return EXERCISE.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution).splitlines()
+    text = LABEL + TEXT + EXERCISE
+    return text.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution).splitlines()
+
+
+def paths() -> list[Path]:
+    """List the files of the exercises, in their order."""
+    return sorted(FOLDER.glob("exercise_*.py"))
+
+
+def editors() -> list[str]:
+    """Write what the page of editors shows below its first words, as reStructuredText."""
+    return "".join((TEXT + EDITOR).format(name=path.stem.removeprefix("exercise_")) for path in paths()).splitlines()
 
 
 def lines() -> list[str]:
-    """Write what the page shows below its first words, as reStructuredText."""
+    """Write what the page of solutions shows below its first words, as reStructuredText."""
     sys.path.insert(0, str(FOLDER))
     try:
         import checking
@@ -57,7 +81,7 @@ def lines() -> list[str]:
     table = [".. list-table::", "   :header-rows: 1", "   :widths: 40 12 48", ""]
     table += ["   * - exercise", "     - difficulty", "     - tasks and points"]
     pages = []
-    for path in sorted(FOLDER.glob("exercise_*.py")):
+    for path in paths():
         text = path.read_text(encoding="utf-8")
         stars = int(re.search(r"^STARS, BROWSER = (\d)", text, re.MULTILINE)[1])  # type: ignore[index]
         title = text.splitlines()[1]
@@ -68,16 +92,16 @@ def lines() -> list[str]:
     return [*table, "", *pages]
 
 
-def directive() -> Any:
-    """Make the directive of Sphinx that puts these lines in its place."""
+def directive(written: Callable[[], list[str]]) -> Any:
+    """Make the directive of Sphinx that puts the lines of a function in its place."""
     from sphinx.util.docutils import SphinxDirective
 
-    class Exercises(SphinxDirective):
+    class Lines(SphinxDirective):
         def run(self) -> list[Any]:
-            self.state_machine.insert_input(lines(), "docs/course.py")
+            self.state_machine.insert_input(written(), "docs/course.py")
             return []
 
-    return Exercises
+    return Lines
 
 
 def picture_directive() -> Any:

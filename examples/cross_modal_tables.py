@@ -25,7 +25,7 @@ from cross_modal_paper.learners import DISTANCES, METHODS, settings_of
 from cross_modal_paper.media import TASKS
 from cross_modal_paper.stand_ins import STAND_INS
 from experiments.pages import copy_pictures
-from experiments.pool import Stages, Task
+from experiments.pool import Stages, Task, done
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
@@ -166,7 +166,7 @@ def _stand_ins(
 ) -> dict[tuple[str, str, str], list[dict[str, Any]]]:
     """Results of representatives by task, number of training pairs and kind, one a draw."""
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for settings, result in _results(_stand_in_tasks(arguments, best, kept)):
+    for settings, result in done(_stand_in_tasks(arguments, best, kept)):
         key = (settings["task"], str(settings["objects"] or "all"), settings["stand_in"])
         found.setdefault(key, []).append(result)
     return found
@@ -176,17 +176,12 @@ def _descents(
     arguments: argparse.Namespace, kept: _Kept
 ) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, int], list[dict[str, Any]]]]:
     """Certified optima by task, and the descents of tasks that have one by task and c."""
-    optima = {settings["task"]: result for settings, result in _results(_optimum_tasks(arguments, kept))}
+    optima = {settings["task"]: result for settings, result in done(_optimum_tasks(arguments, kept))}
     runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for settings, result in _results(_descent_tasks(arguments, kept)):
+    for settings, result in done(_descent_tasks(arguments, kept)):
         if settings["task"] in optima:
             runs.setdefault((settings["task"], settings["c"]), []).append(result)
     return optima, runs
-
-
-def _results(tasks: list[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Settings and results of the tasks that were run."""
-    return [(task[1], result) for task in tasks if (result := task[0].get(task[1])) is not None]
 
 
 def _known(tasks: Mapping[Key, Task]) -> dict[Key, dict[str, Any]]:
@@ -218,7 +213,7 @@ def _choices(
     of_distances: dict[tuple[str, str, str], Choice] = {}
     for task, method in _cases(arguments):
         own = [one for one in tasks if (one[1]["task"], one[1]["method"]) == (task, method)]
-        known = [(settings["preprocessing"], result) for settings, result in _results(own)]
+        known = [(settings["preprocessing"], result) for settings, result in done(own)]
         if not own:
             nothing = {"setting": {}, "map": None, "standard_error": None, "gap": 0.0}
             best[task, method] = {"preprocessing": "zscore", **nothing}

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.pool import Stages, Task
+from experiments.pool import Stages, Task, done
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
@@ -86,16 +86,16 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         native = {name: NATIVE[name] for name in data}
         pictures.draw_dimensions(tables.dimension_medians(found), native, arguments.output / "dimensions.png")
     if "matchings" in arguments.data:
-        first = [(s, result) for s, result in _known(large) if "share" not in s and "sample" not in s]
+        first = [(s, result) for s, result in done(large) if "share" not in s and "sample" not in s]
         scores = {(s["method"], s["solver"]): result for s, result in first}
         sheets.append(tables.matchings(scores, arguments.matchings_C, arguments.matchings_tol))
     if "matchings-sweep" in arguments.data:
-        sheets.append(tables.sweep([(s, result) for s, result in _known(large) if s.get("appeal") == 0.0]))
+        sheets.append(tables.sweep([(s, result) for s, result in done(large) if s.get("appeal") == 0.0]))
     if "matchings-appeal" in arguments.data:
-        at_C = [(s, result) for s, result in _known(large) if s["C"] == arguments.matchings_C]
+        at_C = [(s, result) for s, result in done(large) if s["C"] == arguments.matchings_C]
         sheets.append(tables.appeals([(s, result) for s, result in at_C if "appeal" in s]))
     if kernels:
-        sheets.append(tables.kernels(list(_known(kernels))))
+        sheets.append(tables.kernels(done(kernels)))
     if "toy" in arguments.data:
         arguments.output.mkdir(parents=True, exist_ok=True)
         pictures.draw_toy(toy(), arguments.output / "toy.png")
@@ -118,7 +118,7 @@ def page(parts: Mapping[str, argparse.Namespace], folder: Path) -> dict[str, She
         native = {name: NATIVE[name] for name in names}
         pictures.draw_dimensions(tables.dimension_medians(small), native, folder / "ranking-dimensions.png")
     large = {
-        part: list(_known(list(of(parts[part])))) if part in parts else []
+        part: done(of(parts[part])) if part in parts else []
         for part, of in (
             ("kernel", _kernel_tasks),
             ("matchings-sweep", _matchings_tasks),
@@ -138,7 +138,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
     """Printed numbers beside ours."""
     yield from rows_of.errors(_by_split(list(_uci_tasks(arguments))))
     scores: dict[str, list[list[float]]] = {}
-    for settings, result in _known(list(_matchings_tasks(arguments))):
+    for settings, result in done(_matchings_tasks(arguments)):
         if settings["solver"] == "ours":
             scores.setdefault(settings["method"], []).append(result["scores"])
     yield from rows_of.matchings(scores)
@@ -232,13 +232,6 @@ def _kernel_tasks(arguments: argparse.Namespace) -> Iterator[Task]:
             for method in kernels_of.METHODS:
                 settings = {"data": data, "split": split, "method": method, "tol": arguments.tol}
                 yield results, settings, kernels_of.run, settings
-
-
-def _known(tasks: list[Task]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Settings and results of the tasks that were run."""
-    for results, settings, _, _ in tasks:
-        if (result := results.get(settings)) is not None:
-            yield settings, result
 
 
 def main() -> None:

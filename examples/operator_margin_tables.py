@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.pool import Stages, Task
+from experiments.pool import Stages, Task, done
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
@@ -102,9 +102,8 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def _found(arguments: argparse.Namespace) -> dict[tuple[str, str, int | None], list[dict[str, Any]]]:
     """Results by experiment, learner and number of pairs, one a seed and sample."""
     found: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in _tasks(arguments):
-        if (result := results.get(settings)) is not None:
-            found.setdefault((settings["experiment"], settings["learner"], settings["pairs"]), []).append(result)
+    for settings, result in done(_tasks(arguments)):
+        found.setdefault((settings["experiment"], settings["learner"], settings["pairs"]), []).append(result)
     return found
 
 

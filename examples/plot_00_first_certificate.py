@@ -29,7 +29,7 @@ print(problem)
 # -------
 # A solve returns a metric and a *dual point*: numbers from which a lower bound on the optimum follows, as lesson 5 does
 # by hand. The two bounds are made from these two alone, so that the gap holds whatever the solver did. The first run on
-# a machine compiles loops for some ten seconds; after that this solve takes a fraction of a second.
+# a machine compiles loops for some seconds; after that this solve takes a fraction of a second.
 
 solution = cm.solve(problem, tol=1e-6)
 print(solution)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pages import copy_pictures
-from experiments.pool import Stages, Task
+from experiments.pool import Stages, Task, done
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
@@ -100,9 +100,8 @@ def report(arguments: argparse.Namespace) -> list[Sheet]:
         sheets.append(tables.steps(by_letter))
     write(sheets, arguments.output / "tables.md")
     by_size: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in _size_tasks(arguments):
-        if (result := results.get(settings)) is not None:
-            by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
+    for settings, result in done(_size_tasks(arguments)):
+        by_size.setdefault((settings["kind"], settings["r"]), []).append(result)
     if by_size:
         pictures.draw_dimensions(by_size, arguments.output / "dimensions.png")
     return sheets
@@ -142,9 +141,8 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Results by data set and method, one a split or fold."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for results, settings, _, _ in _method_tasks(arguments):
-        if (result := results.get(settings)) is not None:
-            found.setdefault((settings["data"], settings["method"]), []).append(result)
+    for settings, result in done(_method_tasks(arguments)):
+        found.setdefault((settings["data"], settings["method"]), []).append(result)
     return found
 
 
@@ -152,18 +150,13 @@ def _by_method(arguments: argparse.Namespace) -> dict[tuple[str, str, float], di
     """Results of variant E from many seeds by data set, method and share of lambda."""
     return {
         (settings["data"], settings["method"], settings["ratio"]): result
-        for results, settings, _, _ in _factor_tasks(arguments)
-        if (result := results.get(settings)) is not None
+        for settings, result in done(_factor_tasks(arguments))
     }
 
 
 def _by_letter(arguments: argparse.Namespace) -> dict[tuple[str, str], dict[str, Any]]:
     """Results of procedure LEARN METRIC by data set and variant."""
-    return {
-        (settings["data"], settings["letter"]): result
-        for results, settings, _, _ in _step_tasks(arguments)
-        if (result := results.get(settings)) is not None
-    }
+    return {(settings["data"], settings["letter"]): result for settings, result in done(_step_tasks(arguments))}
 
 
 def _written(found: dict[tuple[str, str], list[dict[str, Any]]], arguments: argparse.Namespace) -> Iterator[Sheet]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pages import copy_pictures
-from experiments.pool import Stages, Task
+from experiments.pool import Stages, Task, done
 from experiments.results import Results
 from experiments.script import parser_of, run_script, write
 from experiments.sheet import Row, Sheet
@@ -102,7 +102,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Results of Table 1 by notion and words, one a split."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for (_, settings, *_), result in _known(list(_table_tasks(arguments))):
+    for settings, result in done(_table_tasks(arguments)):
         found.setdefault((settings["notion"], settings["words"]), []).append(result)
     return {key: found[key] for notion in protocol.NOTIONS for key in found if key[0] == notion}
 
@@ -110,15 +110,9 @@ def _found(arguments: argparse.Namespace) -> dict[tuple[str, str], list[dict[str
 def _sizes(arguments: argparse.Namespace) -> dict[int, list[dict[str, Any]]]:
     """Results of Figure 2 by the number of triplets, one a split."""
     sizes: dict[int, list[dict[str, Any]]] = {}
-    for (_, settings, *_), result in _known(list(_curve_tasks(arguments))):
+    for settings, result in done(_curve_tasks(arguments)):
         sizes.setdefault(settings["triplets"], []).append(result)
     return sizes
-
-
-def _known(tasks: list[Task]) -> Iterator[tuple[Task, dict[str, Any]]]:
-    for task in tasks:
-        if (result := task[0].get(task[1])) is not None:
-            yield task, result
 
 
 def _table_tasks(arguments: argparse.Namespace) -> Iterator[Task]:

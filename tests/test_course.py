@@ -39,11 +39,9 @@ def minimum(*objective_and_constraints):
 
 
 def plan():
-    """For each lecture of the syllabus the numbers of its lessons, exercises and questions."""
-    rows = [row.split("|")[2:5] for row in SYLLABUS.splitlines() if "](course/lecture-" in row]
-    return [
-        [[int(number) for number in re.findall(r"(?<![\d.])\d+(?!\.?\d)", cell)] for cell in row[:2]] for row in rows
-    ]
+    """For each lecture of the syllabus the numbers of its lessons and exercises."""
+    rows = [row.split("|")[2:4] for row in SYLLABUS.splitlines() if "](course/lecture-" in row]
+    return [[[int(number) for number in re.findall(r"`(\d+)", cell)] for cell in row] for row in rows]
 
 
 def test_there_are_four_lectures():
@@ -52,6 +50,13 @@ def test_there_are_four_lectures():
     for page in LECTURES:
         assert f"(course/{page.name})" in SYLLABUS
         assert f"\ncourse/{page.stem}\n" in SYLLABUS
+
+
+def test_a_number_of_the_plan_leads_to_the_lesson_or_exercise_that_has_it():
+    links = re.findall(r"`(\d+)[^<`]*<(?:gallery/plot_|exercise-)(\d+)", SYLLABUS)
+    numbers = [number for lessons, exercises in plan() for number in lessons + exercises]
+    assert [int(said) for said, _ in links] == [*numbers, 7, 8, 9, 11]
+    assert all(int(said) == int(meant) for said, meant in links)
 
 
 def test_every_exercise_is_in_exactly_one_lecture():

@@ -19,6 +19,13 @@ def test_the_printed_loss_step_minimises_the_objective_of_twice_lambda():
     assert n["corrected step at once"] < 1e-3 < 0.3 < n["printed step at once"]
 
 
+def test_a_bound_that_does_not_hold_is_never_said():
+    assert report.below(4e-10, 1e-7) == "less than 1e-07"
+    for value in (1e-7, 2e-7, float("nan")):
+        with pytest.raises(ValueError, match="is not below 1e-07"):
+            report.below(value, 1e-7)
+
+
 def test_the_gradient_of_the_norm_ends_in_v_j():
     n = report.gradient_of_the_norm().numbers
     assert n["right"] < 1e-7

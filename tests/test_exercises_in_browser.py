@@ -2,12 +2,12 @@
 
 import importlib
 import re
-from pathlib import Path
 from urllib.parse import urlsplit
 
+import course
 import in_browser
 import pytest
-from browsing import PATIENCE, opening, serving
+from browsing import PATIENCE, markup, opening, serving
 from exercises import checking
 
 pytestmark = pytest.mark.integration
@@ -68,9 +68,8 @@ def checked(window, name, text):
 
 
 def test_the_page_has_every_exercise_once():
-    text = Path(in_browser.HERE / f"{PAGE}.rst").read_text(encoding="utf-8")
-    assert re.findall(r'data-name="(\w+)"', text) == NAMES
-    assert re.findall(r"exercise_(\w+)\.py", text) == NAMES
+    assert re.findall(r'data-name="(\w+)"', markup(PAGE)) == NAMES
+    assert re.findall(r"exercise_(\w+)\.py", "\n".join(course.editors())) == NAMES
 
 
 def test_editors_begin_with_the_blanks_of_the_file_and_no_more():

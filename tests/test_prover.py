@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import in_browser
 import numpy as np
 import pytest
-from browsing import PATIENCE, opening, serving
+from browsing import PATIENCE, markup, opening, serving
 from corpus.make import ATTACKS, FOLDERS, document
 from forgery import archive, packed
 
@@ -147,6 +147,24 @@ def test_a_proof_is_cancelled(opened, agrees):
     assert window.get_attribute("#prover", "data-code") is None
     assert window.is_hidden("#prover pre")
     assert agrees(HERE / "corpus/accepted/auc.npz") == 0
+
+
+def test_seconds_are_shown_until_the_verdict(opened):
+    window, _ = opened
+    choose(window, HERE / "corpus/accepted/auc.npz")
+    assert re.fullmatch(r"\d+ s", window.wait_for_selector("#prover .clock:not(:empty)").inner_text())
+    window.wait_for_selector("#prover[data-code]", timeout=1000 * PATIENCE)
+    window.wait_for_timeout(1500)
+    assert window.text_content("#prover .clock") == ""
+
+
+def test_a_page_opened_as_a_file_says_that_it_proves_nothing(opened, tmp_path):
+    (tmp_path / f"{PAGE}.html").write_text(markup(PAGE), encoding="utf-8")
+    shutil.copytree(in_browser.HERE / "_static", tmp_path / "_static")
+    window = opened[0].context.browser.new_page()
+    window.goto((tmp_path / f"{PAGE}.html").as_uri())
+    assert window.inner_text("#prover [role=status]").startswith("Browsers run no Python from a file: serve the site")
+    window.close()
 
 
 def test_files_are_dropped(opened):

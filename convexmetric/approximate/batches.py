@@ -16,6 +16,7 @@ import numpy as np
 from convexmetric.approximate.base import RandomisedSolver
 from convexmetric.arrays import Array
 from convexmetric.comparisons.rankings import Rankings
+from convexmetric.measures.sorting import ascending
 from convexmetric.numerics.compiling import compiled
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
@@ -165,8 +166,15 @@ class TripletSampler:
 def _left_items(relevant, start, stop, itself, rank, found):
     """Items of given ranks among those that are neither relevant nor the query itself."""
     for t in range(found.size):
-        out = relevant[start[t] : stop[t]].astype(np.int64)
-        if itself[t] >= 0 and not (out == itself[t]).any():
-            out = np.append(out, itself[t])
-        before = np.sort(out) - np.arange(out.size)
-        found[t] = rank[t] + np.searchsorted(before, rank[t], side="right")
+        out = np.empty(stop[t] - start[t] + 1)
+        for i in range(out.size - 1):
+            out[i] = relevant[start[t] + i]
+        # May be -1, or one of the relevant: then it does not count.
+        out[out.size - 1] = itself[t]
+        item, before = rank[t], -1.0
+        for i in ascending(out):
+            if out[i] > item:
+                break
+            item += out[i] > before
+            before = out[i]
+        found[t] = item

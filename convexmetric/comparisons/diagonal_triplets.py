@@ -147,7 +147,8 @@ def _dense_adjoint(begin, end, X, triplets, u, sums):
 @compiled
 def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w, s, chunks):
     groups = start.size - 1
-    anchor = np.zeros(w.size)
+    anchor = np.empty(w.size)
+    anchor[:] = 0.0
     for chunk in range(begin, end):
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):
             i = triplets[order[start[group]], 0]
@@ -170,7 +171,8 @@ def _sparse_forward(begin, end, indptr, indices, data, triplets, order, start, w
 @compiled
 def _sparse_adjoint(begin, end, indptr, indices, data, triplets, order, start, u, sums):
     groups, chunks = start.size - 1, sums.shape[0]
-    anchor = np.zeros(sums.shape[1])
+    anchor = np.empty(sums.shape[1])
+    anchor[:] = 0.0
     for chunk in range(begin, end):
         total = sums[chunk]
         for group in range(chunk * groups // chunks, (chunk + 1) * groups // chunks):

@@ -30,7 +30,7 @@ from scipy.linalg.blas import dasum
 from convexmetric.arrays import Array
 from convexmetric.comparisons.passes import NUMPY_ONLY, Passes, numpy_array, passes_where
 from convexmetric.comparisons.points import Checked, as_points, check_features, described_points, rows_of, translated
-from convexmetric.comparisons.relevance import Lists, Relevance, lists_of
+from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, places_of
 from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
@@ -303,19 +303,13 @@ class Block:
 
     def places(self, row: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the values of the relevant and of the irrelevant items of a query."""
-        relevant, first, last, irrelevant, start, stop = self.lists
-        begin = self.first[row]
-        if self.items is None:
-            return begin + relevant[first[row] : last[row]], begin + irrelevant[start[row] : stop[row]]
-        middle = begin + last[row] - first[row]
-        return np.arange(begin, middle), np.arange(middle, self.first[row + 1])
+        near, far = places_of(self.items is None, self.first, self.lists, row)
+        return near, far
 
     def of(self, row: int) -> tuple[np.ndarray, np.ndarray, Array, Array]:
         """Relevant and irrelevant corpus rows of a query, as they are listed, and their values."""
-        relevant, first, last, irrelevant, start, stop = self.lists
         near, far = self.places(row)
-        items = relevant[first[row] : last[row]], irrelevant[start[row] : stop[row]]
-        return *items, self.values[near], self.values[far]
+        return *lists_of(self.lists, row), self.values[near], self.values[far]
 
     def runs(self, groups: np.ndarray) -> Iterator[tuple[int, int, int]]:
         """Yield (group, first row, row after the last) for every stretch of consecutive queries of one group."""
@@ -374,7 +368,7 @@ class BlockThere(Block):
 def _count_sides(begin, end, lists, sides):
     """Count how often items are positives, less how often they are negatives, of every query."""
     for row in range(begin, end):
-        positives, _, negatives, _ = lists_of(lists[1], True, lists, row)
+        positives, negatives = lists_of(lists, row)
         for i in positives:
             sides[row, i] += 1
         for j in negatives:
@@ -387,8 +381,7 @@ def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, cros
     for row in range(begin, end):
         q = Q[rows_of_queries[row]]
         place = start[row]
-        positives, _, negatives, _ = lists_of(start, False, lists, row)
-        for listed in (positives, negatives):
+        for listed in lists_of(lists, row):
             for item in listed:
                 dot = 0.0
                 for f in range(q.size):

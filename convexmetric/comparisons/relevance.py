@@ -296,27 +296,23 @@ def _as_lists(lists: Any, n_queries: int, n_corpus: int, name: str) -> tuple[np.
 
 
 @compiled
-def lists_of(first, dense, lists, row):
-    """Positives and negatives of a query of a block, and where the values of each list begin, for :func:`place`."""
+def lists_of(lists, row):
+    """Positives and negatives of a query of a block."""
     relevant, relevant_start, relevant_stop, irrelevant, irrelevant_start, irrelevant_stop = lists
     positives = relevant[relevant_start[row] : relevant_stop[row]]
-    negatives = irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
-    return positives, first[row], negatives, first[row] + (0 if dense else positives.size)
-
-
-@compiled
-def place(items, begin, dense, i):
-    """Position of the value of item i of a list: its column in a whole row of the corpus, or its place in the list."""
-    return begin + (items[i] if dense else i)
+    return positives, irrelevant[irrelevant_start[row] : irrelevant_stop[row]]
 
 
 @compiled
 def places_of(dense, first, lists, row):
-    """Positions of the values of the positives and of the negatives of a query of a block."""
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    near, far = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
-    for i in range(positives.size):
-        near[i] = place(positives, near_at, dense, i)
-    for j in range(negatives.size):
-        far[j] = place(negatives, far_at, dense, j)
+    """Positions of the values of the positives and of the negatives of a query of a block.
+
+    In a whole row of the corpus, which is dense, they are the items' columns; else positives come first, as listed.
+    """
+    positives, negatives = lists_of(lists, row)
+    near, far = np.empty(positives.size, dtype=np.int32), np.empty(negatives.size, dtype=np.int32)
+    for i in range(near.size):
+        near[i] = first[row] + (positives[i] if dense else i)
+    for j in range(far.size):
+        far[j] = first[row] + (negatives[j] if dense else near.size + j)
     return near, far

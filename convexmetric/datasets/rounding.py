@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.csgraph import connected_components
 
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.errors import InputError
@@ -114,7 +114,7 @@ def _flat_directions(Z: NDArray[np.float64], rounding: NDArray[np.float64]) -> N
 def _groups(flat: NDArray[np.float64]) -> list[NDArray[np.intp]]:
     """Group the columns that are linear combinations of each other."""
     shared = np.abs(flat @ flat.T) > PART
-    group = connected_components(csr_array(shared), directed=False)[1]
+    group = scipy.sparse.csgraph.connected_components(csr_array(shared), directed=False)[1]
     return [found for found in (np.flatnonzero(group == g) for g in range(group.max() + 1)) if found.size > 1]
 
 

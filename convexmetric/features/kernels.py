@@ -21,7 +21,6 @@ import numpy as np
 import scipy
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
 
 from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array
@@ -271,6 +270,6 @@ def _centring(n: int, pairs: np.ndarray | None) -> Callable[[Array], Array]:
     label = np.zeros(n, dtype=np.int64)
     if pairs is not None:
         graph = sp.coo_array((np.ones(len(pairs)), pairs.T), shape=(n, n))
-        label = connected_components(graph, directed=False)[1]
+        label = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     mean = sp.csr_array((1.0 / np.bincount(label)[label], (label, np.arange(n))))
     return lambda A: np.asarray(A - (mean @ A)[label])

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import svds
 
 from convexmetric.arguments import as_generator, check_integer, check_one_of
 from convexmetric.arrays import Array
@@ -152,4 +151,4 @@ def _principal_directions(points: Any, r: int, rng: np.random.Generator) -> Arra
         rmatvec=lambda u: points.T @ u.ravel() - mean * u.sum(),
         dtype=np.float64,
     )
-    return np.asarray(svds(centred, k=r, random_state=rng, return_singular_vectors="vh")[2][::-1])
+    return np.asarray(sp.linalg.svds(centred, k=r, random_state=rng, return_singular_vectors="vh")[2][::-1])

@@ -42,16 +42,19 @@ class AUC(Measure):
 def every_auc(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_auc(sorted_x, z, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_auc(x, z, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
 def worst_auc(x, z, v, b):
     """Invert every pair with ``z_j < x_i + 1/2``; returns the loss."""
     place(x, z, 0.5, v, b)
-    return b.sum() / (x.size * z.size)
+    inverted = 0
+    for i in range(x.size):
+        inverted += b[i]
+    return inverted / (x.size * z.size)
 
 
 register(compiled=every_auc)(AUC)

@@ -59,13 +59,15 @@ class AveragePrecision(Measure):
 def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end; with ``stopping`` of the reciprocal rank."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        weight = np.arange(1.0, x.size + 1.0)
-        if stopping:
-            halves = 0.5**weight
-            weight = x.size / (halves / weight).sum() * halves
-        losses[row] = worst_weighted(sorted_x, z, v, b, weight)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        weight, total = np.empty(x.size), 0.0
+        for i in range(x.size):
+            weight[i] = 0.5 ** (i + 1.0) if stopping else i + 1.0
+            total += weight[i] / (i + 1.0)
+        for i in range(x.size):
+            weight[i] *= x.size / total
+        losses[row] = worst_weighted(x, z, v, b, weight)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
@@ -75,11 +77,14 @@ def worst_weighted(x, z, v, b, weight):
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
     """
     p = x.size
-    projected = np.zeros(p + 2, dtype=np.int64)
-    v[:] = 0
+    projected = np.empty(p + 2, dtype=np.int64)
+    projected[:], v[:] = 0, 0
     conquer(x, z, weight, v, projected)
-    b[:] = np.cumsum(projected[1 : p + 1])
-    score = (weight / (np.arange(1.0, p + 1.0) + b)).sum()
+    above, score = 0, 0.0
+    for i in range(p):
+        above += projected[i + 1]
+        b[i] = above
+        score += weight[i] / (i + 1.0 + above)
     return 1.0 - score / p
 
 
@@ -92,8 +97,10 @@ def conquer(x, z, weight, v, projected):
     p, n = x.size, z.size
     scale = 2.0 / n
     items, start, cell = distribute(z)
-    ordered = np.zeros(start.size, dtype=np.bool_)
-    inverse = 1.0 / np.arange(1.0, p + n + 1.0)
+    ordered, inverse = np.empty(start.size, dtype=np.bool_), np.empty(p + n)
+    ordered[:] = False
+    for place in range(p + n):
+        inverse[place] = 1.0 / (place + 1.0)
     first, last = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     low, high = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     first[0], last[0], low[0], high[0] = 0, n, 1, p + 1

@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.measures.base import Measure, register
 from convexmetric.measures.rows import overwrite, query
-from convexmetric.measures.sorting import distribute, order_cells, place
+from convexmetric.measures.sorting import distribute, order_cells, place, take
 from convexmetric.numerics.compiling import compiled
 
 
@@ -41,9 +41,9 @@ class ReciprocalRank(Measure):
 def every_mrr(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_mrr(sorted_x, z, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_mrr(x, z, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
@@ -51,22 +51,22 @@ def worst_mrr(x, z, v, b):
     """Find the most violated ranking: push the best number of irrelevant items above everything; returns the loss."""
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
-    base = x[0]
-    sums = np.append(0.0, np.cumsum(x - base))
-    scale = 2.0 / (p * n)
-
+    base, scale = x[0], 2.0 / (p * n)
     # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
     # own price exceeds what they gain if only those stand above them that are above a relevant item nearer than they.
     top = b[0]
-    limits = np.append(-1.0, 1.0 / (scale * (b + 1.0) * (b + 2.0)))
+    sums, limits = np.empty(p + 1), np.empty(p + 1)
+    sums[0], limits[0] = 0.0, -1.0
+    for i in range(p):
+        sums[i + 1] = sums[i] + (x[i] - base)
+        limits[i + 1] = 1.0 / (scale * (b[i] + 1.0) * (b[i] + 2.0))
     candidates = np.empty(n, dtype=np.int32)
     count = 0
     for j in range(n):
         below = p - v[j]
         candidates[count] = j
         count += below * (z[j] - base) - sums[below] <= limits[below]
-    candidates = candidates[:count]
-    values = z[candidates]
+    values = take(z, candidates[:count])
     items, start, _ = distribute(values)
     # Cells before low are pushed to the top, those from high on are not.
     low, high = 0, start.size - 1
@@ -93,8 +93,10 @@ def worst_mrr(x, z, v, b):
             if not worth(values[j], p - v[candidates[j]], base, sums, scale, top + pushed + 1):
                 break
             pushed += 1
-    v[candidates[items[:pushed]]] = p
-    b[:] = np.maximum(b, top + pushed)
+    for c in range(pushed):
+        v[candidates[items[c]]] = p
+    for i in range(p):
+        b[i] = max(b[i], top + pushed)
     return 1.0 - 1.0 / (1.0 + b[0])
 
 

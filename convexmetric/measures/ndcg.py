@@ -93,30 +93,33 @@ class NDCGLog2(NDCG):
 def every_ndcg(shift, begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end, with the discount ``1 / log2(t + shift)``."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_ndcg(sorted_x, z, k, cut, shift, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_ndcg(x, z, k, cut, shift, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
 def worst_ndcg(x, z, k, cut, shift, v, b):
     """Find the most violated ranking: number of relevant items in the head, and their order; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
     natural = relevant_in_head(b, k)
     scale = 2.0 / (p * n)
-    D = 1.0 / np.log2(np.maximum(np.arange(k + 1) + shift, 2.0))
+    D, total, perfect = np.empty(k + 1), 0.0, 0.0
     D[0] = 0.0
-    total, perfect = D.sum(), D[: p + 1].sum()
+    for t in range(1, k + 1):
+        D[t] = 1.0 / np.log2(max(t + shift, 2.0))
+        total += D[t]
+        perfect += D[t] if t <= p else 0.0
 
     # value[m, c]: best of the first m relevant items with b_1 <= .. <= b_m <= c, relative to their natural places.
     most = min(k, n)
-    value = np.full((natural + 1, most + 1), -np.inf)
-    choice = np.zeros((natural + 1, most + 1), dtype=np.int64)
-    value[0, :] = 0.0
+    value = np.empty((natural + 1, most + 1))
+    choice = np.empty((natural + 1, most + 1), dtype=np.int64)
+    value[:], choice[:] = -np.inf, 0
+    value[0] = 0.0
     for m in range(1, natural + 1):
         price = 0.0
         best, best_c = -np.inf, 0
@@ -138,8 +141,7 @@ def worst_ndcg(x, z, k, cut, shift, v, b):
         here = value[m, k - m] - scale * tail
         if here > best_value:
             best_m, best_value = m, here
-    if best_m < natural:
-        push(x, z, order, best_m, k - best_m, v, b)
+    push(x, z, order, best_m, k - best_m, v, b)
     score = 0.0
     c = min(most, k - best_m)
     for m in range(best_m, 0, -1):

@@ -11,7 +11,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block
 from convexmetric.measures.base import COMPILED, Measure, MeasureAtK
 from convexmetric.measures.reference import places
-from convexmetric.measures.rows import coefficients
+from convexmetric.measures.rows import overwrite
 from convexmetric.numerics.threads import over_rows
 
 
@@ -51,11 +51,9 @@ def _by_programme(measure: Measure, block: Block, losses: Array, violations: Arr
     """Run the dynamic program for any gains, one query after the other."""
     for row in range(len(block)):
         _, _, x, z = block.of(row)
-        near, far = block.places(row)
         order, order_z = np.argsort(x, kind="stable"), np.argsort(z, kind="stable")
         b, losses[row] = places(measure, x[order], z[order_z])
         v = np.empty(z.size, dtype=np.int64)
         v[order_z] = x.size - np.searchsorted(b, np.arange(z.size), side="right")
-        violations[row] = coefficients(x, z, order, x[order], v, b, losses[row])
         block.part(row, row + 1)[:] = 0.0
-        block.values[near], block.values[far] = x, z
+        violations[row] = overwrite(block.values, block.places(row), z, order, x[order], v, b, losses[row])

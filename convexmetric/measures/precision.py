@@ -66,17 +66,16 @@ class PrecisionAtK(MeasureAtK):
 def every_precision(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_precision(sorted_x, z, k, cut, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_precision(x, z, k, cut, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
 def worst_precision(x, z, k, cut, v, b):
     """Find the most violated ranking: best number of relevant items in the first k places; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     perfect = min(k, p) / k
     place(x, z, 0.0, v, b)
     order = nearest(z, min(k, n))
@@ -162,17 +161,16 @@ class NearestNeighbours(MeasureAtK):
 def every_knn(begin, end, block, k, cut, losses, violations):
     """The most violated rankings of the block's rows from begin to end."""
     for row in range(begin, end):
-        x, z, order, sorted_x, v, b = query(block, row)
-        losses[row] = worst_knn(sorted_x, z, k, cut, v, b)
-        violations[row] = overwrite(block, row, x, z, order, sorted_x, v, b, losses[row])
+        places, z, order, x, v, b = query(block, row)
+        losses[row] = worst_knn(x, z, k, cut, v, b)
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
 
 
 @compiled
 def worst_knn(x, z, k, cut, v, b):
     """Find the most violated ranking: lose the majority if that is cheap enough; returns the loss."""
     p, n = x.size, z.size
-    if cut:
-        k = min(k, p)
+    k = min(k, p) if cut else k
     place(x, z, 0.0, v, b)
     natural, most = relevant_in_head(b, k), k // 2
     if natural <= most:

@@ -11,7 +11,7 @@ import numpy as np
 
 from convexmetric.comparisons import Block
 from convexmetric.comparisons.relevance import lists_of, places_of
-from convexmetric.measures.sorting import ascending, look_up, table_of
+from convexmetric.measures.sorting import ascending, look_up, table_of, take
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
@@ -37,23 +37,28 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
 def _place(begin, end, values, dense, first, lists, start, above):
     """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
     for row in range(begin, end):
-        positives, _, negatives, _ = lists_of(first, dense, lists, row)
+        positives, negatives = lists_of(lists, row)
         near, far = places_of(dense, first, lists, row)
         # Sorted by item first: a stable sort by distance then keeps ties in that order.
-        by_item = ascending(positives.astype(np.float64))
-        x, z = values[near[by_item]], values[far]
+        p, items = positives.size, np.empty(positives.size, dtype=np.int64)
+        by_item, count = ascending(1.0 * positives), np.empty(p, dtype=np.int64)
+        x, z = take(take(values, near), by_item), take(values, far)
         order = ascending(x)
-        sorted_x, items = x[order], positives[by_item[order]]
-        count = np.zeros(x.size, dtype=np.int64)
+        sorted_x = take(x, order)
+        for i in range(p):
+            items[i], count[i] = positives[by_item[order[i]]], 0
         places = np.empty(z.size, dtype=np.int32)
         look_up(sorted_x, table_of(sorted_x), z, 0.0, places)
         for j in range(negatives.size):
             below = places[j]
             if below > 0 and sorted_x[below - 1] == z[j]:
                 below = _among_ties(sorted_x, items, z[j], negatives[j])
-            if below < x.size:
+            if below < p:
                 count[below] += 1
-        above[start[row] : start[row + 1]] = np.cumsum(count)
+        total = 0
+        for i in range(p):
+            total += count[i]
+            above[start[row] + i] = total
 
 
 @compiled

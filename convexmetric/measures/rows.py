@@ -13,58 +13,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.measures.sorting import ascending
+from convexmetric.comparisons.relevance import places_of
+from convexmetric.measures.sorting import ascending, take
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 
 @compiled
 def query(block, row):
-    """Distances of a query's relevant and irrelevant items; order and sorted distances of the relevant ones; v and b.
+    """Take a query's distances out of a block, which has zeros there afterwards.
 
-    ``v`` and ``b`` are to be filled with the ranking, in the order of the irrelevant and of the sorted relevant items.
+    Returns the places of the relevant and of the irrelevant items among the block's values; distances of the irrelevant
+    items; order and sorted distances of the relevant ones; and ``v`` and ``b``, to be filled with the ranking in the
+    order of the irrelevant and of the sorted relevant items.
     """
     values, dense, first, lists = block
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-    x, z = np.empty(positives.size), np.empty(negatives.size)
-    for i in range(x.size):
-        x[i] = values[place(positives, near_at, dense, i)]
-    for j in range(z.size):
-        z[j] = values[place(negatives, far_at, dense, j)]
-    order = ascending(x)
-    return x, z, order, x[order], np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
-
-
-@compiled
-def overwrite(block, row, x, z, order, sorted_x, v, b, loss):
-    """Put the coefficients of a query's ranking in place of its distances; returns its violation."""
-    violation = coefficients(x, z, order, sorted_x, v, b, loss)
-    values, dense, first, lists = block
-    positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+    near, far = places_of(dense, first, lists, row)
+    x, z = take(values, near), take(values, far)
     values[first[row] : first[row + 1]] = 0.0
-    for i in range(x.size):
-        values[place(positives, near_at, dense, i)] = x[i]
-    for j in range(z.size):
-        values[place(negatives, far_at, dense, j)] = z[j]
-    return violation
+    order = ascending(x)
+    return (near, far), z, order, take(x, order), np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
 
 
 @compiled_in_any_order
-def coefficients(x, z, order, sorted_x, v, b, loss):
-    """Overwrite the distances x and z by the coefficients of a ranking; returns its violation.
+def overwrite(values, places, z, order, x, v, b, loss):
+    """Write the coefficients of a query's ranking into the block's values; returns its violation.
 
-    ``v`` is in the order of ``z``, ``b`` in that of ``sorted_x``.
+    ``v`` is in the order of ``z``, ``b`` in that of the sorted distances ``x``.
     """
-    p, n = x.size, z.size
+    near, far = places
     # The least distance is subtracted before any sum: only differences matter.
-    base = sorted_x[0]
-    scale = 2.0 / (p * n)
-    weighted = 0.0
-    for j in range(n):
+    base, scale, weighted = x[0], 2.0 / (x.size * z.size), 0.0
+    for j in range(z.size):
         # Without a branch, which could not be foreseen; no zero times infinity.
         weighted += v[j] * (z[j] - base) if v[j] else 0.0
-        z[j] = scale * v[j]
-    for i in range(p):
-        weighted -= b[i] * (sorted_x[i] - base)
-        x[order[i]] = -scale * b[i]
+    for j in range(z.size):
+        values[far[j]] = scale * v[j]
+    for i in range(x.size):
+        weighted -= b[i] * (x[i] - base)
+        values[near[order[i]]] = -scale * b[i]
     return loss - scale * weighted

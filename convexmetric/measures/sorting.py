@@ -35,20 +35,25 @@ def table_of(x):
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
     # Of the items in the cells before: they are nearer than all that :func:`look_up` sends to a cell.
-    table = np.zeros(cells + 2, dtype=np.int32)
+    table = np.empty(cells + 2, dtype=np.int32)
+    table[:] = 0
     for i in range(p if cells else 0):
         table[min(cells, np.int64((x[i] - low) * scale)) + 1] += 1
     for cell in range(cells):
         table[cell + 1] += table[cell]
     # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
-    return scale, table[:-1], np.append(x, np.nan)
+    ends = np.empty(p + 1)
+    for i in range(p):
+        ends[i] = x[i]
+    ends[p] = np.nan
+    return scale, table, ends
 
 
 @compiled
 def look_up(x, table, z, shift, counts):
     """``#{x_i <= z_j - shift}`` for all z_j by the table of ``x``; NaN and infinite values go to one of the ends."""
     scale, guesses, ends = table
-    low, last = x[0], guesses.size - 1
+    low, last = x[0], guesses.size - 2
     # Loops without branches are done for several numbers at once, which is worth going over them three times.
     for j in range(z.size):
         at = (z[j] - shift - low) * scale
@@ -62,7 +67,27 @@ def look_up(x, table, z, shift, counts):
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
-            counts[j] += np.searchsorted(x[counts[j] :], key, "right")
+            counts[j] = first_above(x, np.int64(counts[j]), x.size, key)
+
+
+@compiled
+def first_above(x, begin, end, key):
+    """The first place from begin < end on where the sorted x is above a key; end if there is none before it."""
+    left = end - begin
+    # Halved without a branch, which could not be foreseen.
+    while left > 1:
+        begin += (left // 2) * (x[begin + left // 2 - 1] <= key)
+        left -= left // 2
+    return begin + (x[begin] <= key)
+
+
+@compiled
+def take(x, places):
+    """``x[places]``, of numbers."""
+    taken = np.empty(places.size)
+    for i in range(places.size):
+        taken[i] = x[places[i]]
+    return taken
 
 
 @compiled
@@ -76,14 +101,16 @@ def place(x, z, margin, v, b):
     for j in range(z.size):
         items[met], near[met] = j, z[j]
         met += z[j] - margin < x[p - 1]
-    counts = np.empty(met, dtype=np.int32)
+    counts, projected = np.empty(met, dtype=np.int32), np.empty(p + 1, dtype=np.int64)
     look_up(x, table_of(x), near[:met], margin, counts)
-    projected = np.zeros(p + 1, dtype=np.int64)
-    v[:] = 0
+    projected[:], v[:] = 0, 0
     for k in range(met):
         projected[counts[k]] += 1
         v[items[k]] = p - counts[k]
-    b[:] = np.cumsum(projected[:p])
+    above = 0
+    for i in range(p):
+        above += projected[i]
+        b[i] = above
 
 
 @compiled
@@ -121,20 +148,20 @@ def distribute(z):
     scale = n / (high - low)
     if not 0.0 < scale < np.inf:
         n, scale = 1, 0.0
-    last = np.float64(n - 1)
-    cell = np.empty(z.size, dtype=np.int32)
+    start, cell = np.empty(n + 2, dtype=np.int32), np.empty(z.size, dtype=np.int32)
+    items, last = np.empty(z.size, dtype=np.int32), np.float64(n - 1)
     for j in range(z.size):
         # NaN compares as false and goes to the last cell.
         at = (z[j] - low) * scale
         at = at if at < last else last
         cell[j] = np.int32(at if at > 0.0 else 0.0)
-    # Where cell c starts is counted up in place c + 1 while items are dealt out: to where the next one starts.
-    start = np.zeros(n + 2, dtype=np.int32)
+    # Sizes of cells are counted two places on, and starts stand one place on: there they become ends, as items are
+    # dealt out, and the end of a cell is the start of the next.
+    start[:] = 0
     for j in range(z.size):
         start[cell[j] + 2] += 1
-    for c in range(2, n + 2):
-        start[c] += start[c - 1]
-    items = np.empty(z.size, dtype=np.int32)
+    for c in range(n):
+        start[c + 1] += start[c]
     for j in range(z.size):
         items[start[cell[j] + 1]] = j
         start[cell[j] + 1] += 1

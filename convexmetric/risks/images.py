@@ -82,7 +82,7 @@ class ImagePass:
 
     def laplacian(self, H: Array) -> Array:
         """Product with the graph Laplacian, ``Lap(sigma u) H``."""
-        return np.asarray(self._degrees * H - self.weights @ H)
+        return np.asarray(self._degrees * H - _times(self.weights, H))
 
     def gradient(self) -> Array:
         """Gradient of the smoothed risk in the images."""
@@ -92,7 +92,7 @@ class ImagePass:
         """The second derivative along H, in single precision."""
         G, weights, degrees, curvature = self._single
         H = np.ascontiguousarray(H, dtype=np.float32)
-        return self._bent(G, H, curvature) - np.float32(2.0) * (degrees * H - weights @ H)
+        return self._bent(G, H, curvature) - np.float32(2.0) * (degrees * H - _times(weights, H))
 
     def _bent(self, G: Any, H: Any, curvature: Any) -> Any:
         """The part of the second derivative that is due to active comparisons."""
@@ -246,6 +246,14 @@ class ListedImages(ImageRisk):
         return _scatter(self.X, symmetric(i, j, pulls, len(self.X)))
 
 
+def _times(weights: Any, H: Array) -> Array:
+    """Product with weights of pairs; with weights of n rows and fewer columns a block of points is a set of its own."""
+    n, size = weights.shape
+    if n == size:
+        return np.asarray(weights @ H)
+    return np.matmul(weights.reshape(-1, size, size), H.reshape(-1, size, H.shape[1])).reshape(H.shape)
+
+
 def _positive(weights: Any) -> Any:
     return weights.maximum(0.0) if sp.issparse(weights) else np.maximum(weights, 0.0)
 
@@ -253,7 +261,7 @@ def _positive(weights: Any) -> Any:
 def _scatter(X: Array, weights: Any) -> Array:
     """``X^T Lap(weights) X``."""
     degrees = np.asarray(weights.sum(axis=1)).reshape(-1, 1)
-    S = X.T @ (degrees * X - weights @ X)
+    S = X.T @ (degrees * X - _times(weights, X))
     return np.asarray(0.5 * (S + S.T))
 
 

@@ -10,10 +10,11 @@ the points, a block of rows at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
@@ -22,7 +23,7 @@ from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described, description
 from convexmetric.losses import BoxLoss
-from convexmetric.numerics.compiling import compiled
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violation, checked_multipliers, group_sums
@@ -31,6 +32,8 @@ from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Rows of a block of distances.
 BLOCK = 256
+#: Distances of most pairs, in margins, under the metric that keeps all points apart.
+FAR = 1e9
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
 
@@ -92,9 +95,10 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))
+        #: Points of a block: of a sample, only pairs within blocks count.
+        self.size = len(self.X)
         self.codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.same, self.other, self.cone = same, other, cone
-        self._numbers = np.array([same.numbers(), other.numbers()])
 
     def described(self) -> Described:
         """Points, labels, and a term of each kind of pair."""
@@ -133,9 +137,14 @@ class LabelledPairRisk(Risk, ImageRisk):
         return self.same.weight * same + self.other.weight * (self.count - same)
 
     @property
+    def _numbers(self) -> Array:
+        return np.array([self.same.numbers(), self.other.numbers()])
+
+    @property
     def _same_count(self) -> float:
         """Number of pairs of equal labels."""
-        sizes = np.bincount(self.codes).astype(np.float64)
+        block = np.arange(self.parts) // self.size
+        sizes = np.bincount(self.codes + block * (self.codes.max() + 1)).astype(np.float64)
         return 0.5 * float(sizes @ (sizes - 1.0))
 
     @property
@@ -169,17 +178,11 @@ class LabelledPairRisk(Risk, ImageRisk):
             same = self._same_count
             costs = (hinge.weight * max(0.0, hinge.margin) for hinge in (self.same, self.other))
             return float(np.dot([same, self.count - same], list(costs)))
-        return sum(float(sums[:, 1].sum()) for _, _, sums, _ in self._passes(self.cone.times(self.X, M), self.X, 0.0))
+        return sum(float(sums[:, 0].sum()) for *_, sums in self._planes(M, True))
 
     def part_values(self, M: Array) -> Array:
         """Half of the cost of all pairs of each point: a pair is divided evenly between its two points."""
-        values = np.empty(self.parts)
-        norms = self.cone.quadratic_forms(self.X, M)
-        with blas_threads_for(float(self.parts) * self.X.size):
-            for first in until_deadline(range(0, self.parts, BLOCK)):
-                rows = np.arange(first, min(first + BLOCK, self.parts))
-                values[rows] = 0.5 * self._losses(rows, M, norms).sum(axis=1)
-        return values
+        return np.concatenate([sums[:, 0] for *_, sums in self._planes(M, False)])
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
         """The pair of each point whose loss exceeds most that at ``other``."""
@@ -208,28 +211,25 @@ class LabelledPairRisk(Risk, ImageRisk):
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """Supporting planes of groups of points: sums over violated pairs; at most a block of pairs is stored."""
         cone, X, n_groups = self.cone, self.X, int(groups.max()) + 1
-        terms, sizes = np.empty((self.parts, 4)), np.empty(self.parts)
         degrees, normals = np.zeros((n_groups, self.parts)), np.zeros((n_groups, *cone.shape))
-        for rows, block, sums, _ in self._passes(cone.times(X, M), X, 0.0):
-            block *= 0.5
-            terms[rows], sizes[rows] = sums, np.abs(block).sum(axis=1)
+        sums = np.empty((self.parts, 3))
+        for rows, places, block, own in self._planes(M, n_groups == 1):
+            sums[rows] = own
             for g in np.unique(groups[rows]).tolist():
                 mine = np.flatnonzero(groups[rows] == g)
-                T, points = block[mine], rows.start + mine
-                degrees[g] += T.sum(axis=0)
+                T, points = block if n_groups == 1 else block[mine], rows.start + mine
+                degrees[g, places] += T.sum(axis=0)
                 degrees[g, points] += T.sum(axis=1)
-                normals[g] -= 2.0 * cone.cross(X[points], T, X)
+                normals[g] -= 2.0 * cone.cross(X[points], T, X[places])
         for normal, degree in zip(normals, degrees, strict=True):
             normal += cone.outer_sum(X, degree)
-        values, offsets, sizes = (
-            group_sums(column, groups, n_groups) for column in (terms[:, 1], terms[:, 2] + terms[:, 3], sizes)
-        )
+        values, offsets, sizes = (group_sums(column, groups, n_groups) for column in sums.T)
         return Cuts(values, offsets, cone.coordinates(normals), sizes)
 
     def at(self, G: Array, width: float, centre: Array | None = None) -> ImagePass:
         """Evaluate the smoothed risk at images of the points, in one pass."""
         n = self.parts
-        sums, weights, counts = np.empty((n, 4)), np.empty((n, n)), np.empty(n, dtype=np.int64)
+        sums, weights, counts = np.empty((n, 4)), np.empty((n, self.size)), np.empty(n, dtype=np.int64)
         for rows, block, block_sums, block_counts in self._passes(G, G, width, centre):
             weights[rows], sums[rows], counts[rows] = block, block_sums, block_counts
         start = np.concatenate([[0], np.cumsum(counts)])
@@ -242,7 +242,9 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def centre(self, here: ImagePass) -> Array:
         """Slopes of the hinges in single precision, which is enough for centres."""
-        sizes = np.where(self.codes[:, None] == self.codes, self.same.weight, self.other.weight)
+        codes = self.codes.reshape(-1, self.size)
+        alike = (codes[:, :, None] == codes[:, None, :]).reshape(-1, self.size)
+        sizes = np.where(alike, self.same.weight, self.other.weight)
         return (np.abs(here.weights) / sizes).astype(np.float32)
 
     def scaled_multipliers(self, here: ImagePass, share: float) -> Array:
@@ -252,7 +254,32 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def within_scatter(self) -> Array:
         """``X^T Lap(c) X`` over all pairs of equal labels."""
-        return self._adjoint(np.where(self.codes[:, None] == self.codes, self.same.weight, 0.0))
+        own = np.bincount(self.codes)
+        mean = sp.csr_array((1.0 / own[self.codes], (self.codes, np.arange(self.parts)))) @ self.X
+        inside = self.X - mean[self.codes]
+        return self.same.weight * (inside.T @ (own[self.codes, None] * inside))
+
+    def sampled(self, size: int) -> LabelledPairRisk:
+        """The pairs within blocks of so many points, into which the points are dealt at random, for passes of images.
+
+        Each kind of pairs has the weight that all of its pairs have; points that fill no block are left out.
+        """
+        rows = np.random.default_rng(0).permutation(self.parts)[: self.parts // size * size]
+        sample = LabelledPairRisk(self.X[rows], self.codes[rows], self.same, self.other, self.cone)
+        sample.size = size
+        same, found = self._same_count, sample._same_count
+        shares = same / max(1.0, found), (self.count - same) / max(1.0, 0.5 * len(rows) * (size - 1) - found)
+        kinds = zip((self.same, self.other), shares, strict=True)
+        sample.same, sample.other = (replace(hinge, weight=share * hinge.weight) for hinge, share in kinds)
+        return sample
+
+    def apart(self) -> tuple[Array, Cuts]:
+        """A metric under which all points are far apart, and the cut of all pairs there: only equal labels cost."""
+        weight = np.array([self.same.weight * self._same_count])
+        scale = FAR * self.other.margin / (float(np.square(self.X).max()) or 1.0)
+        normals = -self.cone.coordinates(self.within_scatter()[None])
+        metric, offsets = scale * self.cone.identity(), self.same.margin * weight
+        return metric, Cuts(offsets - self.cone.inner(metric, -self.within_scatter()), offsets, normals, weight)
 
     def listed(self) -> SeparableRisk:
         """Return the risk with all pairs (i, j), i < j, in a list.
@@ -282,13 +309,31 @@ class LabelledPairRisk(Risk, ImageRisk):
         slopes = np.where(linear > 0.0, weight, np.clip(u, 0.0, weight))
         T = np.zeros((self.parts, self.parts))
         T[i, j] = T[j, i] = sign * slopes
-        return Minorant(float(np.cumsum(margin * slopes)[-1]), self._adjoint(T), 0.5 * float(np.abs(T).sum()))
+        with blas_threads_for(float(T.size) * self.X.shape[1]):
+            S = self.cone.outer_sum(self.X, T.sum(axis=1)) - self.cone.cross(self.X, T, self.X)
+        return Minorant(float((margin * slopes).sum()), S, 0.5 * float(np.abs(T).sum()))
 
-    def _adjoint(self, T: Array) -> Array:
-        """``X^T Lap(T) X``."""
-        cone, degrees = self.cone, T.sum(axis=1)
-        with blas_threads_for(float(len(T)) ** 2 * self.X.shape[1]):
-            return np.asarray(cone.outer_sum(self.X, degrees) - cone.cross(self.X, T, self.X))
+    def _planes(self, M: Array, once: bool) -> Iterator[tuple[slice, np.ndarray, Array, Array]]:
+        """Yield blocks of pairs: points of rows and of columns, coefficients, and three sums over each row.
+
+        Coefficients are those of the distances in the supporting plane; sums are those of values, of offsets and of
+        sizes of coefficients. With ``once`` a point has the pairs with the n/2 points after it, the first ones coming
+        after the last: every pair occurs once. Otherwise it occurs twice, each time with half of its weight.
+        """
+        n, P = self.parts, self.cone.times(self.X, M)
+        norms, after = np.einsum("ik,ik->i", P, self.X), self.parts // 2
+        numbers = self._numbers * [1.0, 1.0 if once else 0.5, 1.0, 1.0]
+        step = min(BLOCK, n - after)
+        with blas_threads_for(float(n) * n * self.X.shape[1]):
+            for first in until_deadline(range(0, n, step)):
+                rows = slice(first, min(first + step, n))
+                places = np.arange(first, rows.stop + after) % n if once else np.arange(n)
+                block = P[rows] @ self.X[places].T
+                sums = np.empty((len(block), 3))
+                of_columns = norms[places], self.codes[places]
+                arguments = block, first, norms, self.codes, *of_columns, once, numbers, sums
+                over_rows(_exact_hinges, len(block), block.size, *arguments)
+                yield rows, places, block, sums
 
     def _passes(
         self, P: Array, Q: Array, width: float, centre: Array | None = None
@@ -302,14 +347,56 @@ class LabelledPairRisk(Risk, ImageRisk):
         norms = np.einsum("ik,ik->i", P, Q)
         nothing = np.empty((0, 0), dtype=np.float32)
         with blas_threads_for(float(n) * n * Q.shape[1]):
-            for first in until_deadline(range(0, n, BLOCK)):
-                rows = slice(first, min(first + BLOCK, n))
-                block = P[rows] @ Q.T
+            size = self.size
+            for first in until_deadline(f for base in range(0, n, size) for f in range(base, base + size, BLOCK)):
+                near = slice(first // size * size, first // size * size + size)
+                rows = slice(first, min(first + BLOCK, near.stop))
+                block = P[rows] @ Q[near].T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
                 before = nothing if centre is None else centre[rows]
-                arguments = block, norms, first, self.codes, self._numbers, width, before, sums, counts
+                arguments = (
+                    block,
+                    norms[near],
+                    first - near.start,
+                    self.codes[near],
+                    self._numbers,
+                    width,
+                    before,
+                    sums,
+                    counts,
+                )
                 over_rows(_hinges, len(block), block.size, *arguments)
                 yield rows, block, sums, counts
+
+
+@compiled_in_any_order
+def _exact_hinges(begin, end, block, first, norms, codes, column_norms, column_codes, once, numbers, sums):
+    n = norms.size
+    sign, weight, margin = numbers[0, 0], numbers[0, 1], numbers[0, 2]
+    other_sign, other_weight, other_margin = numbers[1, 0], numbers[1, 1], numbers[1, 2]
+    # Linear hinges are never clipped.
+    least = -np.inf if numbers[0, 3] > 0.0 else 0.0
+    other_least = -np.inf if numbers[1, 3] > 0.0 else 0.0
+    for r in range(begin, end):
+        i, norm, code = first + r, norms[first + r], codes[first + r]
+        low, at, high = 0, i, n
+        if once:
+            low, at, high = r, r, r + 1 + (n - 1) // 2 + (1 if n % 2 == 0 and 2 * i < n else 0)
+        block[r, :low] = 0.0
+        block[r, at] = 0.0
+        block[r, high:] = 0.0
+        value = size = other_size = 0.0
+        for start, stop in ((low, at), (at + 1, high)):
+            row, squares, kinds = block[r, start:stop], column_norms[start:stop], column_codes[start:stop]
+            for c in range(row.size):
+                d = norm + squares[c] - 2.0 * row[c]
+                t, other_t, alike = margin - sign * d, other_margin - other_sign * d, kinds[c] == code
+                u, other_u = weight if t > least else 0.0, other_weight if other_t > other_least else 0.0
+                value += weight * max(least, t) if alike else other_weight * max(other_least, other_t)
+                size += u if alike else 0.0
+                other_size += 0.0 if alike else other_u
+                row[c] = sign * u if alike else other_sign * other_u
+        sums[r, 0], sums[r, 1], sums[r, 2] = value, margin * size + other_margin * other_size, size + other_size
 
 
 @compiled
@@ -353,10 +440,12 @@ def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums
 def _list_kinks(begin, end, weights, codes, numbers, width, start, other, curvature):
     for i in range(begin, end):
         at = start[i]
-        for j in range(len(weights)):
+        base = i // weights.shape[1] * weights.shape[1]
+        for k in range(weights.shape[1]):
+            j = base + k
             kind = 0 if codes[i] == codes[j] else 1
             size = numbers[kind, 1]
-            u = abs(weights[i, j])
+            u = abs(weights[i, k])
             if at < start[i + 1] and j != i and numbers[kind, 3] == 0.0 and 0.0 < u < size:
                 other[at] = j
                 curvature[at] = size / width

@@ -26,6 +26,7 @@ from convexmetric.comparisons.relevance import places_of
 from convexmetric.cones.factored import Images, TangentImages
 from convexmetric.described import Described, description
 from convexmetric.losses import Logistic
+from convexmetric.measures.sorting import take
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.risks.base import Derivative, Minorant
@@ -156,12 +157,13 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):
     """Overwrite the distances of every query by the weights of its slopes; add up its value and its dual value."""
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
-        x, z = values[x_at], values[z_at]
+        x, z = take(values, x_at), take(values, z_at)
         # Added to, not set: an item may stand in a list several times.
         values[first[row] : first[row + 1]] = 0.0
         a, b, split = _factors(x, z)
         logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
-        negatives = np.zeros(z.size)
+        negatives = np.empty(z.size)
+        negatives[:] = 0.0
         for i in range(x.size):
             positives = 0.0
             for j in range(z.size):
@@ -195,7 +197,7 @@ def _weights(begin, end, values, dense, first, lists, C, start, weights):
     """Write the second derivatives of the loss, pair by pair, from ``start[row]`` on for every query."""
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
-        x, z = values[x_at], values[z_at]
+        x, z = take(values, x_at), take(values, z_at)
         a, b, split = _factors(x, z)
         place = start[row]
         for i in range(x.size):
@@ -213,10 +215,11 @@ def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
     known = weights.size > 0
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
-        x, z, dx, dz = values[x_at], values[z_at], changes[x_at], changes[z_at]
+        x, z, dx, dz = take(values, x_at), take(values, z_at), take(changes, x_at), take(changes, z_at)
         changes[first[row] : first[row + 1]] = 0.0
         a, b, split = (x, z, False) if known else _factors(x, z)
-        negatives, place = np.zeros(dz.size), start[row]
+        negatives, place = np.empty(dz.size), start[row]
+        negatives[:] = 0.0
         for i in range(dx.size):
             positives = 0.0
             for j in range(dz.size):
@@ -243,6 +246,9 @@ def _curvature(s, a, b, split):
 @compiled
 def _factors(x, z):
     """``exp(x - m)`` and ``exp(m - z)``, m the middle of all distances, and whether their products cannot overflow."""
-    low, high = min(x.min(), z.min()), max(x.max(), z.max())
+    low, high = x[0], x[0]
+    for each in (x, z):
+        for value in each:
+            low, high = min(low, value), max(high, value)
     middle = 0.5 * low + 0.5 * high
     return np.exp(x - middle), np.exp(middle - z), high - low < SPREAD

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.comparisons.relevance import lists_of, place
-from convexmetric.measures.sorting import ascending, look_up, table_of
+from convexmetric.comparisons.relevance import places_of
+from convexmetric.measures.sorting import ascending, first_above, look_up, table_of, take
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 #: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
@@ -41,42 +41,35 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     most, reach = found.shape[1], margin + 0.5 * width
     largest = 0
     for row in range(begin, end):
-        largest = max(largest, lists_of(first, dense, lists, row)[2].size)
-    z_room, items_room = np.empty(largest), np.empty(largest, dtype=np.int64)
-    places_room = np.empty(largest, dtype=np.int64)
+        largest = max(largest, lists[5][row] - lists[4][row])
+    z_room, met_room = np.empty(largest), np.empty((largest, 2), dtype=np.int64)
     counts = np.empty((3, largest), dtype=np.int32)
     runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
-        p, n = positives.size, negatives.size
-        near = np.empty(p, dtype=np.int64)
-        for i in range(p):
-            near[i] = place(positives, near_at, dense, i)
-        given = values[near]
+        near, far = places_of(dense, first, lists, row)
+        given = take(values, near)
         order = ascending(given)
-        x, x_places = given[order], near[order]
+        x = take(given, order)
         # Negatives beyond all positives have no slope: at a good metric most of them.
-        met, last = 0, x[p - 1]
-        for j in range(n):
-            at = place(negatives, far_at, dense, j)
-            z_room[met], items_room[met], places_room[met] = values[at], j, at
+        met, last = 0, x[x.size - 1]
+        for j in range(far.size):
+            at = far[j]
+            z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at
             met += not last <= values[at] - reach
         changes = np.empty(own_end[row] - own_begin[row])
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
-            z = values[place(negatives, far_at, dense, j)]
-            changes[k] = slopes[own_begin[row] + k] - _slope(given[i], z, margin, width)
+            changes[k] = slopes[own_begin[row] + k] - _slope(given[i], values[far[j]], margin, width)
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
-        places = x_places, items_room[:met], places_room[:met]
         smooth, exact, total, kinks, runs = _row(
-            x, z_room[:met], margin, width, weights[row], write, values, places, counts, runs_room
+            x, z_room[:met], margin, width, weights[row], write, values, near, order, met_room, counts, runs_room
         )
         for k in range(changes.size):
             i, j = pairs[own_begin[row] + k, 1], pairs[own_begin[row] + k, 2]
             total += changes[k]
-            values[place(negatives, far_at, dense, j)] += weights[row] * changes[k]
+            values[far[j]] += weights[row] * changes[k]
             values[near[i]] -= weights[row] * changes[k]
         sums[row, 0], sums[row, 1] = weights[row] * smooth, weights[row] * exact
         sums[row, 2], sums[row, 3] = weights[row] * margin * total, kinks
@@ -86,32 +79,35 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
 
 
 @compiled
-def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
+def _row(x, z, margin, width, weight, write, values, near, order, met, counts, runs_room):
     """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
-    shifted = x - low
-    sums, squares = np.append(0.0, np.cumsum(shifted)), np.append(0.0, np.cumsum(shifted * shifted))
-    run_begin, run_end, with_run = counts
-    x_places, items, z_places = places
+    # Of x - low and of its squares.
+    sums, squares = np.empty(p + 1), np.empty(p + 1)
+    sums[0], squares[0] = 0.0, 0.0
+    for i in range(p):
+        sums[i + 1] = sums[i] + (x[i] - low)
+        squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
     table = table_of(x)
-    look_up(x, table, z, margin - half, run_end)
+    # Called in one place: everything that is called is compiled again where it is.
+    for side in range(2 if half > 0.0 else 1):
+        look_up(x, table, z, margin + half if side else margin - half, counts[side])
+    # Without a width no pair is active: runs end where they begin.
+    run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
     exact, total = _hinges(sums, z, margin + low, run_end)
     if not write:
         # Only of hinges that are not smoothed.
         return exact, exact, total, 0, 0
-    if half > 0.0:
-        look_up(x, table, z, margin + half, run_begin)
-    else:
-        run_begin = run_end
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
-    # number, and sum of t at the first and at the last active positive.
-    entering, leaving, ones = np.zeros((p + 1, 2)), np.zeros((p + 1, 2)), np.zeros(p + 1)
+    # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
+    changes = np.empty((p + 1, 5))
+    changes[:] = 0.0
     # First what every negative has, without a branch; then the runs of those that have one.
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
-        ones[e] += 1.0
-        values[z_places[j]] += weight * (p - 0.5 * (b + e))
+        changes[e, 4] += 1.0
+        values[met[j, 1]] += weight * (p - 0.5 * (b + e))
         with_run[runs] = j
         runs += e > b
     smooth, kinks = exact, 0
@@ -127,33 +123,28 @@ def _row(x, z, margin, width, weight, write, values, places, counts, runs_room):
                 t2 += (x[i] - key) ** 2
                 exact += max(x[i] - key, 0.0)
         else:
-            # Halved without a branch, which could not be foreseen.
-            i, left = np.int64(b), np.int64(m)
-            while left > 1:
-                i += (left // 2) * (x[i + left // 2 - 1] <= key)
-                left -= left // 2
-            i += x[i] <= key
+            i = first_above(x, np.int64(b), np.int64(e), key)
             exact += sums[e] - sums[i] - (e - i) * shift
             t = sums[e] - sums[b] - m * shift
             t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
         total += t * steepness
         smooth += 0.5 * steepness * (t2 + width * t + 0.25 * m * width * width)
         kinks += m
-        entering[b, 0] += 1.0
-        entering[b, 1] += x[b] - key
-        leaving[e, 0] += 1.0
-        leaving[e, 1] += x[e - 1] - key
-        values[z_places[j]] += weight * t * steepness
+        changes[b, 0] += 1.0
+        changes[b, 1] += x[b] - key
+        changes[e, 2] += 1.0
+        changes[e, 3] += x[e - 1] - key
+        values[met[j, 1]] += weight * t * steepness
         if runs_room.size:
-            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = items[j], b, e
+            runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
     for i in range(p):
-        on_kink -= leaving[i, 0]
-        t = t - leaving[i, 1] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
-        on_kink += entering[i, 0]
-        t += entering[i, 1]
-        beyond += ones[i]
-        values[x_places[i]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
+        on_kink -= changes[i, 2]
+        t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
+        on_kink += changes[i, 0]
+        t += changes[i, 1]
+        beyond += changes[i, 4]
+        values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
 
 
@@ -175,7 +166,7 @@ def _sample(runs_room, runs, order, stride, start, found):
     for run in range(runs):
         j, b, e = runs_room[run, 0], runs_room[run, 1], runs_room[run, 2]
         while following < seen + e - b and taken < len(found):
-            found[taken, 0] = order[b + int(following) - seen]
+            found[taken, 0] = order[b + np.int64(following) - seen]
             found[taken, 1] = j
             taken += 1
             following += stride

@@ -28,7 +28,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Comparisons, Rankings, SimilarityTriplets, Triplets
 from convexmetric.comparisons.passes import Passes
 from convexmetric.comparisons.rankings import BlockThere, passes_of, sides_of
-from convexmetric.comparisons.relevance import Relevance, lists_of, place
+from convexmetric.comparisons.relevance import Relevance, places_of
 from convexmetric.cones import AllMatrices
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError
@@ -364,12 +364,12 @@ def _turned(begin, end, here, there, layout, at, write, found):
     """Count, or write from ``at`` on, the pairs with a positive hinge in exactly one of two blocks, row by row."""
     first, dense, lists, margin = layout
     for row in range(begin, end):
-        positives, near_at, negatives, far_at = lists_of(first, dense, lists, row)
+        near, far = places_of(dense, first, lists, row)
         following = at[row]
-        for i in range(positives.size):
-            x_at = place(positives, near_at, dense, i)
-            for j in range(negatives.size):
-                z_at = place(negatives, far_at, dense, j)
+        for i in range(near.size):
+            x_at = near[i]
+            for j in range(far.size):
+                z_at = far[j]
                 if (here[x_at] > here[z_at] - margin) != (there[x_at] > there[z_at] - margin):
                     if write:
                         found[following, 0], found[following, 1], found[following, 2] = row, i, j

@@ -198,7 +198,11 @@ def _slopes(begin, end, values, dense, first, lists, shares, tau, chosen, sums):
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
         p, n = x_at.size, z_at.size
-        d = np.concatenate((values[x_at], values[z_at]))
+        d = np.empty(p + n)
+        for i in range(p):
+            d[i] = values[x_at[i]]
+        for j in range(n):
+            d[p + j] = values[z_at[j]]
         total, loss, entropy = exponentials(d, 0, p + n, p, tau)
         share = shares[row]
         sums[row, 0] = share * loss

@@ -25,8 +25,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array
@@ -234,7 +234,7 @@ class PairedScores:
             return 1.0
         error = self.standard_error
         t = abs(self.difference) / error if error > 0.0 else np.nan if np.isnan(error) else np.inf
-        return float(2.0 * stdtr(len(self.before) - 1, -t))
+        return float(2.0 * scipy.special.stdtr(len(self.before) - 1, -t))
 
     @property
     def verdict(self) -> str:
@@ -386,7 +386,7 @@ class HeldOutQueries(_PairedTable):
 
         Not a number where all queries are alike before and after.
         """
-        quantiles = stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
+        quantiles = scipy.special.stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
         error = self.deciding.standard_error
         return float(quantiles.sum() * error) if error > 0.0 else float("nan")
 

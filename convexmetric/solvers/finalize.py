@@ -166,7 +166,9 @@ def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
 
 
 def _offer_multiples(problem: MetricProblem, monitor: Monitor) -> None:
-    """Evaluate multiples of the Euclidean metric on all parts."""
+    """Evaluate the solution on a sample, if there is one, and multiples of the Euclidean metric on all parts."""
+    if monitor.suggestion is not None:
+        _offer(problem, monitor, monitor.suggestion)
     for M in problem.plain_metrics():
         for t in SIMPLE_GRID:
             _offer(problem, monitor, problem.risk.repair(t * M))

@@ -117,26 +117,16 @@ def _many_for_a_form(problem: MetricProblem) -> None:
 
 def _many_pairs(problem: MetricProblem) -> None:
     risk = problem.risk.form(PairwiseRisk)
-    pairs, entries = int(risk.pairs.sum()), min(problem.cone.size, LOW_RANK * problem.cone.d)
-    reason = f"it has fewer than {MANY_PAIRS:,} pairs for each coordinate of a metric of low rank"
-    need(pairs >= MANY_PAIRS * entries, reason)
+    pairs = int(risk.pairs.sum())
+    need(pairs >= MANY_PAIRS * problem.cone.size, f"it has fewer than {MANY_PAIRS:,} pairs for each feature")
     need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
-def _pairs_held(problem: MetricProblem) -> None:
+def _many_triplets(problem: MetricProblem) -> None:
     images = problem.risk.form(ImageRisk)
-    reason = f"it would hold matrices of all pairs of more than {HELD_POINTS:,} points"
-    need(not images.all_pairs or len(images.X) <= HELD_POINTS, reason)
     count, size = float(problem.risk.parts), float(problem.cone.size)
     need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
     need(not images.joint or count * size * size >= LONG_STEP, "steps of an interior point on its triplets are short")
-
-
-def _more_coordinates(least: int) -> Need:
-    def more(problem: MetricProblem) -> None:
-        need(problem.cone.size > least, f"it has at most {least} coordinates")
-
-    return more
 
 
 def _rare_positives(problem: MetricProblem) -> None:
@@ -180,23 +170,16 @@ STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 MANY_COMPARISONS = 4_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
-#: Pairs for a coordinate of the metric from which the path of smoothed hinges does not end early: where fewer hinges
-#: are on the kink than there are coordinates, steps get short.
+#: Pairs for a weight from which the path of smoothed hinges does not end early: where fewer hinges are on the kink than
+#: there are weights, steps get short.
 MANY_PAIRS = 5_000
-#: Coordinates up to which a Newton matrix is cheap beside a pass, and up to which it costs less than a factor whose
-#: rank has to be found.
-NEWTON_COORDINATES, FEW_COORDINATES = 700, 100
-#: Coordinates up to which masters of cutting planes on large margins take less than samples and lists of pairs save.
-MASTER_COORDINATES = 500
-#: Rank that metrics of many features are taken to have, where pairs for each of their coordinates are counted.
-LOW_RANK = 20
+#: Weights up to which a Newton matrix is cheap beside a pass.
+NEWTON_COORDINATES = 700
 #: Pairs a query below which cutting planes are as fast as Newton methods.
 PAIRS_A_QUERY = 2_000
 #: Proximal steps until the rank of the optimum is known, and the rank up to which Newton steps on a factor pay.
 RANK_STEPS, MOST_RANK = 20, 16
 
-#: Points up to which matrices of all their pairs are held: half a gigabyte each.
-HELD_POINTS = 8_000
 #: Multiplications of an interior-point step from which a factor is faster on triplets.
 LONG_STEP = 5e8
 #: Triplets a coordinate of the metric below which a factor converges slowly.
@@ -204,7 +187,7 @@ TRIPLETS_A_COORDINATE = 2.0
 #: Distances in a pass, of a second or so, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
-LONG_PASS_COORDINATES = 2_500
+LONG_PASS_COORDINATES = 6_000
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -227,10 +210,9 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
-        f"any; all pairs of up to {HELD_POINTS:,} points; "
-        f"{TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
-        "it decomposes a matrix of the size of the metric only once a round",
-        (need_full_metrics, ImageRisk, norm_or_trace, _pairs_held),
+        f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
+        "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
+        (need_full_metrics, ImageRisk, norm_or_trace, _many_triplets),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
@@ -243,15 +225,16 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         SmoothedLowRank(), "hinges over a few positives and many negatives (large margins)", "full, trace",
-        f"up to {RARE_POSITIVES:.1%} positives, more than {MASTER_COORDINATES} coordinates",
+        f"up to {RARE_POSITIVES:.1%} positives",
         "after samples of the queries most passes are over the few pairs that can have a slope",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives, _more_coordinates(MASTER_COORDINATES)),
+        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives),
     ),
     Route(
-        SmoothedNewton(most=NEWTON_COORDINATES), "hinges over a few positives and many negatives (large margins)",
-        "trace",
-        f"up to {NEWTON_COORDINATES} coordinates, {MANY_PAIRS:,} pairs or more for each",
-        "the same for diagonal metrics", (PairwiseRisk, need_linear_penalty, _rare_positives, _many_pairs),
+        SmoothedNewton(most=NEWTON_COORDINATES), "large margins, AUC and other hinges over positives and negatives",
+        "diagonal, trace",
+        f"up to {NEWTON_COORDINATES} features; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
+        "tens of passes whatever C; its matrix has a row for each feature",
+        (PairwiseRisk, need_diagonal_metrics, need_linear_penalty, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over positives and negatives",
@@ -266,17 +249,9 @@ ROUTES: tuple[Route, ...] = (
         (PairwiseRisk, squared_norm),
     ),
     Route(
-        SmoothedLowRank(), "AUC and other hinges over positives and negatives", "full, trace",
-        f"more than {FEW_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, or for each entry of "
-        f"{LOW_RANK} rows, {PAIRS_A_QUERY:,} a query",
-        "tens of passes, and it works on a factor of low rank",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty, _more_coordinates(FEW_COORDINATES), _many_pairs),
-    ),
-    Route(
-        SmoothedNewton(most=NEWTON_COORDINATES), "AUC and other hinges over positives and negatives", "trace",
-        f"up to {NEWTON_COORDINATES} coordinates; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
-        "tens of passes whatever C; its matrix has a row for each coordinate",
-        (PairwiseRisk, need_linear_penalty, _many_pairs),
+        SmoothedLowRank(), "AUC and other hinges over positives and negatives", "full, trace", "any",
+        "tens of passes whatever C, and it works on a factor of low rank",
+        (PairwiseRisk, need_full_metrics, need_linear_penalty),
     ),
     Route(
         ProximalGradient(max_steps=RANK_STEPS), "smooth losses", "full, trace", "any",

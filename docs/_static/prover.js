@@ -1,4 +1,4 @@
-// The page on which certificates are proven; prover-worker.js does the work.
+// The page on which certificates are proven; prover-worker.js does the work, python.js has the clock.
 "use strict";
 
 (() => {
@@ -11,13 +11,12 @@
     2: "Refused: nothing is proven.",
     "-1": "Python could not be loaded: nothing is proven.",
   };
-  let worker = null, ticking = 0;
+  let worker = null, stopClock = () => {};
 
   function stop(said) {
     worker?.terminate();
     worker = null;
-    clearInterval(ticking);
-    clock.textContent = "";
+    stopClock();
     cancel.hidden = true;
     status.textContent = said;
   }
@@ -38,19 +37,16 @@
     if (!files.length) return;
     if (new Set(files.map(file => file.name)).size < files.length)
       return show({code: 2, text: "refused: two of the files have the same name"});
-    let began = 0;
-    const tell = () => { clock.textContent = `${Math.round((performance.now() - began) / 1000)} s`; };
     cancel.hidden = false;
     worker = new Worker(new URL("prover-worker.js", source), {type: "module"});
     worker.onmessage = ({data}) => {
       if (!data.stage) return show(data);
       status.textContent = data.stage;
-      began = performance.now();
-      tell();
+      stopClock();
+      stopClock = Python.ticking(clock);
     };
     worker.onerror = event => show({code: -1, text: event.message || "a script of this page could not be read"});
     worker.postMessage(files);
-    ticking = setInterval(tell, 1000);
   }
 
   input.addEventListener("change", () => prove([...input.files]));
@@ -64,6 +60,5 @@
     input.files = event.dataTransfer.files;
     prove([...input.files]);
   });
-  if (location.protocol === "file:")
-    status.textContent = "Browsers run no Python from a file: serve the site, python -m http.server -d docs/_build/html";
+  status.textContent = Python.nowhere;
 })();

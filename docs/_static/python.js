@@ -50,6 +50,7 @@ Python.nowhere = location.protocol === "file:"
 Python.ticking = clock => {
   const began = performance.now();
   const tick = () => { clock.textContent = `${Math.round((performance.now() - began) / 1000)} s`; };
+  tick();
   const id = setInterval(tick, 1000);
   return () => {
     clearInterval(id);

@@ -23,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import convexmetric as cm
 from experiments.results import Results
 
-__all__ = ["CHANCE", "Queue", "Stages", "Task", "run_missing", "run_queues", "run_stages"]
+__all__ = ["CHANCE", "Queue", "Stages", "Task", "done", "run_missing", "run_queues", "run_stages"]
 
 #: Where the result goes, under which settings, the function, and its arguments.
 Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]], dict[str, Any]]
@@ -36,6 +36,11 @@ CHANCE = ("split", "part", "fold", "seed", "draw", "start", "sample")
 
 #: Seconds that a process stays with a queue after others had as much.
 STAY = 20.0
+
+
+def done(tasks: Iterable[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Settings and results of the tasks that were run."""
+    return [(settings, found) for results, settings, _, _ in tasks if (found := results.get(settings)) is not None]
 
 
 @dataclass

@@ -1,12 +1,16 @@
 """What every compiled loop has, whoever wrote it."""
 
+import ast
 import importlib
+import inspect
+import json
 import os
 import pkgutil
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from numba.core.registry import CPUDispatcher
 
 import convexmetric
@@ -29,6 +33,79 @@ def test_every_loop_is_cached_and_releases_the_lock():
         assert loop.targetoptions["nogil"], loop
         assert loop.targetoptions["error_model"] == "numpy", loop
         assert loop.stats.cache_path is not None, loop
+
+
+#: Functions of NumPy that numba has compiled in a tenth of a second. ``np.cumsum``, ``np.append``, ``np.zeros``,
+#: ``np.searchsorted``, ``np.arange`` and sums take three to ten times as long, an array set to another array 3 s.
+QUICK = {"empty", "exp", "log", "log1p", "log2", "floor", "isfinite", "int32", "int64", "float32", "float64", "iinfo"}
+
+
+def slow_to_compile(source):
+    """What a loop says in one line of NumPy that numba takes long to compile."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            numpy = isinstance(node.func.value, ast.Name) and node.func.value.id == "np"
+            if not (numpy and node.func.attr in QUICK):
+                yield ast.unparse(node)
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            for to, what in zip(target.elts, value.elts, strict=True) if several else [(target, value)]:
+                whole = isinstance(to, ast.Subscript) and isinstance(to.slice, ast.Slice)
+                if whole and not isinstance(what, (ast.Constant, ast.UnaryOp)):
+                    yield ast.unparse(node)
+
+
+def test_loops_say_what_compiles_quickly():
+    found = {loop.py_func.__qualname__: list(slow_to_compile(inspect.getsource(loop.py_func))) for loop in loops()}
+    assert {name: slow for name, slow in found.items() if slow} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("x[1:] = np.cumsum(y)", ["x[1:] = np.cumsum(y)", "np.cumsum(y)"]),
+        ("x[:], z = y, 0.0", ["x[:], z = (y, 0.0)"]),
+        ("z = y.sum()", ["y.sum()"]),
+        ("x[:], z[:] = 0.0, -1.0", []),
+        ("x[0] = np.exp(y[0])", []),
+    ],
+)
+def test_what_is_slow_to_compile_is_found(line, found):
+    assert [one.replace("(x[:], z)", "x[:], z") for one in slow_to_compile(line)] == found
+
+
+#: Problems of 30 points, and how many of the package's loops their first solve compiles.
+FIRST_SOLVES = {
+    "cm.RankingProblem.from_labels(X, y, measure='auc')": 12,
+    "cm.RankingProblem.from_labels(X, y, measure='map')": 11,
+    "cm.RankingProblem.from_labels(X, y, measure='mrr')": 14,
+    "cm.RankingProblem.from_labels(X, y, measure='ndcg')": 17,
+    "cm.RankingProblem.from_labels(X, y, measure='precision')": 17,
+    "cm.RankingProblem.from_labels(X, y, measure='knn')": 17,
+    "cm.LargeMarginProblem(X, y)": 12,
+    "cm.TripletProblem.from_labels(X, y)": 14,
+    "cm.PairMarginProblem.from_labels(X, y)": 3,
+    "cm.RelativeComparisonProblem(X, [(0, 3, 1), (1, 4, 2)])": 0,
+}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("problem", FIRST_SOLVES)
+def test_a_first_solve_compiles_few_loops_and_each_once(problem, tmp_path):
+    code = (
+        "import json, warnings; import numpy as np, convexmetric as cm; from numba.core import event\n"
+        "warnings.simplefilter('ignore'); y = np.arange(30) % 3\n"
+        "X = np.random.default_rng(0).standard_normal((30, 3))\n"
+        "with event.install_recorder('numba:compile') as recorder:\n"
+        f"    cm.solve({problem}, 1e-3)\n"
+        "loops = [one.data['dispatcher'].py_func for _, one in recorder.buffer if one.is_start]\n"
+        "print(json.dumps([f'{loop.__module__}.{loop.__name__}' for loop in loops]))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = json.loads(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True))
+    own = [name for name in compiled if name.startswith("convexmetric.")]
+    assert len(own) == len(set(own)) <= FIRST_SOLVES[problem]
 
 
 def test_a_second_process_loads_what_the_first_compiled(tmp_path):

@@ -29,7 +29,7 @@ from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
-from convexmetric.solvers.numerics.qp import ConicQP, heavy_start, warm_start
+from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty, heavy_start, warm_start
 
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48
@@ -128,32 +128,6 @@ def follow(
     return outcome, path, iterations
 
 
-class _SubspacePenalty:
-    """Penalty of a problem on the metrics ``V U V^T``, as a function of U."""
-
-    def __init__(self, problem: MetricProblem, V: Array) -> None:
-        self.problem = problem
-        self.V = V
-        cone = problem.cone.on_subspace(V.shape[1])
-        assert cone is not None, "works_in_subspace has asked"
-        self.cone = cone
-        self.G = None if problem.G is None else V.T @ problem.G @ V
-
-    def linear(self) -> Array:
-        return self.cone.coordinates(self.V.T @ self.problem.cone.from_coordinates(self.problem.linear()) @ self.V)
-
-    def quadratic(self) -> float | Array | None:
-        return self.problem.quadratic()
-
-    def bound(self, value: float, S: Array, hint: Array) -> float:
-        return self.problem.regularizer.bound(value, S, self.G, self.cone, hint)
-
-    def rows(self, normals: Array) -> Array:
-        """``V^T Psi V`` in coordinates for every cut, given as its d^2 entries."""
-        half = normals.reshape(-1, len(self.V)) @ self.V
-        return self.cone.coordinates(self.V.T @ half.reshape(len(normals), *self.V.shape))
-
-
 class _Subspace:
     """Masters in a subspace: its columns V, and the interior path in their coordinates."""
 
@@ -175,8 +149,9 @@ class _Subspace:
         best: MasterPoint | None = None
         iterations = 0
         for _ in range(ROUNDS):
-            penalty = _SubspacePenalty(problem, self.V)
-            qp = ConicQP(penalty, penalty.rows(normals), offsets, group, C)
+            penalty = SubspacePenalty(problem, self.V)
+            rows = penalty.restricted(normals.reshape(-1, *cone.shape))
+            qp = ConicQP(penalty, rows, offsets, group, C)
             outcome, self.path, steps = follow(qp, self.path, 0.5 * tol, stop)
             iterations += steps
             M = self.V @ outcome.U @ self.V.T

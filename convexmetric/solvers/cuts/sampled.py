@@ -54,8 +54,9 @@ PROXIMITY = 0.1
 FIRST_ACCURACY = 2e-3
 #: Fraction of the gap so far to which later problems of the sample are solved; at most ``FIRST_ACCURACY``.
 ACCURACY = 0.02
-#: Share of a time limit after which the first pass over all queries begins.
-COARSE_SHARE = 0.08
+#: Shares of a time limit after which the first pass over all queries begins: the first, if the sample's problem is
+#: solved to this gap by then; from a worse metric the passes would be in vain.
+COARSE_SHARES, COARSE_GAP = (0.08, 0.4), 0.05
 #: The sample is doubled when so many rounds running each leave more than this share of the gap.
 SLOW, PATIENCE = 0.6, 2
 #: Share of the queries that a sample may be.
@@ -125,7 +126,7 @@ class _Rounds:
         self.master = Master(problem)
         self.rho, self.value = np.nan, np.inf
         self.centre = self.normals = np.empty(0)
-        self.sampled_passes = 0
+        self.sampled_passes, self.sampled_gap = 0, np.inf
         self._take(settings._first(queries))
 
     def _take(self, pieces: int) -> None:
@@ -143,8 +144,7 @@ class _Rounds:
         if monitor.M is not None and norm_of(monitor.M):
             metric, S = monitor.M, self._gradient(monitor.M)
         else:
-            metric, S = self._solve(self._uncorrected(), None, FIRST_ACCURACY, COARSE_SHARE)
-            metric, S = self._no_worse_than_simple(metric, S)
+            metric, S = self._no_worse_than_simple(*self._coarse())
             # No part is negative: the sample's cuts bound the whole from below, should a pass over all take too long.
             monitor.suggestion = metric
             self._bound()
@@ -173,6 +173,13 @@ class _Rounds:
             metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
             step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
             predicted = corrected.value(self.centre) - corrected.value(metric) + step
+
+    def _coarse(self) -> tuple[Array, Array]:
+        """Solution of the sample's problem before any correction."""
+        metric, S = self._solve(self._uncorrected(), None, FIRST_ACCURACY, COARSE_SHARES[0])
+        if self.sampled_gap > COARSE_GAP:
+            metric, S = self._solve(self._uncorrected(), metric, FIRST_ACCURACY, COARSE_SHARES[1] - COARSE_SHARES[0])
+        return metric, S
 
     def _no_worse_than_simple(self, metric: Array, S: Array) -> tuple[Array, Array]:
         """The metric, or the best baseline if that is better on a few parts, as where time was short on the sample."""
@@ -219,7 +226,7 @@ class _Rounds:
         if start is not None:
             monitor.primal(start, problem.value(start))
         PLANES.follow(problem, monitor, self.pool)
-        self.sampled_passes += len(monitor.history)
+        self.sampled_passes, self.sampled_gap = self.sampled_passes + len(monitor.history), monitor.gap
         assert monitor.sums is not None, "cutting planes solve a master before they stop"
         dual = monitor.dual_point.clipped()
         weights = dual.weights.sum(axis=1)

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone
 from convexmetric.errors import SolverError
+from convexmetric.problem import MetricProblem
 from convexmetric.risks.base import group_sums
 
 #: Sizes between the reciprocal of this and this need no units of their own.
@@ -54,6 +55,42 @@ class Penalty(Protocol):
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound that ``value - <S, U>`` below the slacks' part proves."""
+
+
+class SubspacePenalty:
+    """Penalty of a problem on the metrics ``V U V^T``, as a function of U.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+        On a cone with :meth:`~convexmetric.cones.Cone.on_subspace`.
+    V : (d, r) array
+        Orthonormal columns.
+    """
+
+    def __init__(self, problem: MetricProblem, V: Array) -> None:
+        self.problem, self.V = problem, V
+        cone = problem.cone.on_subspace(V.shape[1])
+        assert cone is not None, "solvers that work in subspaces have asked"
+        self.cone = cone
+        self.G = None if problem.G is None else V.T @ problem.G @ V
+
+    def linear(self) -> Array:
+        """Linear part, in coordinates of the smaller cone."""
+        return self.restricted(self.problem.cone.from_coordinates(self.problem.linear()))
+
+    def quadratic(self) -> float | Array | None:
+        """Quadratic part, the problem's own: V keeps norms."""
+        return self.problem.quadratic()
+
+    def bound(self, value: float, S: Array, hint: Array) -> float:
+        """Lower bound over the metrics ``V U V^T``."""
+        return self.problem.regularizer.bound(value, S, self.G, self.cone, hint)
+
+    def restricted(self, S: Array) -> Array:
+        """``V^T S V`` in coordinates of the smaller cone, for a matrix or a stack of them."""
+        half = S.reshape(-1, len(self.V)) @ self.V
+        return self.cone.coordinates(self.V.T @ half.reshape(*S.shape[:-1], -1))
 
 
 class ConicQP:

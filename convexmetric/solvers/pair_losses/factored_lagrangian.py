@@ -12,6 +12,18 @@ Two things make it fast. Coordinates are whitened by what pulls pairs together, 
 \delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
 M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
 S at their largest feasible scale. The *complementarity gap* is what the gap would be, were they feasible as they are.
+
+All pairs of many points are replaced by a sample: those within blocks of a few points, into which all points are dealt
+at random. A pass over all pairs then gives the bounds, and corrects the sample's problem by a linear term,
+
+.. math:: \min_{B} \; \phi_w(X B^\top) + \langle L, B^\top B \rangle + \Omega(B^\top B), \qquad
+   L = \nabla R(M_k) - \nabla \phi_w(M_k),
+
+with the gradient of the risk itself and that of the sample's smoothed hinges: where :math:`M_{k+1} = M_k`, it is the
+optimum of the whole, whatever width and sample are. Smoothed hinges of constant width, without centres, have about the
+second derivative of all pairs, so that a pass divides the gap by ten or more. The lower bound is that of two cuts:
+at :math:`M_k`, and at a metric under which all points are far apart, where only pairs that should be near cost
+anything. Weights :math:`\theta` and :math:`1 - \theta` scale what adds to S alone.
 """
 
 from __future__ import annotations
@@ -27,11 +39,19 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ImagePass, ImageRisk
+from convexmetric.risks import CutDual, ImagePass, ImageRisk, LabelledPairRisk, Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import new_radius, steihaug
 from convexmetric.solvers.runtime import Monitor, Run, Solver
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_metrics, norm_or_trace
 
+#: Points from which all pairs are sampled, and up to which matrices of all their pairs are held: half a gigabyte each.
+SAMPLED_FROM, HELD_POINTS = 1_000, 8_000
+#: Points a feature from which a sample tells enough about all pairs.
+FEW_FEATURES = 4
+#: Points of a block of the sample at first; width of its smoothed hinges in the end, and accuracy of its rounds.
+FIRST_BLOCK, SAMPLE_WIDTH, SAMPLE_ACCURACY = 128, 0.2, 2e-3
+#: Blocks are doubled where a pass leaves more than this share of the gap; fewest blocks, and most weights of a sample.
+SLOW, FEWEST_BLOCKS, HELD_WEIGHTS = 0.2, 8, 8_000_000
 #: Rows of the factor at most.
 RANK = 64
 #: Rounds after which it gives up; what it found is kept.
@@ -93,14 +113,22 @@ class FactoredLagrangian(Solver):
         """Bytes of eight metrics, the points four times and images' differences thrice, or six weights of all pairs."""
         images, d = problem.risk.form(ImageRisk), problem.cone.d
         n = float(len(images.X))
-        pairs = 6.0 * n * n if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
+        weights = n * n if n <= HELD_POINTS else 0.5 * max(HELD_WEIGHTS, n * FIRST_BLOCK)
+        pairs = 6.0 * weights if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
     def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
         """Rounds until the certified gap closes."""
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
-            _Run(problem, images, norms, monitor).follow()
+            B: Array | None = None
+            n, d = images.X.shape
+            if images.all_pairs and (n > HELD_POINTS or n >= max(SAMPLED_FROM, FEW_FEATURES * d)):
+                assert isinstance(images, LabelledPairRisk)
+                B = _SampledRun(problem, images, norms, monitor).rounds()
+                if monitor.stopped or n > HELD_POINTS:
+                    return
+            _Run(problem, images, norms, monitor).follow(B)
 
 
 @dataclass
@@ -117,21 +145,28 @@ class _Run:
     """The state of one solve."""
 
     def __init__(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
-        self.problem, self.images, self.monitor = problem, images, monitor
+        self.problem, self.monitor = problem, monitor
         self.cone, self.regularizer, self.norms = problem.cone, problem.regularizer, norms
         within_scatter = images.within_scatter()
         delta = norms.trace + WHITENING_RIDGE * (norms.squared + norms.norm)
         values, self.vectors = np.linalg.eigh(within_scatter)
         #: Diagonal of the whitening, and whitened points.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
-        self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
-        self.single = self.X.astype(np.float32)
+        #: A linear term of the objective, in whitened coordinates.
+        self.linear = np.zeros((self.cone.d, self.cone.d))
+        self._take(images)
         self.rank = min(RANK, self.cone.d)
         self.width, self.last_width = FIRST_WIDTH, LAST_WIDTH
         self.accuracy = SUBPROBLEM_ACCURACY
         self.centre: Any = None
         self.radius = np.inf
         self.products = 0
+
+    def _take(self, images: ImageRisk) -> None:
+        """Take the risk that rounds are about, with its points whitened."""
+        self.images = images
+        self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
+        self.single = self.X.astype(np.float32)
 
     def metric(self, B: Array) -> Array:
         """The metric of a factor, in the problem's coordinates."""
@@ -143,11 +178,13 @@ class _Run:
         here = self.images.at(self.X @ B.T, self.width, self.centre)
         scaled = B * self.scale
         gram = scaled @ scaled.T
-        return _Point(B, here, here.value + self.regularizer.value(gram, self.cone), gram)
+        linear = float(np.vdot(B, B @ self.linear))
+        return _Point(B, here, here.value + self.regularizer.value(gram, self.cone) + linear, gram)
 
-    def follow(self) -> None:
-        """Rounds, with bounds whenever the complementarity gap has fallen enough."""
-        B = self._start()
+    def follow(self, near: Array | None) -> None:
+        """Rounds from a factor near the optimum, or none; bounds whenever the complementarity gap has fallen enough."""
+        self.width = self.width if near is None else START_WIDTH
+        B = self._start() if near is None else near
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
         bounded_at = np.inf
@@ -218,7 +255,8 @@ class _Run:
         """Factor of the directions that separate dissimilar pairs most, at its best scale."""
         apart = self.images.at(np.zeros((len(self.X), 1)), 0.0)
         # Zero is optimal where the regularizer outweighs everything, and no step ends exactly there.
-        self.monitor.primal(self.cone.zeros(), apart.exact)
+        zero = self.cone.zeros()
+        self.monitor.primal(zero, self.problem.value(zero))
         adding, _ = apart.sides(self.X)
         values, vectors = np.linalg.eigh(adding)
         gains = values[::-1][: self.rank]
@@ -231,7 +269,7 @@ class _Run:
     def gradient(self, at: _Point) -> Array:
         """Gradient of the smoothed objective in the factor."""
         omega = _regularizer_gradient(self.norms, at.gram)
-        return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2
+        return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2 + 2.0 * at.B @ self.linear
 
     def product(self, at: _Point) -> Callable[[Array], Array]:
         """Second derivative of the smoothed objective at a point, as a map of factors."""
@@ -244,7 +282,8 @@ class _Run:
             # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
             size = float(np.abs(step).max()) or 1.0
             images = at.here.product(self.single @ (step.T / size).astype(np.float32))
-            return np.asarray(size * (images.T @ self.single) + 2.0 * (omega @ step) * square + 2.0 * bent @ weights)
+            penalty = (omega @ step) * square + bent @ weights + step @ self.linear
+            return np.asarray(size * (images.T @ self.single) + 2.0 * penalty)
 
         return product
 
@@ -297,17 +336,75 @@ class _Run:
         if not bounded:
             return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)
-        share = 1.0
+        share = self._share(self.complementarity_gap(at) / max(value, np.finfo(float).tiny), adding, taking)
         if self.norms.squared:
             bound = problem.bound(sum(at.here.duals), adding - taking, M)
         else:
-            relative = self.complementarity_gap(at) / max(value, np.finfo(float).tiny)
-            accuracy = max(1e-12, SCALE_ACCURACY * min(relative, monitor.gap))
-            share = self.regularizer.max_dual_scaling(adding, taking, self.cone, accuracy) or 0.0
             bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)
         monitor.dual(bound, lambda: multipliers)
         return adding - taking
+
+    def _share(self, relative: float, adding: Array, taking: Array) -> float:
+        """Largest feasible scale of what adds to S, where the remaining gap is ``relative``."""
+        if self.norms.squared:
+            return 1.0
+        accuracy = max(1e-12, SCALE_ACCURACY * min(relative, self.monitor.gap))
+        return self.regularizer.max_dual_scaling(adding, taking, self.cone, accuracy) or 0.0
+
+
+class _SampledRun(_Run):
+    """Rounds on the pairs within blocks of points, corrected by passes over all pairs."""
+
+    def __init__(self, problem: MetricProblem, whole: LabelledPairRisk, norms: NormWeights, monitor: Monitor) -> None:
+        super().__init__(problem, whole, norms, monitor)
+        self.whole, self.block, self.accuracy = whole, FIRST_BLOCK, SAMPLE_ACCURACY
+        self.apart, self.far = whole.apart()
+        self._take(whole.sampled(self.block))
+
+    def rounds(self) -> Array:
+        """Rounds until the certified gap closes, or blocks are so large that all pairs may as well be taken."""
+        B, n = self._start(), len(self.whole.X)
+        self.radius = self.least_size = float(np.linalg.norm(B))
+        self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
+        while True:
+            at = self._solve(self.at(B))
+            B = self._compressed(at.B)
+            if self.width > SAMPLE_WIDTH:
+                self.width = max(SAMPLE_WIDTH, WIDTH_FACTOR * self.width)
+                continue
+            before = self.monitor.gap
+            # Should a pass over all pairs take too long.
+            self.monitor.suggestion = self.metric(B)
+            S = self._pass(self.monitor.suggestion)
+            if self.monitor.iterate(
+                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, block=self.block
+            ):
+                return B
+            if self.monitor.gap > SLOW * before:
+                self.block *= 2
+                if self.block > min(n // FEWEST_BLOCKS, HELD_WEIGHTS // n):
+                    return B
+                self._take(self.whole.sampled(self.block))
+                at = self.at(B)
+            adding, taking = at.here.sides(self.images.X)
+            self.linear = self.scale[:, None] * (self.vectors.T @ (adding - taking - S) @ self.vectors) * self.scale
+            B = self._grown(B, S)
+            self.radius = max(self.radius, 1e-3 * self.size(B))
+
+    def _pass(self, M: Array) -> Array:
+        """Offer a metric, and the lower bound of its cut and of the one far out; the S of its cut is returned."""
+        groups, far = np.zeros(self.whole.parts, dtype=np.int64), self.far
+        near = self.whole.separate(M, groups)
+        self.monitor.primal(M, float(near.values[0]) + self.problem.penalty(M), by_risk=True)
+        S, rest = (self.cone.from_coordinates(cuts.normals[0]) for cuts in (near, far))
+        share = self._share(1.0, S - rest, -rest)
+        a, witnesses = np.array([share, 1.0 - share]), np.array([M, self.apart])
+        offsets, sizes = np.ravel([near.offsets, far.offsets]), np.ravel([near.weights, far.weights])
+        sums = Minorant(float(a @ offsets), share * S + (1.0 - share) * rest, float(a @ sizes), float(a @ abs(offsets)))
+        bound = self.problem.bound(sums.value, sums.S, M)
+        self.monitor.dual(bound, lambda: CutDual(witnesses, a[:, None], groups), sums)
+        return S
 
 
 def _regularizer_gradient(norms: NormWeights, gram: Array) -> Array:

@@ -176,7 +176,7 @@ def _within_limits(begin, end, values, first, lists, limits, at, found):
     """Count, or write from ``at`` on, the negatives of rows from begin to end whose values are below a limit."""
     for row in range(begin, end):
         place = at[row]
-        for item in lists_of(first, True, lists, row)[2]:
+        for item in lists_of(lists, row)[1]:
             if values[first[row] + item] < limits[row]:
                 if found.size:
                     found[place] = item

@@ -20,9 +20,8 @@ things make it fast:
 - sigma keeps both parts of W at one scale; with the plain choice lambda problems of small lambda do not converge;
 - when the width shrinks, the slopes are held and the metric is moved: comparisons on the kink stay on it.
 
-Where few kinks are left and steps get short, because comparisons enter and leave the kink, the slopes of those near it
-become variables of a primal-dual interior point method, and all others stay 0 or 1, as they are at one metric: a
-handful of steps to full accuracy. The dual point is then that metric, with the slopes that are exceptions.
+Where few kinks are left and steps get short, because comparisons enter and leave the kink, an interior point over the
+slopes of those near it takes over (:mod:`convexmetric.solvers.pairwise.free_pairs`).
 """
 
 from __future__ import annotations
@@ -38,12 +37,11 @@ import numpy as np
 from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons.points import row_width
 from convexmetric.cones.projection import Projection
-from convexmetric.cones.scaling import longest_step
-from convexmetric.errors import SolverError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Minorant, PairwiseRisk, Smoothed, SmoothedPairs
-from convexmetric.solvers.pairwise.kinks import DIRECT_WORK, Factorised, Kinks, solve_newton
+from convexmetric.risks import PairwiseRisk, Smoothed
+from convexmetric.solvers.pairwise.free_pairs import finish
+from convexmetric.solvers.pairwise.kinks import DIRECT_WORK, Kinks, solve_newton
 from convexmetric.solvers.pairwise.nearby import offer
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need_cone, squared_norm
@@ -76,20 +74,6 @@ SHORTEST_STEP = 1e-4
 SHORT_STEPS = 3
 #: Short steps before the interior point is tried again, where it did not close the gap.
 RETRY_AFTER = 10
-#: Kinks up to which the interior point is tried.
-MOST_FREE = 8_000
-#: Rounds of the interior point at most.
-INTERIOR_ROUNDS = 12
-#: Interior-point steps of each round at most.
-INTERIOR_STEPS = 40
-#: A round ends when the complementarity products sum to this share of the gap.
-INTERIOR_ACCURACY = 0.03
-#: Share of the way to the boundary that a step of the interior point may go.
-BOUNDARY_SHARE = 0.99
-#: Slopes start at least this far from 0 and 1.
-LEAST_SLOPE = 0.02
-#: First barrier of the interior point in units of the width, or of the median slack of the comparisons that joined.
-FIRST_BARRIER = 0.1
 #: Gap down to which the warm start for a neighbouring problem is updated.
 WARM_GAP = 1e-4
 
@@ -187,6 +171,7 @@ class _Run:
         self.G = linear_part(problem)
         self.width = FIRST_WIDTH * risk.margin
         self.stride = 1.0
+        self.stopped = False
         #: Kinks of a query that are listed at most: several times its share of the sample.
         self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
@@ -216,9 +201,9 @@ class _Run:
             short = short + 1 if step < 1.0 and there.complete else 0
             held = False
             stuck = step == 0.0 or short >= SHORT_STEPS
-            if stuck and there.complete and there.here.kinks <= MOST_FREE:
-                _SlopesInteriorPoint(self, there).run()
-                short = -RETRY_AFTER
+            if stuck and there.complete:
+                finish(self.problem, self.risk, self.monitor, there.M, self.width)
+                short, self.stopped = -RETRY_AFTER, self.monitor.stopped
             if self.stopped or step == 0.0:
                 return
             at = there
@@ -302,135 +287,6 @@ class _Run:
             if not search or there.value <= at.value + SUFFICIENT * step * slope:
                 return there, step
         return there, 0.0
-
-
-class _SlopesInteriorPoint:
-    """Interior point over the slopes of comparisons near the kink; all other slopes are 0 or 1, as at a metric M0.
-
-    M0 stays fixed: slopes that follow the iterates would switch between 0 and 1 for ever. Comparisons whose slope is
-    another at the last iterate than at M0 become free instead.
-    """
-
-    def __init__(self, run: _Run, at: _Point) -> None:
-        self.run_ = run
-        self.risk, self.cone, self.reg, self.G = run.risk, run.cone, run.reg, run.G
-        self.projection, self.sigma, self.M0 = at.projection, at.sigma, at.M
-        order = np.lexsort(at.here.places.T[::-1])
-        self.places, self.kinks = at.here.places[order], Kinks(run.risk, at.here.sample[order], np.empty(0))
-        t = run.risk.margin - self.kinks.margins(self.M0)
-        self.z = self._inside(0.5 + t / run.width)
-        self.mu = FIRST_BARRIER * run.width
-
-    def _inside(self, z: Array) -> Array:
-        """Slopes moved into the interior of [0, 1]."""
-        return np.clip(z, LEAST_SLOPE, 1.0 - LEAST_SLOPE)
-
-    def run(self) -> None:
-        """Rounds; before each, comparisons whose slope switched in the last one become free."""
-        for _ in range(INTERIOR_ROUNDS):
-            self.others = self.risk.with_exceptions(self.M0, self.places, np.zeros(len(self.places)))
-            if (len(self.places) and self._round()) or not self._grow():
-                return
-
-    def _grow(self) -> bool:
-        """Free the comparisons whose slope differs from that at M0; False if none is new, or they are too many."""
-        M = self.projection.positive / self.sigma
-        places, sample = self.risk.turned(self.M0, M)
-        joined = np.concatenate([self.places, places])
-        together, first = np.unique(joined, axis=0, return_index=True)
-        if not len(self.places) < len(together) <= MOST_FREE:
-            return False
-        new = Kinks(self.risk, sample, np.empty(0))
-        t, before = (self.risk.margin - new.margins(metric) for metric in (M, self.M0))
-        z = np.concatenate([self.z, np.where(before > 0.0, 1.0, 0.0)])[first]
-        slack = np.abs(t[first[first >= len(self.places)] - len(self.places)])
-        self.mu = FIRST_BARRIER * float(np.median(slack))
-        self.z = self._inside(z)
-        self.kinks = Kinks(self.risk, np.concatenate([self.kinks.sample, sample])[first], np.empty(0))
-        self.places = together
-        return True
-
-    def _round(self) -> bool:
-        """One interior-point solve with fixed M0 and free slopes; True if the solve must stop."""
-        run, kinks, c = self.run_, self.kinks, self.kinks.weights
-        # Complementarity products that sum to the gap at least: with smaller ones steps are short.
-        gap = run.monitor.upper_bound - run.monitor.lower_bound
-        mu = max(self.mu, 0.5 * gap / float(c.sum()))
-        s = _Slopes(self.z, mu / (1.0 - self.z), mu / self.z)
-        for _ in range(INTERIOR_STEPS):
-            M = self.projection.positive / self.sigma
-            if not np.isfinite(M).all():
-                raise SolverError("the metric left the range of floats; rescale X, margins and weights")
-            S = self.others.S + kinks.adjoint(c * s.z)
-            value = self.others.value + self.risk.margin * float(c @ s.z)
-            run.monitor.primal(M, run.problem.value(M), by_risk=True)
-            dual = partial(SmoothedPairs, self.M0, 0.0, self.places, s.z)
-            run.monitor.dual(run.problem.bound(value, S, M), dual, Minorant(value, S))
-            self.z = s.z
-            if run.count(kinks=len(s.z), width=0.0):
-                return True
-            gap = run.monitor.upper_bound - run.monitor.lower_bound
-            if float(c @ s.products()) < INTERIOR_ACCURACY * gap:
-                break
-            self.projection, self.sigma = balanced(self.projection, self.sigma, self.reg)
-            s = self._step(M, S, s)
-        return False
-
-    def _step(self, M: Array, S: Array, s: _Slopes) -> _Slopes:
-        """A predictor and a corrector step of the slopes and of W."""
-        kinks, c, projection, sigma = self.kinks, self.kinks.weights, self.projection, self.sigma
-        residual = self.reg * M - (S - self.G) - projection.negative
-        theta = 1.0 / (s.above / (1.0 - s.z) + s.below / s.z)
-        kinks.curvature = c * theta
-        shift = self.reg / sigma - 1.0
-        system = Factorised(projection, kinks, (1.0 - projection.omega) + self.reg / sigma * projection.omega, sigma)
-        t = self.risk.margin - kinks.margins(M)
-
-        def solved(q: Array) -> tuple[Array, Array]:
-            v = projection.out(system.solve(projection.into(kinks.adjoint(c * theta * q) - residual)))
-            dz = theta * (q - kinks.margins(v) / sigma)
-            return dz, -residual - shift * v + kinks.adjoint(c * dz)
-
-        mean = 0.5 * float(np.mean(s.products()))
-        dz, _ = solved(t)
-        predicted = s.changes(dz, 0.0, 0.0)
-        after = s.moved(predicted, min(1.0, s.longest(predicted)))
-        mu = mean * (0.5 * float(np.mean(after.products())) / mean) ** 3
-        up, down = mu + dz * predicted.above, mu - dz * predicted.below
-        dz, dW = solved(t - up / (1.0 - s.z) + down / s.z)
-        change = s.changes(dz, up, down)
-        length = min(1.0, BOUNDARY_SHARE * s.longest(change))
-        self.projection = self.cone.projection(projection.W + length * dW)
-        return s.moved(change, length)
-
-
-@dataclass(frozen=True)
-class _Slopes:
-    """Slopes in (0, 1), and the multipliers of their upper and lower ends."""
-
-    z: Array
-    above: Array
-    below: Array
-
-    def products(self) -> Array:
-        """Complementarity products of both ends, summed."""
-        return self.above * (1.0 - self.z) + self.below * self.z
-
-    def changes(self, dz: Array, up: Array | float, down: Array | float) -> _Slopes:
-        """Changes of all three that bring the products to ``up`` and ``down`` to first order."""
-        above = (up - self.above * (1.0 - self.z) + self.above * dz) / (1.0 - self.z)
-        below = (down - self.below * self.z - self.below * dz) / self.z
-        return _Slopes(dz, above, below)
-
-    def moved(self, change: _Slopes, length: float) -> _Slopes:
-        """Slopes and multipliers after a step of a given length."""
-        above, below = self.above + length * change.above, self.below + length * change.below
-        return _Slopes(self.z + length * change.z, above, below)
-
-    def longest(self, change: _Slopes) -> float:
-        """Longest step that keeps slopes and multipliers in their range."""
-        ends = (self.z, change.z), (1.0 - self.z, -change.z), (self.above, change.above), (self.below, change.below)
-        return min(longest_step(x, dx) for x, dx in ends)
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:

@@ -31,6 +31,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed
 from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
+from convexmetric.solvers.pairwise.free_pairs import finish
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.nearby import MULTIPLES, NearbyPairs, best_multiple, offer, samples_of, unit_of
 from convexmetric.solvers.runtime import Monitor, Run, Solver
@@ -43,11 +44,14 @@ LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
 #: First width of the smoothed hinges, in margins.
 FIRST_WIDTH = 0.5
 #: Shares of the width to which it is narrowed at once, at least and at most.
-NARROWING, SLOW_NARROWING = 0.1, 0.3
+NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
-ACCURACY = 1e-3
+ACCURACY = 3e-4
+#: Gap from which an interior point is tried, pairs on the kink for each coordinate up to which it is, as more of them
+#: are far from their final slopes; and the share of them at which it is tried again.
+FINISH_GAP, FINISH_KINKS, FEWER = 2e-3, 2.0, 0.5
 #: Evaluations of the bounds in a row, none of which halves the gap, after which it gives up.
-FAILED_LOOKS = 15
+FAILED_LOOKS = 20
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class _Path:
         C = self._start() if C is None else C
         objective.at(C)
         here = objective.at(C)
-        failures, half = 0, 0.5 * monitor.tol
+        failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
             before = monitor.gap
             steep, smoothing = self._look(here)
@@ -108,6 +112,11 @@ class _Path:
             if failures == FAILED_LOOKS:
                 break
             if smoothing > half and steep < max(0.5 * smoothing, half):
+                if monitor.gap <= FINISH_GAP and here.smoothed.kinks <= free:
+                    finish(self.problem, self.risk, monitor, here.B.T @ here.B, objective.width)
+                    free = FEWER * here.smoothed.kinks
+                    if monitor.stopped:
+                        break
                 share = np.clip(0.7 * np.sqrt(half / smoothing), NARROWING, SLOW_NARROWING)
                 here = objective.narrowed(here, float(share))
             else:

@@ -156,7 +156,7 @@ def test_the_default_takes_it_where_passes_are_long_and_masters_short():
 
     assert names(5_100, 4) == ["sampled-cutting-planes", "cutting-planes"]
     assert names(4_900, 4) == ["cutting-planes"]
-    assert names(5_100, 71) == ["cutting-planes"]
+    assert names(5_100, 110) == ["cutting-planes"]
 
 
 def test_queries_that_are_fewer_than_the_pieces_are_refused():

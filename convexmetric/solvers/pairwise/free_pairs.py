@@ -1,0 +1,104 @@
+r"""The last digits: an interior point over the slopes of the pairs near the kink and the directions of the metric.
+
+At a metric :math:`M_0` near the optimum the slopes of most pairs are known, 0 or 1. Those of the pairs F near the kink
+are free, and a matrix metric keeps to the columns of V, in which :math:`M_0` has eigenvalues:
+
+.. math:: \min_{M = V U V^\top} \; \Omega(M) + \langle G, M \rangle + \max(0, v_0 - \langle S_0, M \rangle)
+          + \sum_{t \in F} c_t \max(0, \mu - \langle D_t, M \rangle)
+
+where :math:`v_0 - \langle S_0, M \rangle` are the others at their slopes. That is a small program (a row for every free
+pair), solved to full accuracy in some fifteen steps, whatever the number of pairs. Pairs whose slope is another at its
+metric than at :math:`M_0` become free, eigenvectors of the whole program's dual slack with negative eigenvalues join V,
+and after a few rounds neither is needed: then the multipliers prove the metric.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from convexmetric.arrays import Array
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import Minorant, PairwiseRisk, SmoothedPairs
+from convexmetric.solvers.numerics.interior_point import interior_point
+from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty
+from convexmetric.solvers.pairwise.kinks import Kinks
+from convexmetric.solvers.runtime import Monitor
+
+#: Free pairs at most.
+MOST_FREE = 4_000
+#: Rounds at most, and steps in each.
+ROUNDS, STEPS = 15, 40
+#: Features up to which V has all directions, and columns that join it at a time.
+ALL_DIRECTIONS, JOINING = 40, 20
+#: Eigenvalues of a metric below this share of the largest one have no column of V.
+NEGLIGIBLE = 1e-7
+#: Share of the tolerance to which the small programs are solved.
+ACCURACY = 0.1
+
+
+def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float) -> None:
+    """Close the gap from a metric near the optimum, if few pairs are on the kink of hinges smoothed over a width.
+
+    The penalty is linear, or squared in a multiple of the Frobenius norm.
+    """
+    most = int(min(risk.pairs.max(), 4 * MOST_FREE // risk.parts + 16))
+    here = risk.smoothed(M, width, 1.0, most)
+    if len(here.sample) < here.kinks or here.kinks > MOST_FREE:
+        return
+    order = np.lexsort(here.places.T[::-1])
+    places, sample = here.places[order], here.sample[order]
+    accuracy = ACCURACY * monitor.tol
+    subspace = None if problem.cone.diagonal else _range(M)
+    for _ in range(ROUNDS):
+        others, kinks = risk.with_exceptions(M, places, np.zeros(len(places))), Kinks(risk, sample, np.empty(0))
+        metric, u = _solved(problem, subspace, risk.margin, others, kinks, accuracy)
+        total = others.value + risk.margin * float(u.sum())
+        point = Minorant(total, others.S + kinks.adjoint(u), 2.0 * total / risk.margin)
+        monitor.primal(metric, problem.value(metric), by_risk=True)
+        dual = partial(SmoothedPairs, M, 0.0, places, u / kinks.weights)
+        monitor.dual(problem.bound(total, point.S, metric), dual, point)
+        turned, rows = risk.turned(M, metric)
+        together, first = np.unique(np.concatenate([places, turned]), axis=0, return_index=True)
+        wider = subspace if subspace is None else _wider(problem, subspace, metric, point.S, accuracy)
+        settled = len(together) == len(places) and wider is subspace
+        if monitor.iterate(kinks=len(places), width=0.0) or settled or len(together) > 2 * MOST_FREE:
+            return
+        places, sample, subspace = together, np.concatenate([sample, rows])[first], wider
+
+
+def _solved(
+    problem: MetricProblem, V: Array | None, margin: float, others: Minorant, kinks: Kinks, tol: float
+) -> tuple[Array, Array]:
+    """Metric and multipliers of the free pairs that solve the small program."""
+    b, weights = np.full(len(kinks) + 1, margin), np.concatenate([[1.0], kinks.weights])
+    b[0] = others.value
+    if V is None:
+        rows, S = kinks.rows, problem.cone.coordinates(others.S)[None]
+        A = sp.vstack([sp.csr_array(S), rows], format="csr") if sp.issparse(rows) else np.vstack([S, rows])
+        found = interior_point(ConicQP(problem, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
+        return problem.cone.project(found.U), np.clip(found.a[1:], 0.0, kinks.weights)
+    penalty = SubspacePenalty(problem, V)
+    positives, negatives = kinks.turned(V).differences()
+    rows = penalty.cone.outer_rows(negatives) - penalty.cone.outer_rows(positives)
+    A = np.vstack([penalty.restricted(others.S)[None], rows])
+    found = interior_point(ConicQP(penalty, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
+    return problem.cone.project(V @ found.U @ V.T), np.clip(found.a[1:], 0.0, kinks.weights)
+
+
+def _range(M: Array) -> Array:
+    """Eigenvectors of a metric whose eigenvalues matter, in columns; all of them where there are few."""
+    values, vectors = np.linalg.eigh(M)
+    return vectors if len(M) <= ALL_DIRECTIONS else vectors[:, values > NEGLIGIBLE * values[-1]]
+
+
+def _wider(problem: MetricProblem, V: Array, M: Array, S: Array, tol: float) -> Array:
+    """V with eigenvectors of the most negative eigenvalues of the dual slack ``c + L M - S``; V itself if none are."""
+    linear, quadratic = problem.cone.from_coordinates(problem.linear()), problem.quadratic()
+    values, vectors = np.linalg.eigh(linear + np.asarray(quadratic) * M - S)
+    joining = vectors[:, :JOINING][:, values[:JOINING] < -tol * np.abs(linear).max()]
+    columns, R = np.linalg.qr(np.hstack([V, joining]))
+    new = np.abs(np.diag(R)) > NEGLIGIBLE
+    return columns[:, new] if new.sum() > V.shape[1] else V

@@ -78,12 +78,7 @@ def empirical_risk(
 
 
 def empirical_risk_from_labels(
-    T: Embedding | None,
-    X: Any,
-    y: ArrayLike,
-    *,
-    margin: Margin | None = None,
-    balanced: bool = True,
+    T: Embedding | None, X: Any, y: ArrayLike, *, margin: Margin | None = None, balanced: bool = True
 ) -> float:
     """Mean loss over the pairs of different points, similar if their labels are equal.
 

@@ -75,39 +75,23 @@ def worst_weighted(x, z, v, b, weight):
     """Place irrelevant items by divide and conquer, for convex gains ``weight_i / (p (i + b))``; returns the loss.
 
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
-    """
-    p = x.size
-    projected = np.empty(p + 2, dtype=np.int64)
-    projected[:], v[:] = 0, 0
-    conquer(x, z, weight, v, projected)
-    above, score = 0, 0.0
-    for i in range(p):
-        above += projected[i + 1]
-        b[i] = above
-        score += weight[i] / (i + 1.0 + above)
-    return 1.0 - score / p
-
-
-@compiled
-def conquer(x, z, weight, v, projected):
-    """Find for every irrelevant item the largest best r: ``v = p + 1 - r``, and ``projected[r]`` is their number.
-
     Only the cells of items at which the others are divided are sorted.
     """
     p, n = x.size, z.size
+    # The largest best r of an irrelevant item is p + 1 - v, and projected[r] is the number of these items.
+    projected = np.empty(p + 2, dtype=np.int64)
+    projected[:], v[:] = 0, 0
     scale = 2.0 / n
     items, start, cell = distribute(z)
     ordered, inverse = np.empty(start.size, dtype=np.bool_), np.empty(p + n)
     ordered[:] = False
     for place in range(p + n):
         inverse[place] = 1.0 / (place + 1.0)
-    first, last = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
-    low, high = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
-    first[0], last[0], low[0], high[0] = 0, n, 1, p + 1
-    depth = 1
+    stack, depth = np.empty((64, 4), dtype=np.int64), 1
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, n, 1, p + 1
     while depth:
         depth -= 1
-        f, e, least, h = first[depth], last[depth], low[depth], high[depth]
+        f, e, least, h = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
         if least == h:
             projected[h] += e - f
             if h <= p:
@@ -129,11 +113,17 @@ def conquer(x, z, weight, v, projected):
         projected[r] += 1
         v[items[c]] = p + 1 - r
         if f < c:
-            first[depth], last[depth], low[depth], high[depth] = f, c, least, r
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = f, c, least, r
             depth += 1
         if c + 1 < e:
-            first[depth], last[depth], low[depth], high[depth] = c + 1, e, r, h
+            stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = c + 1, e, r, h
             depth += 1
+    above, score = 0, 0.0
+    for i in range(p):
+        above += projected[i + 1]
+        b[i] = above
+        score += weight[i] / (i + 1.0 + above)
+    return 1.0 - score / p
 
 
 register(compiled=partial(every_weighted, False))(AveragePrecision)

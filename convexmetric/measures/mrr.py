@@ -60,8 +60,7 @@ def worst_mrr(x, z, v, b):
     for i in range(p):
         sums[i + 1] = sums[i] + (x[i] - base)
         limits[i + 1] = 1.0 / (scale * (b[i] + 1.0) * (b[i] + 2.0))
-    candidates = np.empty(n, dtype=np.int32)
-    count = 0
+    candidates, count = np.empty(n, dtype=np.int32), 0
     for j in range(n):
         below = p - v[j]
         candidates[count] = j

@@ -30,8 +30,7 @@ def table_of(x):
     """A table over equal intervals of sorted ``x`` for :func:`look_up`; its guesses are rarely over two steps off."""
     p, low = x.size, x[0]
     cells = FINENESS * p
-    width = x[p - 1] - low
-    scale = cells / width if width > 0.0 else 0.0
+    scale = cells / (x[p - 1] - low)
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
     # Of the items in the cells before: they are nearer than all that :func:`look_up` sends to a cell.

@@ -354,18 +354,8 @@ class LabelledPairRisk(Risk, ImageRisk):
                 block = P[rows] @ Q[near].T
                 sums, counts = np.empty((len(block), 4)), np.empty(len(block), dtype=np.int64)
                 before = nothing if centre is None else centre[rows]
-                arguments = (
-                    block,
-                    norms[near],
-                    first - near.start,
-                    self.codes[near],
-                    self._numbers,
-                    width,
-                    before,
-                    sums,
-                    counts,
-                )
-                over_rows(_hinges, len(block), block.size, *arguments)
+                here = block, norms[near], first - near.start, self.codes[near]
+                over_rows(_hinges, len(block), block.size, *here, self._numbers, width, before, sums, counts)
                 yield rows, block, sums, counts
 
 

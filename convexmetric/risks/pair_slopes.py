@@ -22,7 +22,7 @@ import numpy as np
 
 from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending, first_above, look_up, table_of, take
-from convexmetric.numerics.compiling import compiled, compiled_in_any_order
+from convexmetric.numerics.compiling import compiled
 
 #: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
 SHORT_RUN = 8
@@ -39,12 +39,6 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     values, dense, first, lists = block
     own_begin, own_end, pairs, slopes = own
     most, reach = found.shape[1], margin + 0.5 * width
-    largest = 0
-    for row in range(begin, end):
-        largest = max(largest, lists[5][row] - lists[4][row])
-    z_room, met_room = np.empty(largest), np.empty((largest, 2), dtype=np.int64)
-    counts = np.empty((3, largest), dtype=np.int32)
-    runs_room = np.empty((largest if most else 0, 3), dtype=np.int64)
     for row in range(begin, end):
         near, far = places_of(dense, first, lists, row)
         given = take(values, near)
@@ -52,6 +46,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         x = take(given, order)
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[x.size - 1]
+        z_room, met_room = np.empty(far.size), np.empty((far.size, 2), dtype=np.int64)
         for j in range(far.size):
             at = far[j]
             z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at
@@ -63,6 +58,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         if write:
             # Added to, not set: an item may stand in a list several times.
             values[first[row] : first[row + 1]] = 0.0
+        counts, runs_room = np.empty((3, met), dtype=np.int32), np.empty((met if most else 0, 3), dtype=np.int64)
         smooth, exact, total, kinks, runs = _row(
             x, z_room[:met], margin, width, weights[row], write, values, near, order, met_room, counts, runs_room
         )
@@ -94,20 +90,20 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         look_up(x, table, z, margin + half if side else margin - half, counts[side])
     # Without a width no pair is active: runs end where they begin.
     run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
-    exact, total = _hinges(sums, z, margin + low, run_end)
-    if not write:
-        # Only of hinges that are not smoothed.
-        return exact, exact, total, 0, 0
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
     changes = np.empty((p + 1, 5))
     changes[:] = 0.0
     # First what every negative has, without a branch; then the runs of those that have one.
-    runs, steepness = 0, 1.0 / width
+    exact, total, runs, steepness = 0.0, 0.0, 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
+        slopes = p - 0.5 * (b + e)
+        exact += sums[p] - sums[e] - (p - e) * (z[j] - margin - low)
+        total += slopes
         changes[e, 4] += 1.0
-        values[met[j, 1]] += weight * (p - 0.5 * (b + e))
+        if write:
+            values[met[j, 1]] += weight * slopes
         with_run[runs] = j
         runs += e > b
     smooth, kinks = exact, 0
@@ -115,7 +111,6 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         j = with_run[r]
         b, e = run_begin[j], run_end[j]
         m, key, shift = e - b, z[j] - margin, z[j] - margin - low
-        total += 0.5 * m
         if m <= SHORT_RUN:
             t, t2 = 0.0, 0.0
             for i in range(b, e):
@@ -138,7 +133,7 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         if runs_room.size:
             runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
-    for i in range(p):
+    for i in range(p if write else 0):
         on_kink -= changes[i, 2]
         t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
         on_kink += changes[i, 0]
@@ -146,17 +141,6 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         beyond += changes[i, 4]
         values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
-
-
-@compiled_in_any_order
-def _hinges(sums, z, shift, counts):
-    """``sum_j sum_{i > counts_j} (x_i - (z_j - shift))`` and the number of these pairs, from prefix sums of x."""
-    p, exact, total = sums.size - 1, 0.0, 0.0
-    for j in range(z.size):
-        above = np.float64(p - counts[j])
-        exact += sums[p] - sums[counts[j]] - above * (z[j] - shift)
-        total += above
-    return exact, total
 
 
 @compiled

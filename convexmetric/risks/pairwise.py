@@ -153,10 +153,9 @@ class PairwiseRisk(QueryRisk):
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         passes = passes_of(self.rankings)
         if passes is not None:
-            yield from self._planes_there(passes, M, order)
-            return
-        for block, sums, _, _ in self._passes(M, 0.0, order, write=write):
-            yield block, sums[:, 1], sums[:, 2]
+            return self._planes_there(passes, M, order)
+        found = self._passes(M, 0.0, order, write=write)
+        return ((block, sums[:, 1], sums[:, 2]) for block, sums, _, _ in found)
 
     def _planes_there(self, passes: Passes, M: Array, order: np.ndarray) -> Iterator[tuple[Block, Array, Array]]:
         """Make all of a pass where the points are."""

@@ -63,12 +63,7 @@ Watch = Callable[[Callable[[], Outcome]], bool]
 
 
 def interior_point(
-    qp: ConicQP,
-    tol: float,
-    *,
-    start: Iterate | None = None,
-    max_steps: int = 100,
-    watch: Watch | None = None,
+    qp: ConicQP, tol: float, *, start: Iterate | None = None, max_steps: int = 100, watch: Watch | None = None
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
 

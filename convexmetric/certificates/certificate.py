@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.arrays import Array, norm_of
+from convexmetric.comparisons.passes import in_numpy
 from convexmetric.errors import CrossedBoundsError, SolverError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.base import Grade
@@ -164,7 +165,8 @@ def certify(
     0.0956 <= optimum <= 0.2660
     """
     stated = as_problem(problem).subject_to(constraints, extra_objective)
-    return with_dual(stated, certify_metric(stated, M), dual, stated.risk.minorant(dual))
+    with in_numpy():
+        return with_dual(stated, certify_metric(stated, M), dual, stated.risk.minorant(dual))
 
 
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:

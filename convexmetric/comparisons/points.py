@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array, real_array
+from convexmetric.comparisons.passes import elsewhere, numpy_array
 from convexmetric.cones.base import Cone
 from convexmetric.errors import InputError
 
@@ -25,6 +26,8 @@ class Checked:
     """Points that :func:`as_points` returned; functions that take a user's points skip the checks of these."""
 
     points: Any
+    #: The points as they were given, where those decide where passes are made (:mod:`convexmetric.comparisons.passes`).
+    given: Any = None
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
@@ -46,6 +49,7 @@ def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
         raise InputError(f"{name} is sparse, which this problem does not support; pass {name}.toarray()")
     if checked:
         return X
+    X = numpy_array(X) if elsewhere(X) else X
     if sp.issparse(X):
         if np.iscomplexobj(X):
             raise InputError(f"{name} must hold real numbers, got complex ones")

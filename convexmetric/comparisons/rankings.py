@@ -25,11 +25,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import dasum
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons.points import as_points, check_features, described_points, rows_of, translated
+from convexmetric.comparisons.passes import NUMPY_ONLY, Passes, numpy_array, passes_where
+from convexmetric.comparisons.points import Checked, as_points, check_features, described_points, rows_of, translated
 from convexmetric.comparisons.relevance import Lists, Relevance, lists_of, places_of
-from convexmetric.cones import Cone
+from convexmetric.cones import Cone, PSDCone
 from convexmetric.deadline import check_deadline
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
@@ -51,7 +53,8 @@ class Rankings:
     Parameters
     ----------
     X : (n, d) array, or sparse matrix where metrics are diagonal
-        Corpus.
+        Corpus. If it is an array of PyTorch, CuPy or JAX on an accelerator, passes under full metrics are made there
+        (:mod:`convexmetric.comparisons.passes`).
     Q : (n_q, d) array or sparse matrix
         Queries; sparse if the corpus is.
     relevance : Relevance
@@ -62,6 +65,8 @@ class Rankings:
         Row of ``Q`` of each query. Default: every row of ``Q`` is a query. A row may be several queries with
         lists of their own, or none.
     """
+
+    _there: Passes | None = None
 
     def __init__(self, X: Any, Q: Any, relevance: Relevance, cone: Cone, anchors: np.ndarray | None = None) -> None:
         self.X = as_points(X, sparse=cone.diagonal)
@@ -84,6 +89,9 @@ class Rankings:
             or relevance.complement
             or float(self.sizes.mean()) >= DENSE_FROM * self.X.shape[0]
         )
+        while isinstance(X, Checked):
+            X = X.given
+        self._there = passes_where(X, self.X, self.Q)
 
     def __len__(self) -> int:
         return len(self.relevance)
@@ -154,6 +162,12 @@ class Rankings:
 
     def blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
+        passes = passes_of(self)
+        if passes is not None:
+            there = passes.images(M)
+            for queries in self.cuts(order):
+                yield Block(self, queries, numpy_array(passes.distances(there, self.rows(queries))))
+            return
         thin = self.thin(M)
         if thin is not None:
             yield from self._thin_blocks(thin, order)
@@ -162,8 +176,7 @@ class Rankings:
         images = None if self.dense else self.cone.times(self.X, M)
         for queries in self.cuts(order):
             if images is None:
-                product = self.cone.gram(self.points(queries), M, self.X)
-                product *= self.cone.cross_weight
+                product = self.cone.gram(self.cone.cross_weight * self.points(queries), M, self.X)
                 if not self.cone.free:
                     product += norms
                 yield Block(self, queries, product)
@@ -195,6 +208,9 @@ class Rankings:
 
     def adjoint(self, T: Any, queries: np.ndarray) -> Array:
         """``sum_qx t_qx (q - x)(q - x)^T`` for ``(len(queries), n)`` weights, dense or sparse; rows sum to zero."""
+        passes = passes_of(self)
+        if passes is not None and not sp.issparse(T):
+            return passes.adjoint(T, self.rows(queries))
         if self.anchors is not None and sp.issparse(T) and len(queries) > self.Q.shape[0]:
             # Queries that are the same point share a row: products are over points, not over queries.
             rows = self.rows(queries)
@@ -242,6 +258,19 @@ class Rankings:
                 best = i, j, float(here[j] - there[j]), float(here[j]), float(there[j])
         i, j, _, at_metric, at_other = best
         return (int(self.rows(np.array([query]))[0]), int(positives[i]), int(negatives[j])), at_metric, at_other
+
+
+def passes_of(rankings: Rankings) -> Passes | None:
+    """Passes where the points of the rankings are, if that is not in NumPy."""
+    full = rankings.dense and type(rankings.cone) is PSDCone and isinstance(rankings.X, np.ndarray)
+    return rankings._there if full and not NUMPY_ONLY.get() else None
+
+
+def sides_of(rankings: Rankings, queries: np.ndarray) -> np.ndarray:
+    """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
+    sides = np.zeros((len(queries), rankings.X.shape[0]), dtype=np.int16)
+    over_rows(_count_sides, len(queries), sides.size, rankings.relevance.lists(queries), sides)
+    return sides
 
 
 class Block:
@@ -302,6 +331,10 @@ class Block:
         """The values of the block's rows from start to stop."""
         return self.values[self.first[start] : self.first[stop]]
 
+    def _weight(self, start: int, stop: int) -> float:
+        """Sum of the sizes of the values of the block's rows from start to stop."""
+        return float(dasum(self.part(start, stop)))
+
     def adjoint(self, start: int, stop: int) -> Array:
         """``sum_x t_qx (q - x)(q - x)^T`` over the block's rows from start to stop, with its values as weights."""
         values, first = self.part(start, stop), self.first[start : stop + 1]
@@ -311,6 +344,35 @@ class Block:
         else:
             T = sp.csr_array((values, self.items[first[0] : first[-1]], first - first[0]), shape=shape)
         return self.rankings.adjoint(T, self.queries[start:stop])
+
+
+class BlockThere(Block):
+    """Weights of the distances of some queries, ``(B, n)``, that are where the points are.
+
+    ``sizes`` are the sums of their absolute values, ``(B,)``.
+    """
+
+    def __init__(self, rankings: Rankings, queries: np.ndarray, weights: Any, sizes: Array) -> None:
+        self.rankings, self.queries, self.weights, self.sizes = rankings, queries, weights, sizes
+
+    def _weight(self, start: int, stop: int) -> float:
+        """Sum of the sizes of the weights of the block's rows from start to stop."""
+        return float(self.sizes[start:stop].sum())
+
+    def adjoint(self, start: int, stop: int) -> Array:
+        """As of a block in NumPy."""
+        return self.rankings.adjoint(self.weights[start:stop, :], self.queries[start:stop])
+
+
+@compiled
+def _count_sides(begin, end, lists, sides):
+    """Count how often items are positives, less how often they are negatives, of every query."""
+    for row in range(begin, end):
+        positives, negatives = lists_of(lists, row)
+        for i in positives:
+            sides[row, i] += 1
+        for j in negatives:
+            sides[row, j] -= 1
 
 
 @compiled

@@ -310,7 +310,7 @@ def places_of(dense, first, lists, row):
     In a whole row of the corpus, which is dense, they are the items' columns; else positives come first, as listed.
     """
     positives, negatives = lists_of(lists, row)
-    near, far = np.empty(positives.size, dtype=np.int64), np.empty(negatives.size, dtype=np.int64)
+    near, far = np.empty(positives.size, dtype=np.int32), np.empty(negatives.size, dtype=np.int32)
     for i in range(near.size):
         near[i] = first[row] + (positives[i] if dense else i)
     for j in range(far.size):

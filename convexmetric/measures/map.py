@@ -37,9 +37,6 @@ from convexmetric.measures.rows import overwrite, query
 from convexmetric.measures.sorting import distribute, order_cells
 from convexmetric.numerics.compiling import compiled
 
-#: Irrelevant items sorted at first; every further chunk is twice as long.
-FIRST = 64
-
 
 class AveragePrecision(Measure):
     """Average precision, whose mean over queries is MAP (paper 1, section 4; oracle after Mohapatra et al., 2018).
@@ -75,34 +72,14 @@ def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
 
 @compiled
 def worst_weighted(x, z, v, b, weight):
-    """Place irrelevant items chunk by chunk, for convex gains ``weight_i / (p (i + b))``; returns the loss.
+    """Place irrelevant items by divide and conquer, for convex gains ``weight_i / (p (i + b))``; returns the loss.
 
     Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
     """
-    p, n = x.size, z.size
-    items, start = distribute(z)
-    inverse, projected = np.empty(p + n), np.empty(p + 2, dtype=np.int64)
-    for place in range(p + n):
-        inverse[place] = 1.0 / (place + 1.0)
+    p = x.size
+    projected = np.empty(p + 2, dtype=np.int64)
     projected[:], v[:] = 0, 0
-    best = np.empty(n, dtype=np.int64)
-    # Typed constants: a plain 0 and 1 would have the function compiled again for other types.
-    done, lowest, size, cell = np.int64(0), np.int64(1), FIRST, np.int64(0)
-    while done < n:
-        after = cell
-        while start[after] < min(n, done + size):
-            after += 1
-        order_cells(z, items, start, cell, after)
-        stop = start[after]
-        conquer(x, z, items, weight, inverse, best, done, stop, lowest)
-        for c in range(done, stop):
-            r = best[c]
-            projected[r] += 1
-            v[items[c]] = p + 1 - r
-        lowest = best[stop - 1]
-        done, size, cell = stop, 2 * size, after
-        if lowest == p + 1:
-            break
+    conquer(x, z, weight, v, projected)
     above, score = 0, 0.0
     for i in range(p):
         above += projected[i + 1]
@@ -112,22 +89,36 @@ def worst_weighted(x, z, v, b, weight):
 
 
 @compiled
-def conquer(x, z, items, weight, inverse, best, start, stop, lowest):
-    """``best[c]``: the largest best r, at least ``lowest``, for irrelevant item ``items[c]``, c from start to stop."""
+def conquer(x, z, weight, v, projected):
+    """Find for every irrelevant item the largest best r: ``v = p + 1 - r``, and ``projected[r]`` is their number.
+
+    Only the cells of items at which the others are divided are sorted.
+    """
     p, n = x.size, z.size
     scale = 2.0 / n
+    items, start, cell = distribute(z)
+    ordered, inverse = np.empty(start.size, dtype=np.bool_), np.empty(p + n)
+    ordered[:] = False
+    for place in range(p + n):
+        inverse[place] = 1.0 / (place + 1.0)
     first, last = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     low, high = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
-    first[0], last[0], low[0], high[0] = start, stop, lowest, p + 1
+    first[0], last[0], low[0], high[0] = 0, n, 1, p + 1
     depth = 1
     while depth:
         depth -= 1
         f, e, least, h = first[depth], last[depth], low[depth], high[depth]
         if least == h:
-            for at in range(f, e):
-                best[at] = least
+            projected[h] += e - f
+            if h <= p:
+                for at in range(f, e):
+                    v[items[at]] = p + 1 - h
             continue
         c = (f + e) // 2
+        own = np.int64(cell[items[c]])
+        if not ordered[own]:
+            order_cells(z, items, start, own, own + 1)
+            ordered[own] = True
         j, distance = c + 1, z[items[c]]
         total, most, r = 0.0, 0.0, h
         for i in range(h - 1, least - 1, -1):
@@ -135,7 +126,8 @@ def conquer(x, z, items, weight, inverse, best, start, stop, lowest):
             total += weight[i - 1] * inverse[i + j - 2] * inverse[i + j - 1] - scale * (distance - x[i - 1])
             if total > most:
                 most, r = total, i
-        best[c] = r
+        projected[r] += 1
+        v[items[c]] = p + 1 - r
         if f < c:
             first[depth], last[depth], low[depth], high[depth] = f, c, least, r
             depth += 1

@@ -51,26 +51,23 @@ def worst_mrr(x, z, v, b):
     """Find the most violated ranking: push the best number of irrelevant items above everything; returns the loss."""
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
-    base = x[0]
-    sums = np.empty(p + 1)
-    sums[0] = 0.0
+    base, scale = x[0], 2.0 / (p * n)
+    # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
+    # own price exceeds what they gain if only those stand above them that are above a relevant item nearer than they.
+    top = b[0]
+    sums, limits = np.empty(p + 1), np.empty(p + 1)
+    sums[0], limits[0] = 0.0, -1.0
     for i in range(p):
         sums[i + 1] = sums[i] + (x[i] - base)
-    scale = 2.0 / (p * n)
-
-    # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
-    # own price exceeds the whole gain of being first.
-    top = b[0]
-    limit = 1.0 / (scale * (top + 1.0) * (top + 2.0))
-    candidates = np.empty(n, dtype=np.int64)
+        limits[i + 1] = 1.0 / (scale * (b[i] + 1.0) * (b[i] + 2.0))
+    candidates = np.empty(n, dtype=np.int32)
     count = 0
     for j in range(n):
         below = p - v[j]
-        if below > 0 and below * (z[j] - base) - sums[below] <= limit:
-            candidates[count] = j
-            count += 1
+        candidates[count] = j
+        count += below * (z[j] - base) - sums[below] <= limits[below]
     values = take(z, candidates[:count])
-    items, start = distribute(values)
+    items, start, _ = distribute(values)
     # Cells before low are pushed to the top, those from high on are not.
     low, high = 0, start.size - 1
     while low < high:

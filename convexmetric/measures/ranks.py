@@ -11,7 +11,7 @@ import numpy as np
 
 from convexmetric.comparisons import Block
 from convexmetric.comparisons.relevance import lists_of, places_of
-from convexmetric.measures.sorting import ascending, count_below, take
+from convexmetric.measures.sorting import ascending, look_up, table_of, take
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 
@@ -48,7 +48,7 @@ def _place(begin, end, values, dense, first, lists, start, above):
         for i in range(p):
             items[i], count[i] = positives[by_item[order[i]]], 0
         places = np.empty(z.size, dtype=np.int32)
-        count_below(sorted_x, z, 0.0, places)
+        look_up(sorted_x, table_of(sorted_x), z, 0.0, places)
         for j in range(negatives.size):
             below = places[j]
             if below > 0 and sorted_x[below - 1] == z[j]:

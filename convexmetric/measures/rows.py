@@ -15,7 +15,7 @@ import numpy as np
 
 from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending, take
-from convexmetric.numerics.compiling import compiled
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 
 @compiled
@@ -34,7 +34,7 @@ def query(block, row):
     return (near, far), z, order, take(x, order), np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
 
 
-@compiled
+@compiled_in_any_order
 def overwrite(values, places, z, order, x, v, b, loss):
     """Write the coefficients of a query's ranking into the block's values; returns its violation.
 
@@ -44,8 +44,9 @@ def overwrite(values, places, z, order, x, v, b, loss):
     # The least distance is subtracted before any sum: only differences matter.
     base, scale, weighted = x[0], 2.0 / (x.size * z.size), 0.0
     for j in range(z.size):
-        if v[j]:
-            weighted += v[j] * (z[j] - base)
+        # Without a branch, which could not be foreseen; no zero times infinity.
+        weighted += v[j] * (z[j] - base) if v[j] else 0.0
+    for j in range(z.size):
         values[far[j]] = scale * v[j]
     for i in range(x.size):
         weighted -= b[i] * (x[i] - base)

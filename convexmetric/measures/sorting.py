@@ -21,60 +21,64 @@ from convexmetric.numerics.compiling import compiled
 FINENESS = 8
 #: Relevant items in an interval from which it is halved.
 CROWDED = 8
+#: Size of the sample that says between which ends items are dealt out, to within a factor of two.
+SAMPLE = 512
 
 
 @compiled
-def count_below(x, z, shift, counts):
-    """``#{x_i <= z_j - shift}`` for all z_j; ``x`` is sorted. NaN and infinite values go to one of the ends.
-
-    A table of equal intervals gives a first guess, nearly always at most two steps off.
-    """
+def table_of(x):
+    """A table over equal intervals of sorted ``x`` for :func:`look_up`; its guesses are rarely over two steps off."""
     p, low = x.size, x[0]
     cells = FINENESS * p
     width = x[p - 1] - low
     scale = cells / width if width > 0.0 else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
-    table = np.empty(cells + 1, dtype=np.int32)
+    # Of the items in the cells before: they are nearer than all that :func:`look_up` sends to a cell.
+    table = np.empty(cells + 2, dtype=np.int32)
+    table[:] = 0
+    for i in range(p if cells else 0):
+        table[min(cells, np.int64((x[i] - low) * scale)) + 1] += 1
+    for cell in range(cells):
+        table[cell + 1] += table[cell]
     # A sentinel: comparisons with NaN are false, so that no count goes beyond p.
     ends = np.empty(p + 1)
     for i in range(p):
         ends[i] = x[i]
     ends[p] = np.nan
-    i = 0
-    for cell in range(cells + 1):
-        # A little below the interval's lower end, so that rounding in the division cannot overshoot.
-        start = low + (cell - 1e-6) / scale if cells else -np.inf
-        while i < p and x[i] < start:
-            i += 1
-        table[cell] = i
-    # Loops without branches are done for several numbers at once, which is worth going over them four times.
+    return scale, table, ends
+
+
+@compiled
+def look_up(x, table, z, shift, counts):
+    """``#{x_i <= z_j - shift}`` for all z_j by the table of ``x``; NaN and infinite values go to one of the ends."""
+    scale, guesses, ends = table
+    low, last = x[0], guesses.size - 2
+    # Loops without branches are done for several numbers at once, which is worth going over them three times.
     for j in range(z.size):
         at = (z[j] - shift - low) * scale
         # NaN compares as false.
         at = at if at > 0.0 else 0.0
-        counts[j] = np.int32(at if at < cells else cells)
+        counts[j] = np.int32(at if at < last else last)
     for j in range(z.size):
-        counts[j] = table[counts[j]]
-    for _ in range(2):
-        for j in range(z.size):
-            counts[j] += np.int32(ends[counts[j]] <= z[j] - shift)
+        i, key = guesses[counts[j]], z[j] - shift
+        i += np.int32(ends[i] <= key)
+        counts[j] = i + np.int32(ends[i] <= key)
     for j in range(z.size):
         key = z[j] - shift
         if ends[counts[j]] <= key:
-            counts[j] = first_above(x, np.int64(counts[j]), p, key)
+            counts[j] = first_above(x, np.int64(counts[j]), x.size, key)
 
 
 @compiled
 def first_above(x, begin, end, key):
-    """The first place from begin on where the sorted x is above a key; end if there is none before it."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if x[middle] <= key:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
+    """The first place from begin < end on where the sorted x is above a key; end if there is none before it."""
+    left = end - begin
+    # Halved without a branch, which could not be foreseen.
+    while left > 1:
+        begin += (left // 2) * (x[begin + left // 2 - 1] <= key)
+        left -= left // 2
+    return begin + (x[begin] <= key)
 
 
 @compiled
@@ -93,12 +97,16 @@ def place(x, z, margin, v, b):
     ``x`` is sorted; NaN and infinite distances are placed at an end.
     """
     p = x.size
-    count_below(x, z, margin, v)
-    projected = np.empty(p + 1, dtype=np.int64)
-    projected[:] = 0
+    items, near, met = np.empty(z.size, dtype=np.int32), np.empty(z.size), 0
     for j in range(z.size):
-        projected[v[j]] += 1
-        v[j] = p - v[j]
+        items[met], near[met] = j, z[j]
+        met += z[j] - margin < x[p - 1]
+    counts, projected = np.empty(met, dtype=np.int32), np.empty(p + 1, dtype=np.int64)
+    look_up(x, table_of(x), near[:met], margin, counts)
+    projected[:], v[:] = 0, 0
+    for k in range(met):
+        projected[counts[k]] += 1
+        v[items[k]] = p - counts[k]
     above = 0
     for i in range(p):
         above += projected[i]
@@ -128,36 +136,36 @@ def nearest(z, k):
 
 @compiled
 def distribute(z):
-    """Indices of ``z`` grouped by cells of ascending value, by index in a cell, and where each cell starts.
+    """Indices of ``z`` grouped by cells of ascending value, by index in a cell; where each cell starts; items' cells.
 
-    There are about as many cells as items. Values that cannot be dealt out (NaN, infinite, all equal) share one cell.
+    There are about as many cells as items, of equal width but for the first and the last, which hold what lies beyond
+    the ends of a sample. Values that cannot be dealt out (NaN, infinite, all equal) share a cell.
     """
     n = z.size
     low, high = np.inf, -np.inf
-    for j in range(n):
+    for j in range(0, n, 1 + n // SAMPLE):
         low, high = min(low, z[j]), max(high, z[j])
-    width = high - low
-    cells = n if 0.0 < width < np.inf else 1
-    scale = cells / width if cells > 1 else 0.0
+    scale = n / (high - low)
     if not 0.0 < scale < np.inf:
-        cells, scale = 1, 0.0
-    start, cell, items = np.empty(cells + 2, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        n, scale = 1, 0.0
+    start, cell = np.empty(n + 2, dtype=np.int32), np.empty(z.size, dtype=np.int32)
+    items, last = np.empty(z.size, dtype=np.int32), np.float64(n - 1)
+    for j in range(z.size):
+        # NaN compares as false and goes to the last cell.
+        at = (z[j] - low) * scale
+        at = at if at < last else last
+        cell[j] = np.int32(at if at > 0.0 else 0.0)
     # Sizes of cells are counted two places on, and starts stand one place on: there they become ends, as items are
     # dealt out, and the end of a cell is the start of the next.
     start[:] = 0
-    for j in range(n):
-        # NaN compares as false and goes to the last cell.
-        c = cells - 1
-        if cells > 1 and z[j] < high:
-            c = min(c, np.int64((z[j] - low) * scale))
-        cell[j] = c
-        start[c + 2] += 1
-    for c in range(cells):
+    for j in range(z.size):
+        start[cell[j] + 2] += 1
+    for c in range(n):
         start[c + 1] += start[c]
-    for j in range(n):
+    for j in range(z.size):
         items[start[cell[j] + 1]] = j
         start[cell[j] + 1] += 1
-    return items, start[:-1]
+    return items, start[:-1], cell
 
 
 @compiled
@@ -191,7 +199,7 @@ def order_cells(z, items, start, first, last):
 @compiled
 def ascending(z):
     """Indices of ``z`` in order of (value, index)."""
-    items, start = distribute(z)
+    items, start, _ = distribute(z)
     # Typed constant: a plain 0 would have the function compiled again for another type.
     order_cells(z, items, start, np.int64(0), start.size - 1)
     return items

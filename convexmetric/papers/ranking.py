@@ -64,6 +64,7 @@ class RankingProblem(SpannedProblem):
     ----------
     X : (n, d) array, or sparse matrix with ``diagonal``
         Corpus, points in rows. Sparse points are never made dense: distances come from products of sparse matrices.
+        If it is an array of PyTorch, CuPy or JAX on an accelerator, passes are made there in double precision.
     relevant : sequence of int arrays, or (n_q, n) 0/1 matrix
         For every query the rows of ``X`` that are relevant.
     irrelevant : same, or None
@@ -161,7 +162,7 @@ class RankingProblem(SpannedProblem):
         )
         check_flag(diagonal, "diagonal")
         cone = NonnegativeDiagonal(corpus.shape[1]) if diagonal else PSDCone(corpus.shape[1])
-        rankings = Rankings(Checked(corpus), Checked(points), relevance, cone)
+        rankings = Rankings(Checked(corpus, X), Checked(points), relevance, cone)
         weights = checked_part_weights(query_weights, len(rankings), "query_weights", "query")
         if weights is not None and not weights.all():
             kept = np.flatnonzero(weights)
@@ -229,7 +230,7 @@ class RankingProblem(SpannedProblem):
         relevance = Relevance.from_labels(as_labels(y, corpus.shape[0]))
         how: dict[str, Any] = {"measure": measure, "k": k, "short": short, "query_weights": query_weights}
         what: dict[str, Any] = {"C": C, "penalty": penalty, "diagonal": diagonal, "kernel": kernel, "prior": prior}
-        return cls(Checked(corpus), relevance, **how, **what)
+        return cls(Checked(corpus, X), relevance, **how, **what)
 
     @classmethod
     def from_qrels(

@@ -175,7 +175,7 @@ class TripletProblem(MetricProblem):
         self.projection, self.regularizer_name = projection, penalty
         V = points if projection is None else as_points(projection.transform(Checked(points)))
         cone: Cone = NonnegativeDiagonal(V.shape[1]) if diagonal else PSDCone(V.shape[1])
-        self.rankings = rankings = Rankings(Checked(V), Checked(V), groups.relevance, cone, groups.anchors)
+        self.rankings = rankings = Rankings(Checked(V, X), Checked(V), groups.relevance, cone, groups.anchors)
         self.count = int(rankings.pairs.sum())
         #: Whether triplets have weights.
         self.weighted = own is not None and np.ptp(own) > 0.0
@@ -220,7 +220,7 @@ class TripletProblem(MetricProblem):
         negatives: Pairs = (
             LabelledPairs(codes, same=False) if n_other is None else _pairs_of(relevance, positives=False)
         )
-        return cls._of(points, _Groups(relevance, None, None, positives, negatives), options)
+        return cls._of(Checked(points, X), _Groups(relevance, None, None, positives, negatives), options)
 
     @classmethod
     def from_graph(cls, X: Any, adjacency: Any, **options: Any) -> TripletProblem:
@@ -245,16 +245,16 @@ class TripletProblem(MetricProblem):
         graph = as_adjacency(adjacency, points.shape[0])
         relevance, anchors = linked_triplets(graph)
         unlinked = UnlinkedPairs(graph)
-        return cls._of(points, _Groups(relevance, anchors, None, unlinked.links, unlinked), options)
+        return cls._of(Checked(points, X), _Groups(relevance, anchors, None, unlinked.links, unlinked), options)
 
     @classmethod
-    def _of(cls, points: Any, groups: Any, options: dict[str, Any]) -> TripletProblem:
+    def _of(cls, points: Checked, groups: Any, options: dict[str, Any]) -> TripletProblem:
         known = [*inspect.signature(cls).parameters][2:]
         for name in options:
             if name not in known:
                 hint = closest(name, known, "did you mean {}?") or f"known: {', '.join(known)}"
                 raise InputError(f"{name!r} is not an option; {hint}")
-        own = checked_part_weights(options.pop("weights", None), points.shape[0], "weights", "point")
+        own = checked_part_weights(options.pop("weights", None), points.points.shape[0], "weights", "point")
         if own is not None:
             anchors = np.arange(len(own)) if groups.anchors is None else groups.anchors
             kept = np.flatnonzero(own[anchors])
@@ -262,7 +262,7 @@ class TripletProblem(MetricProblem):
                 raise InputError("weights is zero for every point that is the i of a triplet; make one positive")
             anchors = anchors[kept]
             groups = replace(groups, relevance=groups.relevance.subset(kept), anchors=anchors, weights=own[anchors])
-        return cls(Checked(points), groups, **options)
+        return cls(points, groups, **options)
 
     def _norm(self, reg: float, prior: Any, cone: Cone) -> Regularizer:
         # The trace is that of lambda / 2 ||L||_F^2.

@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from convexmetric.comparisons.relevance import places_of
-from convexmetric.measures.sorting import ascending, count_below, first_above, take
-from convexmetric.numerics.compiling import compiled
+from convexmetric.measures.sorting import ascending, first_above, look_up, table_of, take
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 #: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
 SHORT_RUN = 8
@@ -83,17 +83,21 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
     """Smoothed and exact sum of a query, sum of its slopes, number of active pairs, and number of their runs."""
     p, n, low, half = x.size, z.size, x[0], 0.5 * width
     # Of x - low and of its squares.
-    sums = np.empty((p + 1, 2))
-    sums[0] = 0.0
+    sums, squares = np.empty(p + 1), np.empty(p + 1)
+    sums[0], squares[0] = 0.0, 0.0
     for i in range(p):
-        sums[i + 1, 0] = sums[i, 0] + (x[i] - low)
-        sums[i + 1, 1] = sums[i, 1] + (x[i] - low) * (x[i] - low)
-    exact, total, reach = 0.0, 0.0, half if write else 0.0
+        sums[i + 1] = sums[i] + (x[i] - low)
+        squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
+    table = table_of(x)
     # Called in one place: everything that is called is compiled again where it is.
-    for side in range(1 if reach == 0.0 else 2):
-        count_below(x, z, margin - reach if side else margin + reach, counts[side])
+    for side in range(2 if half > 0.0 else 1):
+        look_up(x, table, z, margin + half if side else margin - half, counts[side])
     # Without a width no pair is active: runs end where they begin.
-    run_begin, run_end, with_run = counts[0], counts[1 if reach > 0.0 else 0], counts[2]
+    run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
+    exact, total = _hinges(sums, z, margin + low, run_end)
+    if not write:
+        # Only of hinges that are not smoothed.
+        return exact, exact, total, 0, 0
     # For every positive, of the negatives with which it starts and of those with which it stops being active:
     # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
     changes = np.empty((p + 1, 5))
@@ -102,12 +106,8 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
     runs, steepness = 0, 1.0 / width
     for j in range(n):
         b, e = run_begin[j], run_end[j]
-        slopes = p - 0.5 * (b + e)
-        exact += sums[p, 0] - sums[e, 0] - (p - e) * (z[j] - margin - low)
-        total += slopes
         changes[e, 4] += 1.0
-        if write:
-            values[met[j, 1]] += weight * slopes
+        values[met[j, 1]] += weight * (p - 0.5 * (b + e))
         with_run[runs] = j
         runs += e > b
     smooth, kinks = exact, 0
@@ -115,6 +115,7 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         j = with_run[r]
         b, e = run_begin[j], run_end[j]
         m, key, shift = e - b, z[j] - margin, z[j] - margin - low
+        total += 0.5 * m
         if m <= SHORT_RUN:
             t, t2 = 0.0, 0.0
             for i in range(b, e):
@@ -123,9 +124,9 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
                 exact += max(x[i] - key, 0.0)
         else:
             i = first_above(x, np.int64(b), np.int64(e), key)
-            exact += sums[e, 0] - sums[i, 0] - (e - i) * shift
-            t = sums[e, 0] - sums[b, 0] - m * shift
-            t2 = sums[e, 1] - sums[b, 1] - 2.0 * shift * (sums[e, 0] - sums[b, 0]) + m * shift * shift
+            exact += sums[e] - sums[i] - (e - i) * shift
+            t = sums[e] - sums[b] - m * shift
+            t2 = squares[e] - squares[b] - 2.0 * shift * (sums[e] - sums[b]) + m * shift * shift
         total += t * steepness
         smooth += 0.5 * steepness * (t2 + width * t + 0.25 * m * width * width)
         kinks += m
@@ -137,7 +138,7 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         if runs_room.size:
             runs_room[r, 0], runs_room[r, 1], runs_room[r, 2] = met[j, 0], b, e
     on_kink, t, beyond = 0.0, 0.0, 0.0
-    for i in range(p if write else 0):
+    for i in range(p):
         on_kink -= changes[i, 2]
         t = t - changes[i, 3] + on_kink * (x[i] - x[i - 1]) if on_kink > 0.0 else 0.0
         on_kink += changes[i, 0]
@@ -145,6 +146,17 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         beyond += changes[i, 4]
         values[near[order[i]]] -= weight * (beyond + 0.5 * on_kink + (t * steepness if on_kink > 0.0 else 0.0))
     return smooth, exact, total, kinks, runs
+
+
+@compiled_in_any_order
+def _hinges(sums, z, shift, counts):
+    """``sum_j sum_{i > counts_j} (x_i - (z_j - shift))`` and the number of these pairs, from prefix sums of x."""
+    p, exact, total = sums.size - 1, 0.0, 0.0
+    for j in range(z.size):
+        above = np.float64(p - counts[j])
+        exact += sums[p] - sums[counts[j]] - above * (z[j] - shift)
+        total += above
+    return exact, total
 
 
 @compiled

@@ -26,6 +26,8 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Comparisons, Rankings, SimilarityTriplets, Triplets
+from convexmetric.comparisons.passes import Passes
+from convexmetric.comparisons.rankings import BlockThere, passes_of, sides_of
 from convexmetric.comparisons.relevance import Relevance, places_of
 from convexmetric.cones import AllMatrices
 from convexmetric.described import Described, description
@@ -149,8 +151,22 @@ class PairwiseRisk(QueryRisk):
         return super().value(M) if np.any(M) else float(self.margin * (self.weights @ self.pairs))
 
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
+        passes = passes_of(self.rankings)
+        if passes is not None:
+            yield from self._planes_there(passes, M, order)
+            return
         for block, sums, _, _ in self._passes(M, 0.0, order, write=write):
             yield block, sums[:, 1], sums[:, 2]
+
+    def _planes_there(self, passes: Passes, M: Array, order: np.ndarray) -> Iterator[tuple[Block, Array, Array]]:
+        """Make all of a pass where the points are."""
+        rankings, images = self.rankings, passes.images(M)
+        for queries in rankings.cuts(order):
+            distances = passes.distances(images, rankings.rows(queries))
+            T, sums, counts = passes.hinges(distances, sides_of(rankings, queries), self.margin)
+            own = self.weights[queries]
+            block = BlockThere(rankings, queries, T * passes.array(own)[:, None], 2.0 * own * counts)
+            yield block, own * sums, own * self.margin * counts
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
         """One pass over all queries with hinges smoothed over ``width``.

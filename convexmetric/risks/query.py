@@ -107,7 +107,7 @@ class QueryRisk(Risk):
                 values[g] += factor * own[start:stop].sum()
                 offsets[g] += factor * constants[start:stop].sum()
                 normals[g] += factor * block.adjoint(start, stop)
-                weights[g] += factor * float(np.abs(block.part(start, stop)).sum())
+                weights[g] += factor * block._weight(start, stop)
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
     @abstractmethod

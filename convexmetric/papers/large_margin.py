@@ -110,8 +110,8 @@ class LargeMarginProblem(MetricProblem):
     >>> iris = cm.datasets.load("iris")
     >>> problem = cm.LargeMarginProblem(iris.X, iris.y, n_neighbors=3)
     >>> solution = cm.solve(problem)
-    >>> print(f"{solution.upper_bound:.3f}, gap at most 1e-6: {solution.gap <= 1e-6}")
-    225.487, gap at most 1e-6: True
+    >>> print(f"{solution.upper_bound:.2f}, gap at most 1e-6: {solution.gap <= 1e-6}")
+    225.49, gap at most 1e-6: True
     >>> verdict = cm.audit(problem, np.eye(4), reference=solution)
     >>> print(f"the Euclidean metric costs {verdict.objective:.3f}")
     the Euclidean metric costs 606.205

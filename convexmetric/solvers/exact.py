@@ -203,9 +203,9 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     >>> import convexmetric as cm
     >>> explanation = cm.explain(cm.load_problem("ranking-auc-wine-c1"))
     >>> explanation.chosen
-    'smoothed-newton'
+    'smoothed-low-rank'
     >>> [step.name for step in explanation.steps]
-    ['smoothed-newton', 'cutting-planes']
+    ['smoothed-low-rank', 'cutting-planes']
     >>> {step.name: step.why for step in explanation.others}["interior-point"]
     'its risk is not a sum of hinges of listed comparisons'
     """

@@ -29,7 +29,7 @@ def small_data():
 @pytest.fixture(scope="module")
 def ranking():
     problem = cm.RankingProblem.from_labels(*small_data(), C=10.0)
-    return problem, cm.solve(problem)
+    return problem, cm.solve(problem, solver="cutting-planes")
 
 
 @pytest.fixture(scope="module")

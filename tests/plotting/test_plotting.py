@@ -44,7 +44,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def solution(data):
-    return cm.solve(cm.RankingProblem.from_labels(*data, C=30.0))
+    return cm.solve(cm.RankingProblem.from_labels(*data, C=30.0), solver="cutting-planes")
 
 
 def psd(rank, d=5, seed=0):

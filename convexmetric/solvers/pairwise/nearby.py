@@ -228,4 +228,5 @@ def unit_of(risk: PairwiseRisk) -> float:
     X, cone = risk.rankings.X, risk.cone
     centre = np.asarray(X.mean(axis=0)).ravel()
     variance = float(risk.rankings.norms(cone.identity()).mean()) - float(centre @ centre)
-    return float(risk.margin / max(2.0 * variance, np.finfo(float).tiny))
+    # Where points do not differ any multiple will do; that of the grid stays in the range of floats.
+    return float(risk.margin / max(2.0 * variance, np.finfo(float).tiny / MULTIPLES[0] ** 2))

@@ -18,6 +18,8 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 #: Asymmetry above this fraction of the largest entry is more than the rounding of a computed metric.
 NOT_ROUNDING = 1e-3
+#: Numbers of rows that stay in the cache between being weighted and being multiplied.
+CACHED = 50_000
 A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"
 
 
@@ -182,7 +184,13 @@ class PSDCone(MatrixCone):
 
     def outer_sum(self, V: Any, u: Array) -> Array:
         """``V^T diag(u) V``."""
-        S = V.T @ (V * u[:, None]) if isinstance(V, np.ndarray) else (V.T @ V.multiply(u[:, None])).toarray()
+        if not isinstance(V, np.ndarray):
+            S = (V.T @ V.multiply(u[:, None])).toarray()
+            return np.asarray(0.5 * (S + S.T))
+        S, step = np.zeros((self.d, self.d)), max(1, CACHED // self.d)
+        for first in range(0, len(V), step):
+            rows = V[first : first + step]
+            S += rows.T @ (rows * u[first : first + step, None])
         return 0.5 * (S + S.T)
 
     def outer_rows(self, V: Array) -> Array:

@@ -7,11 +7,11 @@ product: at d = 13, four threads take five times as long as one, and far longer 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Any
 
 import numba
@@ -113,6 +113,18 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
             # Out of time, or Ctrl-C: blocks that have not begun are cancelled.
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def side_by_side(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], work: float) -> Iterable[Any]:
+    """Results of calls with all arguments, by products of ``work`` multiplications in all: in turn, or on threads.
+
+    Each thread has one of BLAS: products that are too small to be shared keep all cores busy that way.
+    """
+    threads = min(numba.get_num_threads(), len(arguments))
+    if work < TWO_THREADS or threads < 2:
+        return starmap(call, arguments)
+    with _at_most(1), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda own: call(*own), arguments))
 
 
 def one_thread() -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Block, Rankings
 from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.described import Described
-from convexmetric.numerics.threads import blas_threads_for
+from convexmetric.numerics.threads import blas_threads_for, side_by_side
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, SmoothRisk, Violation
 from convexmetric.risks.dual_points import SmoothedPairs
@@ -103,10 +103,13 @@ class QueryRisk(Risk):
         normals = np.zeros((n_groups, *self.cone.shape))
         factor = self._factor
         for block, own, constants in self._planes(M, np.argsort(groups, kind="stable")):
-            for g, start, stop in block.runs(groups):
+            runs = list(block.runs(groups))
+            work = float(len(runs)) * self.rankings.X.shape[0] * self.cone.size
+            adjoints = side_by_side(block.adjoint, [run[1:] for run in runs], work)
+            for (g, start, stop), adjoint in zip(runs, adjoints, strict=True):
                 values[g] += factor * own[start:stop].sum()
                 offsets[g] += factor * constants[start:stop].sum()
-                normals[g] += factor * block.adjoint(start, stop)
+                normals[g] += factor * adjoint
                 weights[g] += factor * block._weight(start, stop)
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 

@@ -1,5 +1,6 @@
 """Threads: limits are kept inside, never raised, and undone."""
 
+import operator
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from convexmetric.cones import PSDCone
 from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.evaluation.distances import listed_squared_distances, squared_distances
 from convexmetric.measures.ranks import irrelevant_above
-from convexmetric.numerics.threads import _controller, one_thread, over_rows, shared_cores
+from convexmetric.numerics.threads import _controller, one_thread, over_rows, shared_cores, side_by_side
 from convexmetric.risks import LabelledPairRisk, PairHinge, PairwiseRisk
 from convexmetric.risks.logistic_ranking import LogisticRankingRisk
 from convexmetric.solvers.numerics.interior_point import sparse_gram
@@ -163,3 +164,10 @@ def test_loops_give_the_same_numbers_whatever_the_threads(monkeypatch, name):
     monkeypatch.setattr("convexmetric.numerics.threads.LOOP_THREADS", 1)
     for here, there in zip(alone, LOOPS[name](np.random.default_rng(0)), strict=True):
         np.testing.assert_array_equal(here, there)
+
+
+@pytest.mark.parametrize("work", [1.0, 1e12])
+def test_calls_side_by_side_keep_their_order(work):
+    assert list(side_by_side(operator.sub, [(5, 1), (3, 3), (1, 4)], work)) == [4, 0, -3]
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side(operator.truediv, [(1, 1), (1, 0)], work))

@@ -277,9 +277,10 @@ class LabelledPairRisk(Risk, ImageRisk):
         """A metric under which all points are far apart, and the cut of all pairs there: only equal labels cost."""
         weight = np.array([self.same.weight * self._same_count])
         scale = FAR * self.other.margin / (float(np.square(self.X).max()) or 1.0)
-        normals = -self.cone.coordinates(self.within_scatter()[None])
+        normal = -self.within_scatter()
         metric, offsets = scale * self.cone.identity(), self.same.margin * weight
-        return metric, Cuts(offsets - self.cone.inner(metric, -self.within_scatter()), offsets, normals, weight)
+        values = offsets - self.cone.inner(metric, normal)
+        return metric, Cuts(values, offsets, self.cone.coordinates(normal[None]), weight)
 
     def listed(self) -> SeparableRisk:
         """Return the risk with all pairs (i, j), i < j, in a list.

@@ -23,7 +23,7 @@ from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.numerics.interior_point import interior_point
-from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty
+from convexmetric.solvers.numerics.qp import ConicQP, Penalty, SubspacePenalty
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.runtime import Monitor
 
@@ -75,17 +75,17 @@ def _solved(
     """Metric and multipliers of the free pairs that solve the small program."""
     b, weights = np.full(len(kinks) + 1, margin), np.concatenate([[1.0], kinks.weights])
     b[0] = others.value
+    penalty: Penalty
     if V is None:
-        rows, S = kinks.rows, problem.cone.coordinates(others.S)[None]
-        A = sp.vstack([sp.csr_array(S), rows], format="csr") if sp.issparse(rows) else np.vstack([S, rows])
-        found = interior_point(ConicQP(problem, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
-        return problem.cone.project(found.U), np.clip(found.a[1:], 0.0, kinks.weights)
-    penalty = SubspacePenalty(problem, V)
-    positives, negatives = kinks.turned(V).differences()
-    rows = penalty.cone.outer_rows(negatives) - penalty.cone.outer_rows(positives)
-    A = np.vstack([penalty.restricted(others.S)[None], rows])
+        penalty, rows, S = problem, kinks.rows, problem.cone.coordinates(others.S)
+    else:
+        penalty = SubspacePenalty(problem, V)
+        positives, negatives = kinks.turned(V).differences()
+        rows, S = penalty.cone.outer_rows(negatives) - penalty.cone.outer_rows(positives), penalty.restricted(others.S)
+    A = sp.vstack([sp.csr_array(S[None]), rows], format="csr") if sp.issparse(rows) else np.vstack([S[None], rows])
     found = interior_point(ConicQP(penalty, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
-    return problem.cone.project(V @ found.U @ V.T), np.clip(found.a[1:], 0.0, kinks.weights)
+    metric = found.U if V is None else V @ found.U @ V.T
+    return problem.cone.project(metric), np.clip(found.a[1:], 0.0, kinks.weights)
 
 
 def _range(M: Array) -> Array:

@@ -1,4 +1,4 @@
-r"""Newton's method on a factor of low rank for smoothed hinges, whose width goes to zero: metrics of many features.
+r"""Newton's method on a factor of low rank for smoothed hinges, whose width goes to zero: full metrics.
 
 .. math:: \min_{M = B^\top B} \; \langle H, M \rangle + \sum_{qij} c_q h_w(t_{qij}), \qquad H = \lambda I + G \succ 0
 
@@ -56,7 +56,7 @@ FAILED_LOOKS = 20
 
 @dataclass(frozen=True)
 class SmoothedLowRank(Solver):
-    """Exact for large margins with a trace, and for AUC with a trace, from some forty features to a thousand."""
+    """Exact for large margins and for AUC with a trace, up to a thousand features."""
 
     name: ClassVar[str] = "smoothed-low-rank"
 

@@ -101,7 +101,7 @@ def fit_of(solution: cm.Solution, operator: cm.evaluation.SimilarityOperator) ->
         "rank": solution.rank,
         "sparsity": operator.essential_rank(0.02),
         "sparsity_T": operator.essential_rank(0.02**2),
-        "spectrum": list(values / values[0]),
+        "spectrum": list(values / values[:1]),
         "seconds": solution.seconds,
         "status": solution.status,
         "m": problem.m,

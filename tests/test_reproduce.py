@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reproduce
+from convexmetric.deadline import Clock
+from convexmetric.solvers.runtime import Monitor
 from cross_modal_paper.learners import settings_of
 from experiments import pool
 from experiments.pages import fill as fill_page
@@ -46,6 +48,13 @@ def unwritable(value):
     return {"of": {1, 2}}
 
 
+def spent(value):
+    """Seconds that a limit of a solve and one of its parts count while the process sleeps."""
+    monitor, clock = Monitor(1e-3, None, 1.0), Clock(1.0)
+    time.sleep(0.5)
+    return {"seconds": max(monitor.seconds, clock.spent)}
+
+
 def tasks_of(results, count, function=work, **arguments):
     return [(results, {"split": at}, function, {"value": at, **arguments}) for at in range(count)]
 
@@ -60,6 +69,12 @@ def test_results_are_kept_with_their_seconds_and_not_made_again(tmp_path):
     assert [again.get({"split": at}) for at in range(3)] == [{"square": 0}, {"square": 1}, {"square": 4}]
     assert all(0.0 <= again.seconds({"split": at}) < 5.0 for at in range(3))
     assert again.seconds({"split": 3}) is None
+
+
+def test_limits_of_solves_count_seconds_of_the_processor(tmp_path):
+    results = Results(tmp_path / "kept.jsonl")
+    assert pool.run_missing(tasks_of(results, 1, spent), jobs=1) == []
+    assert results.get({"split": 0})["seconds"] < 0.4
 
 
 def test_a_failure_stops_nothing_else_but_the_stages_behind_it(tmp_path, capsys):

@@ -54,7 +54,7 @@ class Rankings:
     ----------
     X : (n, d) array, or sparse matrix where metrics are diagonal
         Corpus. If it is an array of PyTorch, CuPy or JAX on an accelerator, passes under full metrics are made there
-        (:mod:`convexmetric.comparisons.passes`).
+        (``comparisons/passes.py``).
     Q : (n_q, d) array or sparse matrix
         Queries; sparse if the corpus is.
     relevance : Relevance

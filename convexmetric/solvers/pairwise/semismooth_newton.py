@@ -21,7 +21,7 @@ things make it fast:
 - when the width shrinks, the slopes are held and the metric is moved: comparisons on the kink stay on it.
 
 Where few kinks are left and steps get short, because comparisons enter and leave the kink, an interior point over the
-slopes of those near it takes over (:mod:`convexmetric.solvers.pairwise.free_pairs`).
+slopes of those near it takes over (``free_pairs.py``).
 """
 
 from __future__ import annotations

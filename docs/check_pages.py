@@ -27,6 +27,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 #: Contrast of text that WCAG 2.1 asks for at level AA, for large text and otherwise.
 LARGE, SMALL = 3.0, 4.5
 
+#: Milliseconds that a page may take to load: a busy machine is no finding.
+PATIENCE = 180_000
+
 # Commands, delimiters, and dollars around something that only a formula has.
 TEX = re.compile(r"\\[A-Za-z]{2,}|\\[()\[\]]|\$\$|\$[^$\n]*[\\^_{][^$\n]*\$")
 
@@ -169,6 +172,7 @@ def check(pages: list[Path]) -> Iterator[str]:
         )
         for scheme in SCHEMES:
             context = chromium.new_context(color_scheme=scheme, offline=True)
+            context.set_default_timeout(PATIENCE)
             for path in pages:
                 yield from check_page(context, path, scheme)
             context.close()

@@ -323,11 +323,9 @@ class PairMarginProblem(_PairProblem):
         inside, outside = self.margin
         weighing = "; similar ones weigh as much as others" if self.balanced else ""
         return (
-            f"Operator-valued large-margin classifier (Maurer 2008)\n"
-            f"\n"
+            f"Operator-valued large-margin classifier (Maurer 2008)\n\n"
             f"  minimise    mean_S h(r (1 - ||Tx - Tx'||^2)) + {self.reg:g} / sqrt(m) {self._norm_text()},  A = T*T\n"
-            f"  subject to  A positive semidefinite\n"
-            f"\n"
+            f"  subject to  A positive semidefinite\n\n"
             f"  A         {self.cone.d} {space}\n"
             f"  S         {kind} pairs{drawn} of {self.n_points} points, {self.n_similar} similar; "
             f"m = {self._size}{weighing}\n"
@@ -448,12 +446,10 @@ class SimilarityRegressionProblem(_PairProblem):
         if self.pair_weights is not None:
             counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
         return (
-            f"Similarity regression (Maurer 2008, section 4.1)\n"
-            f"\n"
+            f"Similarity regression (Maurer 2008, section 4.1)\n\n"
             f"  minimise    mean_S {loss[self.loss]} + {self.reg:g} / sqrt(m) {self._norm_text()},"
             f"  t = ||Tx - Tx'||^2,  A = T*T\n"
-            f"  subject to  A positive semidefinite\n"
-            f"\n"
+            f"  subject to  A positive semidefinite\n\n"
             f"  A         {self.cone.d} coordinates\n"
             f"  S         {counted} of {self.n_points} points"
         )

@@ -48,22 +48,13 @@ def _approximate(name: str) -> Solver:
     return cast(Solver, getattr(room("approximate"), name)())
 
 
+_OWN: tuple[type[Solver], ...] = (
+    Exact, DualAscent, AugmentedLagrangian, DualNewton, FactoredLagrangian, InteriorPoint, ADMM, SemismoothNewton,
+    SmoothedNewton, SmoothedLowRank, LowRankNewton, ProximalGradient, SampledCuttingPlanes, CuttingPlanes,
+)  # fmt: skip
 #: Solvers by their names for ``solver=``.
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    "exact": Exact,
-    "dual-ascent": DualAscent,
-    "augmented-lagrangian": AugmentedLagrangian,
-    "dual-newton": DualNewton,
-    "factored-lagrangian": FactoredLagrangian,
-    "interior-point": InteriorPoint,
-    "admm": ADMM,
-    "semismooth-newton": SemismoothNewton,
-    "smoothed-newton": SmoothedNewton,
-    "smoothed-low-rank": SmoothedLowRank,
-    "low-rank-newton": LowRankNewton,
-    "proximal-gradient": ProximalGradient,
-    "sampled-cutting-planes": SampledCuttingPlanes,
-    "cutting-planes": CuttingPlanes,
+    **{kind.name: kind for kind in _OWN},
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": partial(_approximate, "LowRankDescent"),
     "factored-descent": partial(_approximate, "FactoredDescent"),

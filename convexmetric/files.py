@@ -304,7 +304,7 @@ def all_or_nothing(path: Path) -> Iterator[Path]:
     InputError
         If it cannot be written.
     """
-    with _told(path), _beside(path) as folder:
+    with written(path), _beside(path) as folder:
         unfinished = Path(folder, f"_{path.suffix}")
         yield unfinished
         with open(unfinished, "r+b") as file:
@@ -313,7 +313,7 @@ def all_or_nothing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def written(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` in the block into an InputError that names the file."""
     try:
         yield
@@ -358,7 +358,7 @@ def check_writable(path: Path) -> None:
     InputError
         If that fails, or ``path`` is a folder.
     """
-    with _told(path):
+    with written(path):
         _beside(path).cleanup()
 
 

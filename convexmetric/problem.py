@@ -128,8 +128,7 @@ class MetricProblem:
         linear = "" if self.G is None else f" + <G, {self.letter}>"
         constant = f" {'-' if self.constant < 0.0 else '+'} {abs(self.constant):g}" if self.constant else ""
         return (
-            f"Minimise R({self.letter}){linear} + {self.regularizer.text(self.letter)}{constant}\n"
-            f"\n"
+            f"Minimise R({self.letter}){linear} + {self.regularizer.text(self.letter)}{constant}\n\n"
             f"  {self.letter}  in {self.cone!r}\n"
             f"  R  {self.risk.words}, {self.risk.parts} parts"
         )

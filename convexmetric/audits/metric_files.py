@@ -26,19 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from convexmetric import files
 from convexmetric.certificates import Certificate, certify
 from convexmetric.errors import InputError
-from convexmetric.files import (
-    MAX_BYTES,
-    NUMERIC_MATLAB,
-    check_solution_path,
-    existing,
-    guarded,
-    read_array,
-    read_arrays,
-    read_mat,
-    write_arrays,
-)
 from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
@@ -73,13 +63,13 @@ def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> ND
         If the file is missing, too large, damaged, of an unknown format, holds pickled or other than real numbers,
         or if it is not clear which variable is meant.
     """
-    path = existing(path)
+    path = files.existing(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise InputError(f"{path}: a metric is read from {', '.join(_READERS)}, not from {suffix or 'no suffix'!r}")
     if variable is not None and suffix not in (".npz", ".mat"):
         raise InputError(f"{path}: a {suffix} file holds one array; leave variable={variable!r} out")
-    metric = _real(path, "a metric holds", guarded(path, lambda: _READERS[suffix](path, variable)))
+    metric = _real(path, "a metric holds", files.guarded(path, lambda: _READERS[suffix](path, variable)))
     if metric.ndim not in (1, 2) or metric.size == 0:
         raise InputError(f"{path}: a metric is a matrix (d, d) or weights (d,), this array has shape {metric.shape}")
     return metric.ravel() if metric.ndim == 2 and min(metric.shape) == 1 < max(metric.shape) else metric
@@ -127,7 +117,7 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
             f"{path}: iterates are read from .npz, .npy or a folder of numbered .npy or .csv files, "
             f"not from {suffix or 'no suffix'!r}"
         )
-    arrays = read_arrays(path) if suffix == ".npz" else {"iterates": read_array(existing(path))}
+    arrays = files.read_arrays(path) if suffix == ".npz" else {"iterates": files.read_array(files.existing(path))}
     if "iterates" not in arrays:
         raise InputError(f"{path} has no variable 'iterates'; it has: {', '.join(arrays) or 'none'}")
     names = [name for name in ("iterates", "seconds", "passes") if name in arrays]
@@ -140,7 +130,7 @@ def read_iterates(path: str | os.PathLike[str]) -> Iterates:
 
 def _read_folder(path: Path) -> Iterates:
     numbered: dict[int, Path] = {}
-    for file in guarded(path, lambda: sorted(path.iterdir())):
+    for file in files.guarded(path, lambda: sorted(path.iterdir())):
         digits = re.search(r"(\d+)$", file.stem)
         if file.suffix.lower() in (".npy", ".csv") and digits is not None and file.is_file():
             number = int(digits.group(1))
@@ -152,8 +142,8 @@ def _read_folder(path: Path) -> Iterates:
     metrics: list[NDArray[np.float64]] = []
     for _, file in sorted(numbered.items()):
         metrics.append(read_metric(file))
-        if len(metrics) * metrics[0].nbytes > MAX_BYTES:
-            raise InputError(f"{path} holds more than {MAX_BYTES} bytes of iterates and was not read")
+        if len(metrics) * metrics[0].nbytes > files.MAX_BYTES:
+            raise InputError(f"{path} holds more than {files.MAX_BYTES} bytes of iterates and was not read")
         if metrics[-1].shape != metrics[0].shape:
             raise InputError(f"{file} has shape {metrics[-1].shape}, the first iterate has {metrics[0].shape}")
     return Iterates(np.array(metrics))
@@ -175,7 +165,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     InputError
         If the path does not end in ``.npz`` or cannot be written.
     """
-    path = check_solution_path(path)
+    path = files.check_solution_path(path)
     certificate = solution.certificate
     letter = "w" if solution.problem.cone.diagonal else "M"
     moved = solution.problem.in_other_coordinates
@@ -191,7 +181,7 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     if moved:
         arrays["variable"] = certificate.M
     arrays |= dual_arrays(certificate.dual, MULTIPLIERS)
-    write_arrays(path, arrays)
+    files.write_arrays(path, arrays)
     return path
 
 
@@ -205,7 +195,7 @@ def read_certificate(path: str | os.PathLike[str], problem: AnyProblem) -> Certi
     InputError
         If the file is not such a file, or belongs to another problem.
     """
-    problem, arrays = as_problem(problem), read_arrays(path)
+    problem, arrays = as_problem(problem), files.read_arrays(path)
     metric = next((arrays[name] for name in ("variable", *LETTERS) if name in arrays), None)
     dual = dual_from_arrays(arrays, MULTIPLIERS)
     if metric is None or dual is None:
@@ -218,19 +208,19 @@ def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
     """Read an array of a file into memory as float64; refuses what is not real numbers."""
     if array.dtype.kind not in "fiub":
         raise InputError(f"{path}: {what} real numbers, this array has type {array.dtype}")
-    if 8 * array.size > MAX_BYTES:
-        raise InputError(f"{path} holds more than {MAX_BYTES} bytes, 8 a number, and was not read")
+    if 8 * array.size > files.MAX_BYTES:
+        raise InputError(f"{path} holds more than {files.MAX_BYTES} bytes, 8 a number, and was not read")
     return np.array(array, dtype=np.float64)
 
 
 def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
-    (array,) = read_arrays(path, lambda names: [_chosen(path, names, variable)]).values()
+    (array,) = files.read_arrays(path, lambda names: [_chosen(path, names, variable)]).values()
     return array
 
 
 def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
     # In text every number takes at least two bytes.
-    existing(path, MAX_BYTES // 4)
+    files.existing(path, files.MAX_BYTES // 4)
     with open(path, encoding="utf-8-sig") as file:
         lines = (line for text in file if (line := text.split("#", 1)[0]).strip())
         first = next(lines, None)
@@ -243,11 +233,11 @@ def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
 def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
     def chosen(contents: list[Any]) -> str:
         # Scalars are parameters such as C, and logical arrays choices.
-        numeric = NUMERIC_MATLAB - {"logical"}
+        numeric = files.NUMERIC_MATLAB - {"logical"}
         names = [name for name, shape, kind in contents if variable or (math.prod(shape) > 1 and kind in numeric)]
         return _chosen(path, names, variable)
 
-    return read_mat(path, choose=chosen)[0]
+    return files.read_mat(path, choose=chosen)[0]
 
 
 def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
@@ -266,7 +256,7 @@ def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
 
 
 _READERS: dict[str, Callable[[Path, str | None], NDArray[Any]]] = {
-    ".npy": lambda path, _: read_array(path),
+    ".npy": lambda path, _: files.read_array(path),
     ".npz": _read_npz,
     ".csv": _read_csv,
     ".mat": _read_mat,

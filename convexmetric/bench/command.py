@@ -15,35 +15,23 @@ from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
 from convexmetric.bench.submissions import submit
 from convexmetric.bench.suites import load_suite
-from convexmetric.cli.shared import (
-    AsJson,
-    Quiet,
-    Variable,
-    app,
-    complete_name,
-    complete_solver,
-    console,
-    interruptible,
-    noted,
-    print_json,
-    say,
-)
+from convexmetric.cli import shared
 from convexmetric.files import all_or_nothing, made_folder
 
 
-@app.command("list")
-def list_(as_json: AsJson = False) -> None:
+@shared.app.command("list")
+def list_(as_json: shared.AsJson = False) -> None:
     """List the instances, with certified bounds on their optimal values."""
     instances = [load_instance(name) for name in list_problems()]
     if as_json:
-        print_json([reports.instance_record(instance) for instance in instances])
+        shared.print_json([reports.instance_record(instance) for instance in instances])
     else:
-        console().print(reports.instances_table(instances))
+        shared.console().print(reports.instances_table(instances))
 
 
-@app.command("export-instance")
+@shared.app.command("export-instance")
 def export_instance_(
-    name: Annotated[str, typer.Argument(help="Name of an instance.", autocompletion=complete_name)],
+    name: Annotated[str, typer.Argument(help="Name of an instance.", autocompletion=shared.complete_name)],
     to: Annotated[str, typer.Option(help="arrays, cvxpy (arrays and a Python file), cbf or sdpa.")] = "arrays",
     output: Annotated[Path, typer.Option(help="An existing folder.")] = Path(),
 ) -> None:
@@ -52,7 +40,7 @@ def export_instance_(
         print(path)
 
 
-@app.command("submit")
+@shared.app.command("submit")
 def submit_(
     metric: Annotated[
         Path,
@@ -61,30 +49,30 @@ def submit_(
             show_default=False,
         ),
     ],
-    instance: Annotated[str, typer.Option(metavar="NAME", help="What it is for.", autocompletion=complete_name)],
+    instance: Annotated[str, typer.Option(metavar="NAME", help="What it is for.", autocompletion=shared.complete_name)],
     by: Annotated[str, typer.Option(metavar="NAME", help="Whose it is, for the table of records.")] = "",
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Default: INSTANCE.submission.npz.", show_default=False)
     ] = None,
-    variable: Variable = None,
+    variable: shared.Variable = None,
 ) -> None:
     """Prove bounds for an instance from your metric, and write them as a small file for its records.
 
     Nothing that the file says of itself counts: bounds are proven in exact arithmetic, here and again by whoever
     reads it.
     """
-    with noted():
+    with shared.noted():
         print(submit(metric, instance, by=by, output=output, variable=variable))
 
 
-@app.command()
+@shared.app.command()
 def bench(
     files: Annotated[list[str] | None, typer.Argument(help="Your file.py or file.py:name; code is run.")] = None,
     solver: Annotated[
         list[str] | None,
         typer.Option(
             help="A solver's name, or module:attribute, which is imported. Repeat for several. Default: exact.",
-            autocompletion=complete_solver,
+            autocompletion=shared.complete_solver,
         ),
     ] = None,
     suite: Annotated[str | None, typer.Option(help="small, paper, large or open. Default: small.")] = None,
@@ -93,7 +81,7 @@ def bench(
         typer.Option(
             metavar="GLOB",
             help="Names of instances, or patterns such as 'ranking-*-wine-*'. Repeat for several, in place of a suite.",
-            autocompletion=complete_name,
+            autocompletion=shared.complete_name,
         ),
     ] = None,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which to stop.")] = 1e-6,
@@ -112,8 +100,8 @@ def bench(
             help="Run nothing: table and picture of this .csv or .json file, also of another tool. May come again.",
         ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
+    as_json: shared.AsJson = False,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Run solvers on instances, each run in a process of its own, and draw performance profiles.
 
@@ -124,12 +112,12 @@ def bench(
     from convexmetric.plotting import save_picture
 
     if plot_only:
-        with noted():
+        with shared.noted():
             runs = read_runs(*plot_only)
         runs = [run for run in runs if not solver or run.solver in solver]
         runs = [run for run in runs if not instances or any(fnmatchcase(run.instance, glob) for glob in instances)]
     else:
-        with interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
+        with shared.interruptible(f"{output / RUNS_FILE} has what is known, and the same command goes on from there"):
             runs = benchmark(
                 [*(files or ()), *(solver or ())] or ["exact"],
                 instances,
@@ -152,7 +140,7 @@ def bench(
             unfinished.write_text(content, encoding="utf-8")
     save_picture(figure, picture)
     if as_json:
-        print_json([run.to_dict() for run in runs])
+        shared.print_json([run.to_dict() for run in runs])
     else:
-        console().print(reports.benchmark_table(runs))
-    say(f"table: {table}\npage: {page}\npicture: {picture}")
+        shared.console().print(reports.benchmark_table(runs))
+    shared.say(f"table: {table}\npage: {page}\npicture: {picture}")

@@ -20,7 +20,7 @@ from convexmetric.arrays import RESULTS_VERSION, Result, plain
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
-from convexmetric.files import all_or_nothing
+from convexmetric.files import all_or_nothing, guarded, written
 
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -145,16 +145,13 @@ class RunFile:
     def add(self, run: Run) -> None:
         """Append a run, on disk at once."""
         self.runs.append(run)
-        try:
-            with self.path.open("a", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                if file.tell() == 0:
-                    writer.writerow(_COLUMNS)
-                writer.writerow(_row(run))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        with written(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if file.tell() == 0:
+                writer.writerow(_COLUMNS)
+            writer.writerow(_row(run))
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
@@ -339,10 +336,7 @@ def _row(run: Run) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    return guarded(path, lambda: path.read_text(encoding="utf-8"))
 
 
 def _parsed(text: str, path: Path) -> list[Run]:

@@ -7,7 +7,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from convexmetric.bench.library import Instance
@@ -28,18 +27,9 @@ def instance_record(instance: Instance) -> dict[str, Any]:
 def instances_table(instances: list[Instance]) -> Table:
     """Table of all instances with their certified bounds; a star marks data that do not come with the package."""
     starred = any(instance.needs_data_folder for instance in instances)
-    table = Table(
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        caption=f"* from the data folder ({ENVIRONMENT_VARIABLE}) or, for UCI sets, the network" if starred else None,
-        caption_justify="left",
-    )
-    # In a narrow terminal names fold; digits stay together.
-    for name in ("name", "statement", "data"):
-        table.add_column(name, overflow="fold")
-    for name in ("lower bound", "upper bound"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("grade", no_wrap=True)
+    caption = f"* from the data folder ({ENVIRONMENT_VARIABLE}) or, for UCI sets, the network" if starred else None
+    table = columned(("name", "statement", "data"), ("lower bound", "upper bound"), "grade", caption=caption)
+    table.columns[-1].no_wrap = True
     for instance in instances:
         table.add_row(
             instance.name,

@@ -28,8 +28,6 @@ from convexmetric.programs.canonical import Program, matrix_of
 from convexmetric.regularizers.user_terms import SubjectTo
 from convexmetric.risks import Minorant
 
-__all__ = ["ConicTerms"]
-
 
 def apart(M: Array) -> Array:
     """A factor of a metric, no row of which has numbers for two features whose entry is zero, where that is simple.

@@ -9,22 +9,10 @@ import numpy as np
 import typer
 
 from convexmetric import audits
-from convexmetric.cli import shared
+from convexmetric.cli import shared, tables
 from convexmetric.cli.commands import Stated, problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, points_of
 from convexmetric.cli.reports import facts, worst_table
-from convexmetric.cli.tables import (
-    Drop,
-    DropMissing,
-    Encoding,
-    Header,
-    Method,
-    Settings,
-    metric_on_table,
-    parsed,
-    read_labelled,
-    saved_settings,
-)
 from convexmetric.errors import InputError
 from convexmetric.imports import room
 from convexmetric.solution import Solution
@@ -69,12 +57,12 @@ def audit(
             metavar="COLUMN", help="NAME is a table of your own, with labels in this column.", show_default=False
         ),
     ] = None,
-    method: Method = DEFAULT_METHOD,
-    settings: Settings = None,
-    drop: Drop = None,
-    header: Header = None,
-    drop_missing: DropMissing = False,
-    encoding: Encoding = "utf-8",
+    method: tables.Method = DEFAULT_METHOD,
+    settings: tables.Settings = None,
+    drop: tables.Drop = None,
+    header: tables.Header = None,
+    drop_missing: tables.DropMissing = False,
+    encoding: tables.Encoding = "utf-8",
     scale: Annotated[
         bool,
         typer.Option(
@@ -113,13 +101,14 @@ def audit(
         problem, title, instance = problem_of(name)
     else:
         with shared.noted():
-            data = read_labelled(Path(name), label, drop, header, drop_missing, encoding)
-            method, chosen = parsed(method, settings)
+            data = tables.read_labelled(Path(name), label, drop, header, drop_missing, encoding)
+            method, chosen = tables.parsed(method, settings)
             # Settings that fit chose are stored in its file.
-            estimator = estimator_of(method, chosen or saved_settings(files[0], method))
+            estimator = estimator_of(method, chosen or tables.saved_settings(files[0], method))
             problem = estimator.problem(points_of(data, scale), labels_of(data))
         given = [
-            audits.read_iterates(file) if iterates else metric_on_table(file, variable, data, scale) for file in files
+            audits.read_iterates(file) if iterates else tables.metric_on_table(file, variable, data, scale)
+            for file in files
         ]
         title, instance = f"{method} on {name}", None
     optimum: Solution | None = None

@@ -14,19 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.arguments import closest
+from convexmetric.datasets import delimited
 from convexmetric.datasets.dataset import Dataset
-from convexmetric.datasets.delimited import (
-    DECIMAL_COMMAS,
-    HEAD,
-    MISSING,
-    PLAIN,
-    Marks,
-    is_number,
-    names_columns,
-    numbers,
-    read_rows,
-    ways_to_write,
-)
 from convexmetric.errors import InputError
 
 #: Prefix of the name that pandas gives a column without one.
@@ -98,7 +87,7 @@ def read_csv(
         for data, or commas for decimal marks or separators of thousands.
     """
     path = Path(path)
-    table = _named(path, read_rows(path, encoding), header, label)
+    table = _named(path, delimited.read_rows(path, encoding), header, label)
     target = table.number(label)
     columns = table.kept(drop, target)
     if not columns:
@@ -151,7 +140,7 @@ def read_table(
         As for :func:`read_csv`, or if there is no such column: the message has the one that may be meant.
     """
     path = Path(path)
-    table = _named(path, read_rows(path, encoding), header, 0)
+    table = _named(path, delimited.read_rows(path, encoding), header, 0)
     chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
     if not chosen:
         raise InputError(f"{path}: there is no column left to read")
@@ -217,7 +206,7 @@ class _Table:
                     "(if it holds data: header=False, --no-header)"
                 )
         unnamed = [c for c, name in zip(kept, names, strict=True) if not name or name.startswith(UNNAMED)]
-        numbering = [c for c in unnamed if _tell_rows_apart(numbers(self.cells[c]))]
+        numbering = [c for c in unnamed if _tell_rows_apart(delimited.numbers(self.cells[c]))]
         for c in numbering:
             _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
         return [c for c in kept if c not in numbering]
@@ -228,7 +217,7 @@ class _Table:
 
     def complete(self, columns: list[int], drop_missing: bool) -> _Table:
         """Rows without a missing value; an error names a missing one unless ``drop_missing``."""
-        lacking = np.array([[cell.lower() in MISSING for cell in self.cells[c]] for c in columns])
+        lacking = np.array([[cell.lower() in delimited.MISSING for cell in self.cells[c]] for c in columns])
         rows: NDArray[np.bool_] = np.asarray(lacking.any(axis=0))
         if not rows.any():
             return self
@@ -249,18 +238,18 @@ class _Table:
 
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
         """Convert columns to numbers, all in the same notation."""
-        for marks in ways_to_write(self.delimiter):
+        for marks in delimited.ways_to_write(self.delimiter):
             found = []
             for c in columns:
-                found.append(numbers(self.cells[c], marks))
+                found.append(delimited.numbers(self.cells[c], marks))
                 if not np.isfinite(found[-1]).all():
                     break
             else:
                 self._check_integers(columns, found, marks)
-                if marks is not PLAIN:
-                    what, other = "thousands separators", Marks(marks.decimal)
+                if marks is not delimited.PLAIN:
+                    what, other = "thousands separators", delimited.Marks(marks.decimal)
                     if not marks.thousands:
-                        what, other = "decimal commas", PLAIN
+                        what, other = "decimal commas", delimited.PLAIN
                     cells = (cell for c in columns for cell in self.cells[c])
                     example = next(cell for cell in cells if marks.plain(cell) != other.plain(cell))
                     _warn(f"{self.path.name} has {what}: {example} is read as {marks.plain(example)}")
@@ -270,22 +259,22 @@ class _Table:
     def _no_numbers(self, columns: list[int]) -> InputError:
         """Make the error for columns that cannot be read as numbers."""
         for c in columns:
-            row = next((row for row, cell in enumerate(self.cells[c]) if not is_number(cell)), None)
+            row = next((row for row, cell in enumerate(self.cells[c]) if not delimited.is_number(cell)), None)
             if row is not None:
-                hint, head = "encode it or leave it out", self.cells[c][:HEAD]
-                if 2 * sum(map(is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
+                hint, head = "encode it or leave it out", self.cells[c][: delimited.HEAD]
+                if 2 * sum(map(delimited.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
                     hint = (
                         "it has a letter where a number was expected: correct it, or empty the cell and use "
                         "drop_missing=True (--drop-missing)"
                     )
                 return self._no_number(c, row, hint)
-        marks = PLAIN if self.delimiter == "," else DECIMAL_COMMAS
+        marks = delimited.PLAIN if self.delimiter == "," else delimited.DECIMAL_COMMAS
         c, row = next(
             (c, int(np.argmin(here)))
-            for c, here in ((c, np.isfinite(numbers(self.cells[c], marks))) for c in columns)
+            for c, here in ((c, np.isfinite(delimited.numbers(self.cells[c], marks))) for c in columns)
             if not here.all()
         )
-        if marks is PLAIN:
+        if marks is delimited.PLAIN:
             return self._no_number(c, row, "with decimal commas separate columns by semicolons")
         return InputError(
             f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {self.cells[c][row]!r}, but other "
@@ -298,7 +287,7 @@ class _Table:
             f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell!r}, which is no number; {hint}"
         )
 
-    def _check_integers(self, columns: list[int], values: list[NDArray[np.float64]], marks: Marks) -> None:
+    def _check_integers(self, columns: list[int], values: list[NDArray[np.float64]], marks: delimited.Marks) -> None:
         """Refuse integers of which a float has only the first digits."""
         for c, column in zip(columns, values, strict=True):
             for row in np.flatnonzero(np.abs(column) >= LARGEST_INTEGER):
@@ -333,10 +322,10 @@ def _named(
     rows, delimiter, known = read
     header = header if known is None else known
     first, n = rows[0][1], len(rows[0][1])
-    named = names_columns([row for _, row in rows]) if header is None else header
+    named = delimited.names_columns([row for _, row in rows]) if header is None else header
     body = rows[1:] if named else rows
     if not body:
-        hint = "; if its only line holds data: header=False (--no-header)" * any(map(is_number, first))
+        hint = "; if its only line holds data: header=False (--no-header)" * any(map(delimited.is_number, first))
         raise InputError(f"{path}: there is no row below the names of the columns{hint}")
     assumed = header is None and not named
     if assumed and _is_integer(label):
@@ -368,9 +357,9 @@ def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
 
 def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) -> None:
     """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
-    if len(classes) <= FEW_CLASSES or not all(map(is_number, classes)):
+    if len(classes) <= FEW_CLASSES or not all(map(delimited.is_number, classes)):
         return
-    values = numbers([name.replace(",", ".") for name in classes.tolist()])
+    values = delimited.numbers([name.replace(",", ".") for name in classes.tolist()])
     least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
     if n < least * len(classes):
         raise InputError(

@@ -170,11 +170,9 @@ class ChoiceProblem(MetricProblem):
         n, tau, letter = self.risk.points[0].shape[0], self.risk.temperature, "w" if self.cone.diagonal else "M"
         words = KINDS[self.kind].format(m=self.risk.chosen, k=self.risk.candidates)
         return (
-            f"Choices of people as a softmax\n"
-            f"\n"
+            f"Choices of people as a softmax\n\n"
             f"  minimise    {self.regularizer.text(letter)} + mean -ln p(chosen),  p ~ exp(-d_{letter} / {tau:g})\n"
-            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
-            f"\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n\n"
             f"  {letter}         {self.cone.d} features\n"
             f"  trials    {len(self.trials)} of {n} objects: {words}\n"
             f"  lambda    {self.reg:g}{self._prior_line(letter)}"

@@ -130,11 +130,9 @@ class CollapsingClassesProblem(MetricProblem):
         rankings, letter = self.risk.rankings, "w" if self.cone.diagonal else "M"
         drawn = f" + {self.regularizer.text(letter)}" if self.reg else ""
         return (
-            f"Metric learning by collapsing classes (Globerson & Roweis 2005)\n"
-            f"\n"
+            f"Metric learning by collapsing classes (Globerson & Roweis 2005)\n\n"
             f"  minimise    sum_i KL(p0(.|i) || p(.|i)){drawn},  p(j|i) ~ exp(-d_{letter}(i, j))\n"
-            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
-            f"\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n\n"
             f"  {letter}         {self.cone.d} features\n"
             f"  i         {len(rankings)} points, each with {rankings.relevance.n_relevant.min()} to "
             f"{rankings.relevance.n_relevant.max()} others of its label\n"

@@ -353,11 +353,9 @@ class CrossModalProblem(MetricProblem):
         dx, dy = self.X.shape[1], self.Y.shape[1]
         graphs = f" + {self.beta:g} <B, W>" if self.beta else ""
         return (
-            "Heterogeneous metric for cross-media retrieval (BPRHML), over all ranks of its maps\n"
-            f"\n"
+            "Heterogeneous metric for cross-media retrieval (BPRHML), over all ranks of its maps\n\n"
             f"  minimise    1/2 sum log(1 + exp(d(x, y_i)^2 - d(x, y_j)^2)) + {self.alpha / 2:g} tr(W){graphs}\n"
-            f"  subject to  W = [U; V][U; V]^T, of any rank: W positive semidefinite\n"
-            f"\n"
+            f"  subject to  W = [U; V][U; V]^T, of any rank: W positive semidefinite\n\n"
             f"  W         {dx + dy} x {dx + dy}: {dx} features of X and {dy} of Y\n"
             f"  queries   {len(relevance)} of {len(self.X)} objects of X, for {len(self.Y)} of Y\n"
             f"  y_i       {span_of(p)} representatives of relevant objects a query\n"

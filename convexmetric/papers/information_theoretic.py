@@ -171,12 +171,10 @@ class InformationTheoreticProblem(MetricProblem):
         similar = int((self.signs < 0.0).sum())
         dissimilar = len(self.signs) - similar
         return (
-            f"Information-theoretic metric learning (Davis et al. 2007)\n"
-            f"\n"
+            f"Information-theoretic metric learning (Davis et al. 2007)\n\n"
             f"  minimise    {self.regularizer.text('A')} + gamma D_ld(xi, xi0)\n"
             f"  subject to  d_A <= xi for similar pairs, d_A >= xi for dissimilar ones\n"
-            f"              A {'diagonal and nonnegative' if self.cone.diagonal else 'positive semidefinite'}\n"
-            f"\n"
+            f"              A {'diagonal and nonnegative' if self.cone.diagonal else 'positive semidefinite'}\n\n"
             f"  A         {self.cone.d} features\n"
             f"  pairs     {similar} similar, u = {self.u:.6g}; {dissimilar} dissimilar, l = {self.l:.6g}\n"
             f"  gamma     {self.gamma:g}{self._prior_line('A')}"

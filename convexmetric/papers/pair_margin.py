@@ -39,15 +39,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import (
-    as_generator,
-    check_count,
-    check_flag,
-    check_one_of,
-    checked_margins,
-    checked_part_weights,
-    checked_weight,
-)
+from convexmetric import arguments
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
@@ -91,7 +83,7 @@ class _PairProblem(SpannedProblem):
 
     def _kept(self, weights: Any, pairs: np.ndarray, values: Array) -> tuple[np.ndarray, Array, Array]:
         """Select the pairs of positive weight, with their values and their weights over the sum m of all."""
-        own = checked_part_weights(weights, len(pairs), "weights", "pair")
+        own = arguments.checked_part_weights(weights, len(pairs), "weights", "pair")
         if own is None:
             self.m = len(pairs)
             return pairs, values, np.full(len(pairs), 1.0 / len(pairs))
@@ -100,10 +92,10 @@ class _PairProblem(SpannedProblem):
         return pairs[kept], values[kept], own[kept] / total
 
     def _finish(self, risk: Risk, n_points: int, m: float, reg: float, penalty: str) -> None:
-        check_one_of(penalty, NORMS, "penalty")
+        arguments.check_one_of(penalty, NORMS, "penalty")
         if self.prior is not None and penalty != "frobenius":
             raise InputError(f"prior is for penalty='frobenius': leave prior out, or penalty, which is {penalty!r}")
-        self.reg, self.norm = checked_weight(reg, "reg"), penalty
+        self.reg, self.norm = arguments.checked_weight(reg, "reg"), penalty
         self.n_points, self.m = n_points, m
         super().__init__(risk, self._regularizer(self.reg, risk.cone))
         self.prior = self.regularizer.prior
@@ -115,7 +107,7 @@ class _PairProblem(SpannedProblem):
 
     def with_reg(self, reg: float) -> _PairProblem:
         """Copy the problem with another lambda, sharing all data."""
-        reg = checked_weight(reg, "reg")
+        reg = arguments.checked_weight(reg, "reg")
         return self._under(self._regularizer(reg, self.cone), reg)
 
     def _written(
@@ -224,7 +216,7 @@ class PairMarginProblem(_PairProblem):
         listed, r, shares = self._kept(weights, listed, pair_signs(y, len(listed)))
         self.pairs: np.ndarray | None = listed
         self.r, self.prior = r, prior
-        self.margin = checked_margins(margin)
+        self.margin = arguments.checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
         features, self.span = self._spanned(points, kernel, listed)
         gamma = np.where(r > 0.0, *self.margin)
@@ -271,7 +263,7 @@ class PairMarginProblem(_PairProblem):
         """
         points = as_points(X, sparse=True)
         codes = label_codes(y, points.shape[0])
-        check_flag(balanced, "balanced")
+        arguments.check_flag(balanced, "balanced")
         count = codes.size * (codes.size - 1) // 2
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state=random_state, balanced=bool(balanced))
@@ -281,7 +273,7 @@ class PairMarginProblem(_PairProblem):
             problem.drawn_of = count
             return problem
         problem = cls.__new__(cls)
-        problem.pairs, problem.margin, problem.prior = None, checked_margins(margin), prior
+        problem.pairs, problem.margin, problem.prior = None, arguments.checked_margins(margin), prior
         problem.balanced = bool(balanced)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
         features, problem.span = problem._spanned(points, kernel, None)
@@ -331,11 +323,9 @@ class PairMarginProblem(_PairProblem):
         inside, outside = self.margin
         weighing = "; similar ones weigh as much as others" if self.balanced else ""
         return (
-            f"Operator-valued large-margin classifier (Maurer 2008)\n"
-            f"\n"
+            f"Operator-valued large-margin classifier (Maurer 2008)\n\n"
             f"  minimise    mean_S h(r (1 - ||Tx - Tx'||^2)) + {self.reg:g} / sqrt(m) {self._norm_text()},  A = T*T\n"
-            f"  subject to  A positive semidefinite\n"
-            f"\n"
+            f"  subject to  A positive semidefinite\n\n"
             f"  A         {self.cone.d} {space}\n"
             f"  S         {kind} pairs{drawn} of {self.n_points} points, {self.n_similar} similar; "
             f"m = {self._size}{weighing}\n"
@@ -418,9 +408,9 @@ class SimilarityRegressionProblem(_PairProblem):
         listed = ListedPairs(pairs, points.shape[0]).pairs
         self.pairs, targets, costs = self._kept(weights, listed, _values(y, len(listed)))
         self.y = targets
-        check_one_of(loss, LOSSES, "loss")
-        check_flag(as_printed, "as_printed")
-        self.loss, self.y0, self.as_printed = loss, checked_weight(y0, "y0"), bool(as_printed)
+        arguments.check_one_of(loss, LOSSES, "loss")
+        arguments.check_flag(as_printed, "as_printed")
+        self.loss, self.y0, self.as_printed = loss, arguments.checked_weight(y0, "y0"), bool(as_printed)
         if loss == "weighted":
             scale = targets - self.y0 if as_printed else targets + self.y0
             if not scale.all():
@@ -456,12 +446,10 @@ class SimilarityRegressionProblem(_PairProblem):
         if self.pair_weights is not None:
             counted = f"{len(self.pairs)} pairs of weights that add up to m = {self._size},"
         return (
-            f"Similarity regression (Maurer 2008, section 4.1)\n"
-            f"\n"
+            f"Similarity regression (Maurer 2008, section 4.1)\n\n"
             f"  minimise    mean_S {loss[self.loss]} + {self.reg:g} / sqrt(m) {self._norm_text()},"
             f"  t = ||Tx - Tx'||^2,  A = T*T\n"
-            f"  subject to  A positive semidefinite\n"
-            f"\n"
+            f"  subject to  A positive semidefinite\n\n"
             f"  A         {self.cone.d} coordinates\n"
             f"  S         {counted} of {self.n_points} points"
         )
@@ -509,8 +497,8 @@ def balanced_pairs(
         If an argument is malformed, or the labels have no two points alike or no two different ones.
     """
     codes = label_codes(y)
-    check_count(n_pairs, "n_pairs")
-    rng = as_generator(random_state)
+    arguments.check_count(n_pairs, "n_pairs")
+    rng = arguments.as_generator(random_state)
     same, other = LabelledPairs(codes, same=True), LabelledPairs(codes, same=False)
     share = 0.5 if balanced else len(same) / (len(same) + len(other))
     similar = rng.random(n_pairs) < share

@@ -354,11 +354,9 @@ class TripletProblem(MetricProblem):
             for sign, share, name in (("+", self.intra, "S1"), ("-", self.inter, "S2"))
         )
         return (
-            f"Metric from triplets with intra- and inter-class distances, for large graphs\n"
-            f"\n"
+            f"Metric from triplets with intra- and inter-class distances, for large graphs\n\n"
             f"  minimise    {self.regularizer.text(letter)} + mean_S max(0, D_ij - D_ik + {self.margin:g}){terms}\n"
-            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n"
-            f"\n"
+            f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n\n"
             f"  {letter}         {r} features{of}\n"
             f"  S         {self.count} triplets on {n} points{', weighted in the mean' if self.weighted else ''}\n"
             f"  lambda    {self.reg:g}{self._prior_line(letter)}"

@@ -81,9 +81,7 @@ def plot_embedding(
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:
     if y is None:
         return np.zeros(n, dtype=np.int64), [""]
-    labels = as_labels(y)
-    if len(labels) != n:
-        raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
+    labels = as_labels(y, n)
     present, codes = np.unique(labels, return_inverse=True)
     if target_names is None:
         words = labels.dtype.kind in "USO"

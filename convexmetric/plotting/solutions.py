@@ -12,18 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import (
-    BAND,
-    DASHES,
-    LOG_FACTOR,
-    LOWER,
-    UPPER,
-    axes_of,
-    panels,
-    plain,
-    shortened,
-    text_of,
-)
+from convexmetric.plotting import axes as drawing
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
@@ -41,21 +30,21 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
     InputError
         If the solution has no history.
     """
-    ax = axes_of(ax)
+    ax = drawing.axes_of(ax)
     passes, upper, lower, _ = _history(solution)
     highest = max(upper[np.isfinite(upper)], default=solution.upper_bound)
     lowest = min(lower[np.isfinite(lower)], default=solution.lower_bound)
-    logarithmic = solution.lower_bound > 0.0 and highest > LOG_FACTOR * lowest
+    logarithmic = solution.lower_bound > 0.0 and highest > drawing.LOG_FACTOR * lowest
     bottom = -np.inf
     if logarithmic:
         bottom = max(lowest / 2.0, solution.lower_bound / LOG_REACH)
         ax.set(yscale="log", ylim=(bottom, min(highest * 2.0, solution.upper_bound * LOG_REACH)))
     drawn = np.maximum(lower, bottom)
-    ax.fill_between(passes, drawn, upper, step="post", color=BAND, lw=0, label="optimum is here")
+    ax.fill_between(passes, drawn, upper, step="post", color=drawing.BAND, lw=0, label="optimum is here")
     # A single iteration has no steps to show.
     style: dict[str, Any] = {"where": "post", "lw": 1.8, "marker": "o" if len(passes) == 1 else None}
-    ax.step(passes, upper, color=UPPER, label="upper bound: best metric so far", **style)
-    ax.step(passes, lower, color=LOWER, ls=DASHES[1], label="lower bound: dual certificate", **style)
+    ax.step(passes, upper, color=drawing.UPPER, label="upper bound: best metric so far", **style)
+    ax.step(passes, lower, color=drawing.LOWER, ls=drawing.DASHES[1], label="lower bound: dual certificate", **style)
     if not logarithmic:
         _focus(ax, solution, highest, lowest)
     ax.set_title(f"Objective {solution.upper_bound:.7g}, certified within {max(0.0, solution.gap):.0e}")
@@ -72,12 +61,12 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
     InputError
         If the solution has no history.
     """
-    ax = axes_of(ax)
+    ax = drawing.axes_of(ax)
     passes, _, _, gap = _history(solution)
     ax.semilogy(passes[gap > 0.0], gap[gap > 0.0], color="black", lw=1.5, marker="o", ms=3)
-    ax.axhline(solution.tol, color=UPPER, lw=1.2, ls="--")
+    ax.axhline(solution.tol, color=drawing.UPPER, lw=1.2, ls="--")
     label, place, beside = f"tol = {solution.tol:.0e}", (0.01, solution.tol), ("axes fraction", "data")
-    ax.annotate(label, place, (0, 4), beside, "offset points", color=UPPER, fontsize="small")
+    ax.annotate(label, place, (0, 4), beside, "offset points", color=drawing.UPPER, fontsize="small")
     _passes_axis(ax, solution, "certified relative gap")
     return ax
 
@@ -95,7 +84,7 @@ def plot_solution(
         If the solution has no history, or the shapes do not fit.
     """
     rows = 2 if X is None else 3
-    figure, axes = panels(rows, height=2.7, height_ratios=(3, 2, 4)[:rows])
+    figure, axes = drawing.panels(rows, height=2.7, height_ratios=(3, 2, 4)[:rows])
     plot_bounds(solution, axes[0]).set_xlabel("")
     plot_gap(solution, axes[1]).sharex(axes[0])
     axes[0].tick_params(labelbottom=False)
@@ -140,15 +129,15 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
         raise InputError(f"names must name the {len(weights)} features of M, got {len(names)} names")
     shares = weights / (weights.sum() or 1.0)
     order = np.argsort(-shares, kind="stable")[:most]
-    ax = axes_of(ax)
-    ax.barh(np.arange(len(order)), shares[order], color=LOWER, height=0.65)
-    short = shortened([names[feature] for feature in order])
-    ax.set_yticks(np.arange(len(order)), [text_of(name) for name in short], fontsize="small")
+    ax = drawing.axes_of(ax)
+    ax.barh(np.arange(len(order)), shares[order], color=drawing.LOWER, height=0.65)
+    short = drawing.shortened([names[feature] for feature in order])
+    ax.set_yticks(np.arange(len(order)), [drawing.text_of(name) for name in short], fontsize="small")
     ax.invert_yaxis()
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     ax.set_xlabel("share of the trace")
-    return plain(ax, "x")
+    return drawing.plain(ax, "x")
 
 
 def _history(solution: Solution) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -172,4 +161,4 @@ def _focus(ax: Axes, solution: Solution, highest: float, lowest: float) -> None:
 def _passes_axis(ax: Axes, solution: Solution, what: str) -> None:
     ax.set(xlabel=solution.unit, ylabel=what)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    plain(ax)
+    drawing.plain(ax)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import cvxpy as cp
 
-__all__ = ["terms", "tex", "written"]
-
 #: What CVXPY's classes are called where users make them.
 CALLED = {"Sum": "sum", "Trace": "trace", "QuadForm": "quad_form"}
 OF_POWER: dict[tuple[str, ...], str] = {("Power", "2"): "square", ("Power", "1/2"): "sqrt", ("Pnorm", "2"): "norm"}

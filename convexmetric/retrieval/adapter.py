@@ -58,15 +58,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from convexmetric.arguments import (
-    check_count,
-    check_integer,
-    check_one_of,
-    check_seconds,
-    check_share,
-    checked_weight,
-    not_one_of,
-)
+from convexmetric import arguments
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.points import Checked, as_points, check_width
@@ -324,11 +316,11 @@ class RetrievalAdapter(BaseEstimator):
         return f"The adapter is not kept, and {self.result_} is returned: {tested}, where {wanted}.{note}"
 
     def _check(self) -> None:
-        check_count(self.cv, "cv")
-        check_share(self.level, "level")
-        check_share(self.tol, "tol")
-        check_seconds(self.max_seconds, "max_seconds")
-        check_integer(self.relevant_from, -np.inf, np.inf, "relevant_from must be one degree")
+        arguments.check_count(self.cv, "cv")
+        arguments.check_share(self.level, "level")
+        arguments.check_share(self.tol, "tol")
+        arguments.check_seconds(self.max_seconds, "max_seconds")
+        arguments.check_integer(self.relevant_from, -np.inf, np.inf, "relevant_from must be one degree")
 
     def _candidates(self) -> list[Candidate]:
         """Triples (loss, side, C) to try, with C ascending for each loss and side."""
@@ -338,11 +330,11 @@ class RetrievalAdapter(BaseEstimator):
             whole = isinstance(loss, str) and loss.lower() == "softmax"
             losses += [f"softmax@{tau:g}" for tau in TEMPERATURES] if whole else [loss]
         sides = _several("side", self.side)
-        weights = None if self.C is None else sorted({checked_weight(C, "C") for C in _several("C", self.C)})
+        weights = None if self.C is None else sorted({arguments.checked_weight(C, "C") for C in _several("C", self.C)})
         for loss in losses:
             temperature_of(loss)
         for side in sides:
-            check_one_of(side, SIDES, "side")
+            arguments.check_one_of(side, SIDES, "side")
         return [
             (loss, side, C)
             for loss, side in product(dict.fromkeys(losses), dict.fromkeys(sides))
@@ -472,7 +464,7 @@ def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
     loss = (dict(zip(MEASURES, MEASURES, strict=True)) | EXACT).get(word.lower())
     if loss is None or (mark and not (at.isdecimal() and int(at) > 0)):
         usual = ("nDCG@10", "AP", "RR", "P@10", "AUC", *(["softmax"] if role == "loss" else []))
-        raise InputError(f"{not_one_of(role, usual, name)}; any k will do")
+        raise InputError(f"{arguments.not_one_of(role, usual, name)}; any k will do")
     return loss, int(at or 10) if issubclass(MEASURES[loss], MeasureAtK) else None
 
 

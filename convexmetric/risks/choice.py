@@ -22,22 +22,12 @@ from convexmetric.errors import InputError
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import (
-    Cuts,
-    Derivative,
-    Minorant,
-    RiskStatement,
-    SmoothRisk,
-    Violation,
-    group_adjoints,
-    group_sums,
-    tangent_dual,
-)
+from convexmetric.risks import base
 from convexmetric.risks.separable import check_stated
 from convexmetric.risks.softmax import CANDIDATES_LIMIT, bend, exponentials
 
 
-class ChoiceRisk(SmoothRisk):
+class ChoiceRisk(base.SmoothRisk):
     """Cross-entropy of the chosen candidates of every trial, summed.
 
     Parameters
@@ -146,21 +136,21 @@ class ChoiceRisk(SmoothRisk):
         """The loss of every trial."""
         return self.C * self._probabilities(M)[1]
 
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[base.Violation]:
         """The pair of points that was chosen in each of some trials, with the loss of the trial."""
         here = self.part_values(M)
         there = np.zeros(self.parts) if other is None else self.part_values(other)
         rows = self.comparisons.places[:: self.candidates]
-        return [Violation(tuple(rows[t].tolist()), float(here[t]), float(there[t])) for t in parts]
+        return [base.Violation(tuple(rows[t].tolist()), float(here[t]), float(there[t])) for t in parts]
 
-    def tangent(self, M: Array) -> tuple[float, Minorant]:
+    def tangent(self, M: Array) -> tuple[float, base.Minorant]:
         """One forward and one adjoint product."""
         p, losses, entropies = self._probabilities(M)
         u = self._weights(p)
         S = self.comparisons.adjoint(u)
-        return self.C * float(losses.sum()), Minorant(self.C * float(entropies.sum()), S, float(np.abs(u).sum()))
+        return self.C * float(losses.sum()), base.Minorant(self.C * float(entropies.sum()), S, float(np.abs(u).sum()))
 
-    def second_derivative(self, M: Array) -> Derivative:
+    def second_derivative(self, M: Array) -> base.Derivative:
         """``D^*(C / tau^2 (diag(p) - p p^T) D(.))``."""
         p = self._probabilities(M)[0].ravel()
         first = np.arange(self.parts + 1) * self.candidates
@@ -173,15 +163,15 @@ class ChoiceRisk(SmoothRisk):
 
         return applied
 
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+    def separate(self, M: Array, groups: np.ndarray) -> base.Cuts:
         """The tangent planes of all trials, added up by group."""
         p, losses, entropies = self._probabilities(M)
         n_groups = int(groups.max()) + 1
         u = self._weights(p)
         of_each = np.repeat(groups, self.candidates)
-        normals = group_adjoints(self.comparisons, u, of_each, n_groups)
-        values, offsets = (self.C * group_sums(each, groups, n_groups) for each in (losses, entropies))
-        return Cuts(values, offsets, normals, group_sums(np.abs(u), of_each, n_groups))
+        normals = base.group_adjoints(self.comparisons, u, of_each, n_groups)
+        values, offsets = (self.C * base.group_sums(each, groups, n_groups) for each in (losses, entropies))
+        return base.Cuts(values, offsets, normals, base.group_sums(np.abs(u), of_each, n_groups))
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Self | None:
         """The sum over some trials, times a factor; None unless candidates are listed pairs."""
@@ -191,7 +181,7 @@ class ChoiceRisk(SmoothRisk):
         some = PairDistances(self.comparisons.X, self.comparisons.pairs[rows], np.ones(len(rows)), self.cone)
         return type(self)(some, self.candidates, self.chosen, factor * self.C, self.temperature)
 
-    def statement(self, M: cp.Variable) -> RiskStatement:
+    def statement(self, M: cp.Variable) -> base.RiskStatement:
         """Write the risk in CVXPY: a log-sum-exp a trial.
 
         Raises
@@ -202,7 +192,7 @@ class ChoiceRisk(SmoothRisk):
         check_stated(self.distances, CANDIDATES_LIMIT, "candidates")
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
-        return RiskStatement(self.C * loss, [], lambda: tangent_dual(self, self.cone.project(M.value)))
+        return base.RiskStatement(self.C * loss, [], lambda: base.tangent_dual(self, self.cone.project(M.value)))
 
 
 @compiled

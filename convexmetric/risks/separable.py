@@ -16,19 +16,7 @@ from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.losses import BoxLoss, Loss, SmoothLoss
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import (
-    Blocks,
-    Cuts,
-    Derivative,
-    Minorant,
-    Risk,
-    RiskStatement,
-    SmoothRisk,
-    Violation,
-    checked_multipliers,
-    group_adjoints,
-    group_sums,
-)
+from convexmetric.risks import base
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
@@ -95,7 +83,7 @@ class ListedPairs:
     loss: BoxLoss
 
 
-class SeparableRisk(Risk):
+class SeparableRisk(base.Risk):
     """One loss for every comparison; its dual point is one multiplier per comparison.
 
     Parameters
@@ -166,9 +154,9 @@ class SeparableRisk(Risk):
                 u += weight[clipped.groups] * self.loss.subgradient(self.comparisons.forward(witness))
         return Described({"kind": "slopes"}, {"slopes": u / self._losses().arrays["weights"]})
 
-    def blocks(self) -> Blocks:
+    def blocks(self) -> base.Blocks:
         """Comparisons and loss, as the blocks with contracts."""
-        return Blocks(comparisons=self.comparisons, loss=self.loss)
+        return base.Blocks(comparisons=self.comparisons, loss=self.loss)
 
     @property
     def nonnegative(self) -> bool:
@@ -194,7 +182,7 @@ class SeparableRisk(Risk):
         linear = (loss.low == loss.high) & (loss.high >= 0.0) & (comparisons.signs < 0.0) & (loss.offset >= 0.0)
         return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
 
-    def floor(self) -> Minorant | None:
+    def floor(self) -> base.Minorant | None:
         """Zero, or the minorant of multipliers as near zero as boxes allow; for barriers, of subgradients far out."""
         loss, box = self.loss, self.loss.box(self.parts)
         if self.nonnegative or (box is None and not loss.barrier):
@@ -203,7 +191,7 @@ class SeparableRisk(Risk):
         if box is None:
             far = loss.subgradient(self.comparisons.forward(FAR_OUT * self.cone.identity()))
         u = loss.clip(far)
-        return Minorant(loss.dual_value(u), self.comparisons.adjoint(u))
+        return base.Minorant(loss.dual_value(u), self.comparisons.adjoint(u))
 
     @property
     def points(self) -> tuple[Any, ...]:
@@ -266,17 +254,17 @@ class SeparableRisk(Risk):
         """``l(s_t)``."""
         return self.loss.values(self.comparisons.forward(M))
 
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[base.Violation]:
         """Find the violation of each part, which is a single comparison."""
         here = self.part_values(M)[parts]
         there = np.zeros_like(here) if other is None else self.part_values(other)[parts]
         rows = self.comparisons.places[parts]
         return [
-            Violation(tuple(map(int, row)), float(loss), float(before))
+            base.Violation(tuple(map(int, row)), float(loss), float(before))
             for row, loss, before in zip(rows, here, there, strict=True)
         ]
 
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+    def separate(self, M: Array, groups: np.ndarray) -> base.Cuts:
         """For each group the plane ``sum_t -l*(-u_t) - u_t D_t(M')`` with ``-u`` a subgradient.
 
         The offset is the conjugate's and not ``l(s) + u s``, which equals it but cancels: a plane made at a metric of
@@ -285,15 +273,15 @@ class SeparableRisk(Risk):
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
         n_groups = int(groups.max()) + 1
-        values = group_sums(self.loss.values(s), groups, n_groups)
-        offsets = group_sums(self.loss.dual_values(u), groups, n_groups)
-        weights = self._distances_each * group_sums(np.abs(u), groups, n_groups)
-        return Cuts(values, offsets, group_adjoints(self.comparisons, u, groups, n_groups), weights)
+        values = base.group_sums(self.loss.values(s), groups, n_groups)
+        offsets = base.group_sums(self.loss.dual_values(u), groups, n_groups)
+        weights = self._distances_each * base.group_sums(np.abs(u), groups, n_groups)
+        return base.Cuts(values, offsets, base.group_adjoints(self.comparisons, u, groups, n_groups), weights)
 
-    def statement(self, M: cp.Variable) -> RiskStatement:
+    def statement(self, M: cp.Variable) -> base.RiskStatement:
         """Write the risk in CVXPY, with one slack (none for a hard margin) and one constraint per comparison."""
         expression, margins = self.loss.statement(self.comparisons.expression(M))
-        return RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
+        return base.RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
         """Return ``M`` if all hard margins hold, rounding included; else scale it up until they do."""
@@ -320,16 +308,16 @@ class SeparableRisk(Risk):
             return 0.0
         return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
 
-    def minorant(self, dual: Any) -> Minorant | None:
+    def minorant(self, dual: Any) -> base.Minorant | None:
         """Minorant of multipliers ``(T,)`` clipped into their box, or of weighted cuts."""
         if not isinstance(dual, np.ndarray):
             return super().minorant(dual)
-        multipliers = checked_multipliers(dual, self.parts, "one a comparison")
+        multipliers = base.checked_multipliers(dual, self.parts, "one a comparison")
         if not np.isfinite(multipliers).all():
             return None
         u = self.loss.clip(multipliers)
         values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
-        return Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
+        return base.Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
 
 
 def check_stated(count: float, limit: int, what: str) -> None:
@@ -344,7 +332,7 @@ def check_stated(count: float, limit: int, what: str) -> None:
         raise InputError(f"the statement cannot be written out at this size: {count:.0f} {what}; keep it to {limit}")
 
 
-class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
+class SmoothSeparableRisk(SeparableRisk, base.SmoothRisk):
     """A smooth loss of every listed comparison.
 
     Parameters
@@ -361,13 +349,13 @@ class SmoothSeparableRisk(SeparableRisk, SmoothRisk):
         """Description of listed comparisons with their smooth loss."""
         return super().described()
 
-    def tangent(self, M: Array) -> tuple[float, Minorant]:
+    def tangent(self, M: Array) -> tuple[float, base.Minorant]:
         """``R(M)`` and the tangent plane, by one forward and one adjoint product."""
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)
-        return self.loss.value(s), Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))
+        return self.loss.value(s), base.Minorant(self.loss.dual_value(u), self.comparisons.adjoint(u))
 
-    def second_derivative(self, M: Array) -> Derivative:
+    def second_derivative(self, M: Array) -> base.Derivative:
         """``D^*(l''(s) D(.))``."""
         w = self.loss.curvature(self.comparisons.forward(M))
         return lambda change: self.comparisons.adjoint(w * self.comparisons.forward(change))

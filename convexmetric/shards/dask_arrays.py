@@ -22,6 +22,7 @@ from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.described import description
 from convexmetric.errors import InputError, SolverNotInstalledError
+from convexmetric.files import written
 from convexmetric.measures import measure_named
 from convexmetric.shards.folder import Piece, StoredArray
 from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
@@ -78,9 +79,7 @@ def write_labels(
     blocks, lengths, d = _blocks(X)
     n = sum(lengths)
     cone: Cone = NonnegativeDiagonal(d) if diagonal else PSDCone(d)
-    labels = as_labels(np.asarray(y))
-    if len(labels) != n:
-        raise InputError(f"y must have one label a point: X has {n} rows, y has {len(labels)}")
+    labels = as_labels(np.asarray(y), n)
     path = new_folder(folder)
     relevance = Relevance.from_labels(labels)
     ranges = _computed(_range, enumerate(blocks))
@@ -88,11 +87,9 @@ def write_labels(
     shift = large_offset(low, high)
     # Chunks fill the file of the points once their common offset is known.
     file = path / piece_name(0) / "points.npy"
-    try:
+    with written(file):
         file.parent.mkdir(exist_ok=True)
         np.lib.format.open_memmap(file, "w+", np.float64, (n, d)).flush()
-    except OSError as error:
-        raise InputError(f"folder: cannot write {file}: {error.strerror or error}") from error
     starts = (np.cumsum(lengths) - lengths).tolist()
     reaches = _computed(_fill, ((file, start, block, shift) for start, block in zip(starts, blocks, strict=True)))
     arrays = {"points": None, "anchors": np.arange(n), **description(relevance).arrays}

@@ -22,21 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from convexmetric import risks
 from convexmetric.arguments import check_count, check_integer
 from convexmetric.arrays import Array
 from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
-from convexmetric.risks import (
-    CutDual,
-    Cuts,
-    Minorant,
-    PairwiseRisk,
-    Risk,
-    RiskStatement,
-    Smoothed,
-    SmoothedPairs,
-    Violation,
-)
 from convexmetric.risks.rounding import BoundingBox
 from convexmetric.shards.backends import Backend, Serial, as_backend
 from convexmetric.shards.folder import Shard, cone_of, reach_of, read_table
@@ -50,7 +40,7 @@ CACHE_BYTES = 2**28
 SHARDS = 32
 
 
-class ShardedRisk(Risk):
+class ShardedRisk(risks.Risk):
     """The risk in a folder that :mod:`convexmetric.shards` wrote.
 
     Parameters
@@ -96,7 +86,7 @@ class ShardedRisk(Risk):
         other.backend = as_backend(engine)
         return other
 
-    def here(self) -> Risk:
+    def here(self) -> risks.Risk:
         """Load the whole risk into the memory of this process, for samples of its queries.
 
         Raises
@@ -187,7 +177,7 @@ class ShardedRisk(Risk):
         """Sum of the Lipschitz constants of the shards; infinite while a shard is missing."""
         return self._number(_steepest, None)
 
-    def separate(self, M: Array, groups: np.ndarray) -> Cuts:
+    def separate(self, M: Array, groups: np.ndarray) -> risks.Cuts:
         """Cuts of groups of parts at M, summed over shards; values of groups with lost parts are infinite."""
         n_groups = int(groups.max()) + 1
         found = self._total(_cuts, (M, _Groups.of(groups)))
@@ -197,11 +187,11 @@ class ShardedRisk(Risk):
             values[g], offsets[g], weights[g], normals[g] = value, offset, weight, normal
         for number in found.lost:
             values[groups[self.shards[number].parts]] = np.inf
-        return Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
+        return risks.Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
 
-    def minorant(self, dual: Any) -> Minorant | None:
+    def minorant(self, dual: Any) -> risks.Minorant | None:
         """Sum the minorants of weighted cuts over shards; a lost shard contributes the minorant 0."""
-        if isinstance(dual, SmoothedPairs):
+        if isinstance(dual, risks.SmoothedPairs):
             return self._slopes_say(dual)
         checked = self.checked_cuts(dual)
         if checked is None:
@@ -209,7 +199,7 @@ class ShardedRisk(Risk):
         argument = checked.witnesses, checked.weights, _Groups.of(checked.groups)
         return self._point(self._total(_dual_point, argument).terms.get(0))
 
-    def _slopes_say(self, dual: SmoothedPairs) -> Minorant | None:
+    def _slopes_say(self, dual: risks.SmoothedPairs) -> risks.Minorant | None:
         """Minorant of a smoothed pairwise risk, from its gradient at a metric."""
         M, width = np.asarray(dual.M, dtype=np.float64), float(dual.width)
         if not self.sharded_pairs or dual.places is not None or M.shape != self.cone.shape:
@@ -221,12 +211,12 @@ class ShardedRisk(Risk):
             return None
         return self._point(self._total(_slopes, (M, width)).terms.get(0))
 
-    def _point(self, sums: tuple[Any, ...] | None) -> Minorant:
+    def _point(self, sums: tuple[Any, ...] | None) -> risks.Minorant:
         """Make the minorant of summed terms; zero where all shards were lost."""
         if sums is None:
-            return Minorant(0.0, self.cone.zeros(), 0.0, 0.0)
+            return risks.Minorant(0.0, self.cone.zeros(), 0.0, 0.0)
         value, S, weight, size = sums
-        return Minorant(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
+        return risks.Minorant(float(value), S, float(weight) if np.isfinite(weight) else None, float(size))
 
     @property
     def sharded_pairs(self) -> bool:
@@ -248,19 +238,19 @@ class ShardedRisk(Risk):
         listed = (np.concatenate(arrays) for arrays in zip(*samples, strict=True))
         return SmoothedThere(float(value), float(exact), self._point(tuple(point)), int(kinks), *listed)
 
-    def differences(self, smoothed: Smoothed) -> tuple[Array, Array]:
+    def differences(self, smoothed: risks.Smoothed) -> tuple[Array, Array]:
         """Differences of queries from the positives and negatives of sampled pairs, ``(K, d)`` each."""
         assert isinstance(smoothed, SmoothedThere), "made by another risk"
         return smoothed.positives, smoothed.negatives
 
-    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
+    def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[risks.Violation]:
         """Find the worst comparison of each of some parts; its rows are those of its piece."""
         found = self._total(_worst, (np.asarray(parts), M, other))
         if found.lost:
             raise BackendError(f"shards were lost: {next(iter(found.lost.values()))}")
         return [found.terms[int(part)][0] for part in parts]
 
-    def statement(self, M: Any) -> RiskStatement:
+    def statement(self, M: Any) -> risks.RiskStatement:
         """Refuse to write out the parts.
 
         Raises
@@ -310,7 +300,7 @@ def _cut(risk: ShardedRisk, count: int, cache: int) -> list[Shard]:
 
 
 @dataclass(frozen=True)
-class SmoothedThere(Smoothed):
+class SmoothedThere(risks.Smoothed):
     """Smoothed hinges with the differences of sampled pairs, as points are not in memory; rows are those of pieces.
 
     Attributes
@@ -377,18 +367,18 @@ def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:
 def _dual_point(shard: Shard, argument: tuple[Array, Array, _Groups]) -> Terms:
     witnesses, weights, groups = argument
     present, local = groups.on(shard.parts)
-    point = load(shard).risk.minorant(CutDual(witnesses, weights[:, present], local))
+    point = load(shard).risk.minorant(risks.CutDual(witnesses, weights[:, present], local))
     assert point is not None
     return {0: _sums_of(point)}
 
 
-def _sums_of(point: Minorant) -> tuple[Any, ...]:
+def _sums_of(point: risks.Minorant) -> tuple[Any, ...]:
     weight = np.inf if point.weight is None else point.weight
     return point.value, point.S, weight, abs(point.value) if point.size is None else point.size
 
 
-def _pairs(shard: Shard) -> PairwiseRisk:
-    return load(shard).risk.form(PairwiseRisk)
+def _pairs(shard: Shard) -> risks.PairwiseRisk:
+    return load(shard).risk.form(risks.PairwiseRisk)
 
 
 def _slopes(shard: Shard, argument: tuple[Array, float]) -> Terms:

@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.described import description
 from convexmetric.errors import InputError
-from convexmetric.files import all_or_nothing, made_folder
+from convexmetric.files import all_or_nothing, made_folder, written
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Risk
 from convexmetric.risks.rounding import reach
@@ -150,7 +150,7 @@ def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | No
         If they cannot be written.
     """
     path, files = folder / piece_name(number), {}
-    try:
+    with written(path):
         path.mkdir(exist_ok=True)
         for name, array in arrays.items():
             file = path / f"{name}.npy"
@@ -158,8 +158,6 @@ def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | No
                 with all_or_nothing(file) as unfinished:
                     np.save(unfinished, np.ascontiguousarray(array), allow_pickle=False)
             files[name] = file.stat().st_size, digest(file)
-    except OSError as error:
-        raise InputError(f"folder: cannot write {path}: {error.strerror or error}") from error
     return files
 
 

@@ -12,18 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from convexmetric import risks
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import (
-    Form,
-    ImageRisk,
-    ListedHinges,
-    ListedPairs,
-    PairwiseRisk,
-    SeparableRisk,
-    SmoothRisk,
-    SumRisk,
-)
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
@@ -31,23 +22,8 @@ from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.pairwise.nearby import RARE_POSITIVES, positives_are_rare
 from convexmetric.solvers.runtime import Run, Solver
-from convexmetric.solvers.runtime.requirements import (
-    check_memory,
-    dual_slopes,
-    frobenius_norm,
-    need,
-    need_diagonal_metrics,
-    need_full_metrics,
-    need_linear_penalty,
-    need_planes,
-    need_smooth_conjugate,
-    norm_or_trace,
-    positive_quadratic,
-    quadratic_part,
-    queries_of,
-    soft_hinges,
-    squared_norm,
-)
+from convexmetric.solvers.runtime import requirements as require
+from convexmetric.solvers.runtime.requirements import need
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
 #: Advice for a problem that no solver can handle.
@@ -57,7 +33,7 @@ ADVICE = (
 )
 
 #: A form of the risk, or a function of the problem that raises :class:`UnsupportedProblemError` with a clause.
-Need = type[Form] | Callable[[MetricProblem], object]
+Need = type[risks.Form] | Callable[[MetricProblem], object]
 
 
 @dataclass(frozen=True)
@@ -116,14 +92,14 @@ def _many_for_a_form(problem: MetricProblem) -> None:
 
 
 def _many_pairs(problem: MetricProblem) -> None:
-    risk = problem.risk.form(PairwiseRisk)
+    risk = problem.risk.form(risks.PairwiseRisk)
     pairs = int(risk.pairs.sum())
     need(pairs >= MANY_PAIRS * problem.cone.size, f"it has fewer than {MANY_PAIRS:,} pairs for each feature")
     need(pairs >= PAIRS_A_QUERY * risk.parts, f"it has fewer than {PAIRS_A_QUERY:,} pairs a query")
 
 
 def _many_triplets(problem: MetricProblem) -> None:
-    images = problem.risk.form(ImageRisk)
+    images = problem.risk.form(risks.ImageRisk)
     count, size = float(problem.risk.parts), float(problem.cone.size)
     need(not images.joint or count >= TRIPLETS_A_COORDINATE * size, "its triplets are few for the size of a metric")
     need(not images.joint or count * size * size >= LONG_STEP, "steps of an interior point on its triplets are short")
@@ -131,11 +107,11 @@ def _many_triplets(problem: MetricProblem) -> None:
 
 def _rare_positives(problem: MetricProblem) -> None:
     reason = f"more than {RARE_POSITIVES:.1%} of the items of its queries are positives"
-    need(positives_are_rare(problem.risk.form(PairwiseRisk)), reason)
+    need(positives_are_rare(problem.risk.form(risks.PairwiseRisk)), reason)
 
 
 def _long_pass(problem: MetricProblem) -> None:
-    risk = queries_of(problem.risk)
+    risk = require.queries_of(problem.risk)
     need(not risk.smooth, "its losses are smooth")
     reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
     need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
@@ -147,7 +123,7 @@ def _other_penalty(problem: MetricProblem) -> None:
 
 
 def _admm_pays(problem: MetricProblem) -> None:
-    if not isinstance(problem.risk, SumRisk):
+    if not isinstance(problem.risk, risks.SumRisk):
         _barrier_or_other_penalty(problem)
 
 
@@ -194,100 +170,100 @@ ROUTES: tuple[Route, ...] = (
         AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
         f"any; with a quadratic form that is not a squared norm {MANY_COMPARISONS:,} comparisons or more",
         "Newton steps by products alone; of many comparisons most steps see those near their kink",
-        (need_diagonal_metrics, soft_hinges, positive_quadratic, _many_for_a_form),
+        (require.need_diagonal_metrics, require.soft_hinges, require.positive_quadratic, _many_for_a_form),
     ),
     Route(
         DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
         "no more comparisons than coordinates",
         "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
-        (SeparableRisk, dual_slopes, need_smooth_conjugate, _fewer_than_coordinates(1.0)),
+        (risks.SeparableRisk, require.dual_slopes, require.need_smooth_conjugate, _fewer_than_coordinates(1.0)),
     ),
     Route(
         DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
         "up to a quarter as many pairs as coordinates",
         "its linear systems have a row for each pair; with more pairs its steps get short",
-        (ListedPairs, need_full_metrics, frobenius_norm, _fewer_than_coordinates(0.25)),
+        (risks.ListedPairs, require.need_full_metrics, require.frobenius_norm, _fewer_than_coordinates(0.25)),
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
         f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
         "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
-        (need_full_metrics, ImageRisk, norm_or_trace, _many_triplets),
+        (require.need_full_metrics, risks.ImageRisk, require.norm_or_trace, _many_triplets),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
-        "some thirty steps to full accuracy, whatever the margins", (ListedHinges, quadratic_part),
+        "some thirty steps to full accuracy, whatever the margins", (risks.ListedHinges, require.quadratic_part),
     ),
     Route(
         CuttingPlanes(), "hinges over positives and negatives", "diagonal, squared norm",
         f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters",
-        (need_planes, PairwiseRisk, need_diagonal_metrics, squared_norm, _few_weights),
+        (require.need_planes, risks.PairwiseRisk, require.need_diagonal_metrics, require.squared_norm, _few_weights),
     ),
     Route(
         SmoothedLowRank(), "hinges over a few positives and many negatives (large margins)", "full, trace",
         f"up to {RARE_POSITIVES:.1%} positives",
         "after samples of the queries most passes are over the few pairs that can have a slope",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty, _rare_positives),
+        (risks.PairwiseRisk, require.need_full_metrics, require.need_linear_penalty, _rare_positives),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "large margins, AUC and other hinges over positives and negatives",
         "diagonal, trace",
         f"up to {NEWTON_COORDINATES} features; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each feature",
-        (PairwiseRisk, need_diagonal_metrics, need_linear_penalty, _many_pairs),
+        (risks.PairwiseRisk, require.need_diagonal_metrics, require.need_linear_penalty, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over positives and negatives",
         "linear plus squared norm",
         f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them",
-        (quadratic_part, _long_pass),
+        (require.quadratic_part, _long_pass),
     ),
     Route(
         SemismoothNewton(), "hinges over positives and negatives (triplets, AUC)", "squared norm", "any",
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
-        (PairwiseRisk, squared_norm),
+        (risks.PairwiseRisk, require.squared_norm),
     ),
     Route(
         SmoothedLowRank(), "AUC and other hinges over positives and negatives", "full, trace", "any",
         "tens of passes whatever C, and it works on a factor of low rank",
-        (PairwiseRisk, need_full_metrics, need_linear_penalty),
+        (risks.PairwiseRisk, require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         ProximalGradient(max_steps=RANK_STEPS), "smooth losses", "full, trace", "any",
         f"after {RANK_STEPS} steps its metric has the rank of the optimum",
-        (SmoothRisk, need_full_metrics, need_linear_penalty),
+        (risks.SmoothRisk, require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         LowRankNewton(most_rank=MOST_RANK), "smooth losses", "full, trace", f"optima of rank {MOST_RANK} or less",
         "Newton steps on a factor of few rows; with more, conjugate gradients take long",
-        (SmoothRisk, need_full_metrics, need_linear_penalty),
+        (risks.SmoothRisk, require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         ProximalGradient(), "smooth losses", "any with a proximal map", "any", "a step is a pass and a projection",
-        (SmoothRisk,),
+        (risks.SmoothRisk,),
     ),
     Route(
         DualAscent(max_steps=2_000), "listed comparisons, also with losses that are infinite somewhere",
         "strictly convex: log-determinant, or a squared norm where losses are infinite somewhere", "any",
         "the conjugates are closed forms, and a step costs as little as a pass; it gets 2,000 steps",
-        (SeparableRisk, dual_slopes, need_smooth_conjugate, _barrier_or_other_penalty),
+        (risks.SeparableRisk, require.dual_slopes, require.need_smooth_conjugate, _barrier_or_other_penalty),
     ),
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them",
         "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite, "
         "and for sums",
         "any", "a step is a projection and a proximal map of each part; a conic program takes ten times as long",
-        (SeparableRisk, _admm_pays),
+        (risks.SeparableRisk, _admm_pays),
     ),
     Route(
         Conic(), "listed comparisons", "constraints and terms of your own, and what is left of others",
-        "any", "one conic program, which needs no cuts", (SeparableRisk, _other_penalty),
+        "any", "one conic program, which needs no cuts", (risks.SeparableRisk, _other_penalty),
     ),
     Route(
         CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
         "any; with a conic master unless it is linear, quadratic or a log-determinant", "any",
-        "it needs only supporting planes, and finishes what the others leave", (need_planes,),
+        "it needs only supporting planes, and finishes what the others leave", (require.need_planes,),
     ),
     Route(
         Conic(), "any that can be written out", "any",
@@ -329,7 +305,7 @@ class Candidates:
             else:
                 one(self.problem)
         run = route.solver.prepare(self.problem)
-        check_memory(self.problem, route.solver)
+        require.check_memory(self.problem, route.solver)
         return run
 
 

@@ -13,17 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from convexmetric import errors
 from convexmetric.arguments import check_count, check_one_of, check_positive_number, check_seconds, is_real
 from convexmetric.arrays import Array
 from convexmetric.certificates.certificate import close_enough
-from convexmetric.errors import (
-    BackendError,
-    ConvexMetricError,
-    InputError,
-    LongSolveWarning,
-    SolverError,
-    UnsupportedProblemError,
-)
 from convexmetric.imports import room
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
@@ -55,22 +48,13 @@ def _approximate(name: str) -> Solver:
     return cast(Solver, getattr(room("approximate"), name)())
 
 
+_OWN: tuple[type[Solver], ...] = (
+    Exact, DualAscent, AugmentedLagrangian, DualNewton, FactoredLagrangian, InteriorPoint, ADMM, SemismoothNewton,
+    SmoothedNewton, SmoothedLowRank, LowRankNewton, ProximalGradient, SampledCuttingPlanes, CuttingPlanes,
+)  # fmt: skip
 #: Solvers by their names for ``solver=``.
 SOLVERS: dict[str, Callable[[], Solver]] = {
-    "exact": Exact,
-    "dual-ascent": DualAscent,
-    "augmented-lagrangian": AugmentedLagrangian,
-    "dual-newton": DualNewton,
-    "factored-lagrangian": FactoredLagrangian,
-    "interior-point": InteriorPoint,
-    "admm": ADMM,
-    "semismooth-newton": SemismoothNewton,
-    "smoothed-newton": SmoothedNewton,
-    "smoothed-low-rank": SmoothedLowRank,
-    "low-rank-newton": LowRankNewton,
-    "proximal-gradient": ProximalGradient,
-    "sampled-cutting-planes": SampledCuttingPlanes,
-    "cutting-planes": CuttingPlanes,
+    **{kind.name: kind for kind in _OWN},
     "cutting-planes-plain": CuttingPlanes.plain,
     "low-rank-descent": partial(_approximate, "LowRankDescent"),
     "factored-descent": partial(_approximate, "FactoredDescent"),
@@ -215,16 +199,16 @@ def solve(
     """
     problem = as_problem(problem)
     if not is_real(tol) or not 0.0 < tol < 1.0:
-        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+        raise errors.InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
     if not is_real(atol) or not 0.0 <= atol < float("inf"):
-        raise InputError(f"atol must be an absolute gap, 0 or larger, got {atol!r}")
+        raise errors.InputError(f"atol must be an absolute gap, 0 or larger, got {atol!r}")
     if max_iter is not None:
         check_count(max_iter, "max_iter", " or None")
     check_seconds(max_seconds, "max_seconds")
     if max_memory is not None:
         check_positive_number(max_memory, "max_memory")
     if callback is not None and not callable(callback):
-        raise InputError(f"callback must be callable, got {type(callback).__name__}")
+        raise errors.InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
         with room("shards.writing").spread(problem, backend) as there:
@@ -241,10 +225,10 @@ def solve(
         monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
         try:
             within_limit(problem, partial(_run, problem, chosen, state, start), monitor)
-        except BackendError:
+        except errors.BackendError:
             monitor.save()
             raise
-        except (SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
+        except (errors.SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
             _failed(monitor, chosen, error)
         return concluded(problem, chosen, monitor)
 
@@ -257,7 +241,7 @@ def _run(
     (candidate,) = Candidates(bare, [Route(chosen)])
     run = candidate.run
     if run is None:
-        raise UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {candidate.reason}")
+        raise errors.UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {candidate.reason}")
     begun = None if start is None else _start_from(bare, start)
     if state is None and prior is not None and _prior_is_optimal(prior, problem, bare, monitor):
         return
@@ -270,7 +254,7 @@ def _run(
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)
         if said is not None:
-            warnings.warn(said, LongSolveWarning, stacklevel=5)
+            warnings.warn(said, errors.LongSolveWarning, stacklevel=5)
     if state is not None:
         monitor.resume(bare, state)
     elif begun is not None:
@@ -314,11 +298,11 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
     """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else keep that to be certified."""
-    failed, nothing = isinstance(error, SolverError), monitor.M is None or monitor.dual_point is None
-    if monitor.caller_failed or (isinstance(error, ConvexMetricError) and (nothing or not failed)):
+    failed, nothing = isinstance(error, errors.SolverError), monitor.M is None or monitor.dual_point is None
+    if monitor.caller_failed or (isinstance(error, errors.ConvexMetricError) and (nothing or not failed)):
         raise error
     if nothing:
-        raise SolverError(
+        raise errors.SolverError(
             f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no point; "
             "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"
         ) from error
@@ -332,7 +316,7 @@ def _chosen(solver: str | Solver | None) -> Solver:
         check_one_of(solver, SOLVERS, "solver")
         solver = SOLVERS[solver]()
     if not isinstance(solver, Solver):
-        raise InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")
+        raise errors.InputError(f"solver must be a name or a Solver, got {type(solver).__name__}")
     return solver
 
 
@@ -354,8 +338,8 @@ def _start_from(problem: MetricProblem, given: Solution | ArrayLike) -> tuple[Ar
             M, dual = problem.metric_from(given.problem, given.certificate.M), _dual_of(problem, given)
         else:
             M, dual = problem.nearest(given), None
-    except InputError as error:
-        raise InputError(
+    except errors.InputError as error:
+        raise errors.InputError(
             f"start does not fit this problem ({error}); pass a Solution of a problem with the same features, "
             "or a metric such as its M (w for weights of features)"
         ) from error

@@ -7,7 +7,7 @@ from scipy.io import savemat
 
 import convexmetric as cm
 from convexmetric import files
-from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audits import read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import DualError, InputError
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 1e-17], [0.1, 1e-17, 1 / 3]])
@@ -161,8 +161,7 @@ def test_matlab_files_hold_matrices_of_numbers(tmp_path):
 
 
 def test_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
-    for module in (files, metric_files):
-        monkeypatch.setattr(module, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_BYTES", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", M=np.zeros((100, 100)))
     with pytest.raises(InputError, match="decompresses to more than 1000 bytes"):
         read_metric(tmp_path / "bomb.npz")
@@ -285,8 +284,7 @@ def test_files_that_hold_no_iterates(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(InputError, match=message):
             read_iterates(tmp_path / name)
-    for module in (files, metric_files):
-        monkeypatch.setattr(module, "MAX_BYTES", 200)
+    monkeypatch.setattr(files, "MAX_BYTES", 200)
     (tmp_path / "large").mkdir()
     for k in range(3):
         np.save(tmp_path / "large" / f"{k}.npy", np.zeros((3, 3)))

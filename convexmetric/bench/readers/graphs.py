@@ -45,33 +45,26 @@ def read_webkb_linqs(folder: Path | None) -> Dataset:
     Extras: ``university`` (int64 codes), ``university_names``, ``page`` (addresses), ``adjacency`` (CSR,
     symmetric 0/1, no self-links), ``links`` (int64, rows ``(citing, cited)``, self-links kept).
     """
-    pages: list[str] = []
-    labels: list[str] = []
-    blocks: list[Matrix] = []
-    links: list[NDArray[np.int64]] = []
-    university: list[int] = []
-    for code, name in enumerate(UNIVERSITIES):
-        here, X, topics = _content(locate(folder, f"webkb-linqs/{name}.content.xz"))
-        links.append(_cites(locate(folder, f"webkb-linqs/{name}.cites"), here) + len(pages))
-        pages += here
-        labels += topics
-        blocks.append(X)
-        university += [code] * len(here)
+    parts = [_content(locate(folder, f"webkb-linqs/{name}.content.xz")) for name in UNIVERSITIES]
+    sizes = [len(pages) for pages, _, _ in parts]
+    each = zip(UNIVERSITIES, parts, np.cumsum(sizes) - sizes, strict=True)
+    cites = [_cites(locate(folder, f"webkb-linqs/{name}.cites"), pages) + first for name, (pages, _, _), first in each]
+    links = np.concatenate(cites)
+    pages, labels = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
     classes, y = np.unique(labels, return_inverse=True)
-    all_links = np.concatenate(links)
     return Dataset(
         "webkb-linqs",
-        csr_array(vstack(blocks, format="csr")),
+        csr_array(vstack([X for _, X, _ in parts], format="csr")),
         y.astype(np.int64),
         tuple(str(name) for name in classes),
         "WebKB (Craven et al. 1998; Sen et al., LINQS): 1703 word indicators of 877 web pages of four "
         "computer science departments, five topics, and the links between them.",
         {
-            "university": np.array(university, dtype=np.int64),
+            "university": np.repeat(np.arange(len(sizes)), sizes),
             "university_names": UNIVERSITIES,
-            "page": np.array(pages),
-            "adjacency": _adjacency(all_links, len(pages)),
-            "links": all_links,
+            "page": pages,
+            "adjacency": _adjacency(links, len(pages)),
+            "links": links,
         },
     )
 

@@ -20,22 +20,39 @@ from convexmetric.datasets.reading import locate
 from convexmetric.errors import DataNotFoundError
 from convexmetric.files import read_arrays, read_lines
 
-BALANCE_CLASSES = ("L", "B", "R")
-IONOSPHERE_CLASSES = ("b", "g")
-ISOLET_CLASSES = tuple(string.ascii_uppercase)
+#: Names of the classes of each set, and what it is.
+SETS: dict[str, tuple[tuple[str, ...], str]] = {
+    "balance-scale": (
+        ("L", "B", "R"),
+        "UCI Balance Scale (Siegler 1976): weight and distance on both arms (1-5), and whether the scale "
+        "tips left, balances or tips right, in all 625 cases.",
+    ),
+    "ionosphere": (
+        ("b", "g"),
+        "UCI Ionosphere (Sigillito et al. 1989): 34 numbers of 351 radar returns, bad or good; the second "
+        "feature is constant.",
+    ),
+    "isolet": (
+        tuple(string.ascii_uppercase),
+        "UCI ISOLET (Cole and Fanty): 617 features of 7797 letters of the alphabet, each spoken twice by 150 people.",
+    ),
+}
+SIDES = ("left-weight", "left-distance", "right-weight", "right-distance")
 
 
 def read_balance_scale(folder: Path | None) -> Dataset:
     """Read Balance Scale from ``balance-scale/balance-scale.data``."""
     rows = _fields(locate(folder, "balance-scale/balance-scale.data"))
     # The class comes first in this file.
-    return balance_scale(np.array([row[1:] for row in rows], dtype=np.float64), [row[0] for row in rows])
+    X = np.array([row[1:] for row in rows], dtype=np.float64)
+    return _assembled("balance-scale", X, [row[0] for row in rows], feature_names=SIDES)
 
 
 def read_ionosphere(folder: Path | None) -> Dataset:
     """Read Ionosphere from ``ionosphere/ionosphere.data``."""
     rows = _fields(locate(folder, "ionosphere/ionosphere.data"))
-    return ionosphere(np.array([row[:-1] for row in rows], dtype=np.float64), [row[-1] for row in rows])
+    X = np.array([row[:-1] for row in rows], dtype=np.float64)
+    return _assembled("ionosphere", X, [row[-1] for row in rows])
 
 
 def read_isolet(folder: Path | None) -> Dataset:
@@ -44,51 +61,16 @@ def read_isolet(folder: Path | None) -> Dataset:
     # The file holds 10000 times the features as integers; the quotient is the published double.
     # In C order: sums over rows round differently in another, and the file is in Fortran order.
     X = np.ascontiguousarray(arrays["X_e4"] / 1e4)
-    letters = [ISOLET_CLASSES[code - 1] for code in arrays["y"]]
-    return isolet(X, letters, part=arrays["part"].astype(np.int64))
+    letters = [string.ascii_uppercase[code - 1] for code in arrays["y"]]
+    return _assembled("isolet", X, letters, part=arrays["part"].astype(np.int64))
 
 
-def balance_scale(X: NDArray[np.float64], labels: Sequence[str]) -> Dataset:
-    """Assemble Balance Scale from its rows and the labels ``L``, ``B``, ``R``."""
-    return Dataset(
-        "balance-scale",
-        X,
-        _codes(labels, BALANCE_CLASSES),
-        BALANCE_CLASSES,
-        "UCI Balance Scale (Siegler 1976): weight and distance on both arms (1-5), and whether the scale "
-        "tips left, balances or tips right, in all 625 cases.",
-        {"feature_names": ("left-weight", "left-distance", "right-weight", "right-distance")},
-    )
-
-
-def ionosphere(X: NDArray[np.float64], labels: Sequence[str]) -> Dataset:
-    """Assemble Ionosphere from its rows and the labels ``b``, ``g``."""
-    return Dataset(
-        "ionosphere",
-        X,
-        _codes(labels, IONOSPHERE_CLASSES),
-        IONOSPHERE_CLASSES,
-        "UCI Ionosphere (Sigillito et al. 1989): 34 numbers of 351 radar returns, bad or good; the second "
-        "feature is constant.",
-    )
-
-
-def isolet(X: NDArray[np.float64], labels: Sequence[str], **extras: Any) -> Dataset:
-    """Assemble ISOLET from its rows and the labels ``A`` to ``Z``."""
-    return Dataset(
-        "isolet",
-        X,
-        _codes(labels, ISOLET_CLASSES),
-        ISOLET_CLASSES,
-        "UCI ISOLET (Cole and Fanty): 617 features of 7797 letters of the alphabet, each spoken twice by 150 people.",
-        extras,
-    )
-
-
-def _codes(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
-    """Return the index of each label in ``classes``; raises KeyError at an unknown label."""
+def _assembled(name: str, X: NDArray[np.float64], labels: Sequence[str], **extras: Any) -> Dataset:
+    """Assemble a set from its rows and the names of their classes; raises KeyError at an unknown name."""
+    classes, description = SETS[name]
     index = {label: code for code, label in enumerate(classes)}
-    return np.array([index[label] for label in labels], dtype=np.int64)
+    y = np.array([index[label] for label in labels], dtype=np.int64)
+    return Dataset(name, X, y, classes, description, extras)
 
 
 def _fields(path: Path) -> list[list[str]]:
@@ -119,8 +101,8 @@ def fetch(name: str) -> Dataset:
 def _fetched_balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset:
     # The rows are all cases of a 5^4 grid: sorting restores the order of the UCI file.
     order = np.lexsort(X.T[::-1])
-    dataset = balance_scale(X[order], [labels[row] for row in order])
-    _expect(dataset, 4, (288, 49, 288))
+    dataset = _assembled("balance-scale", X[order], [labels[row] for row in order], feature_names=SIDES)
+    _expected(dataset, 4, (288, 49, 288))
     grid = np.indices((5, 5, 5, 5)).reshape(4, -1).T + 1.0
     if not np.array_equal(dataset.X, grid):
         raise ValueError("the rows are not the 625 cases of Balance Scale")
@@ -128,19 +110,17 @@ def _fetched_balance_scale(X: NDArray[np.float64], labels: list[str]) -> Dataset
 
 
 def _fetched_ionosphere(X: NDArray[np.float64], labels: list[str]) -> Dataset:
-    dataset = ionosphere(X, labels)
-    _expect(dataset, 34, (126, 225))
-    return dataset
+    return _expected(_assembled("ionosphere", X, labels), 34, (126, 225))
 
 
 def _fetched_isolet(X: NDArray[np.float64], labels: list[str]) -> Dataset:
     # OpenML has the codes 1-26; which rows belong to which of the five parts it does not say.
-    dataset = isolet(X, [ISOLET_CLASSES[int(float(label)) - 1] for label in labels])
-    _expect(dataset, 617, tuple({"F": 298, "M": 299}.get(letter, 300) for letter in ISOLET_CLASSES))
-    return dataset
+    dataset = _assembled("isolet", X, [string.ascii_uppercase[int(float(label)) - 1] for label in labels])
+    return _expected(dataset, 617, tuple({"F": 298, "M": 299}.get(letter, 300) for letter in dataset.target_names))
 
 
-def _expect(dataset: Dataset, features: int, counts: tuple[int, ...]) -> None:
+def _expected(dataset: Dataset, features: int, counts: tuple[int, ...]) -> Dataset:
+    """Return a set that has so many features and rows of each class; refuse another one."""
     assert dataset.y is not None
     found = tuple(int(count) for count in np.bincount(dataset.y, minlength=len(counts)))
     if dataset.X.shape[1] != features or found != counts:
@@ -149,6 +129,7 @@ def _expect(dataset: Dataset, features: int, counts: tuple[int, ...]) -> None:
         )
     if not np.all(np.isfinite(dataset.X)):
         raise ValueError("some values are missing")
+    return dataset
 
 
 OPENML: dict[str, Callable[[NDArray[np.float64], list[str]], Dataset]] = {

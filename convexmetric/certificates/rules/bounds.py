@@ -9,30 +9,19 @@ import scipy.linalg as la
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
-from convexmetric.certificates.rules.base import (
-    Bounded,
-    Dual,
-    Rule,
-    below,
-    in_blocks,
-    largest,
-    last,
-    of_matrix,
-    positive_part,
-    spectrum,
-)
+from convexmetric.certificates.rules import base
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.described import symmetric
 
 
-class Trace(Bounded):
+class Trace(base.Bounded):
     """Dual scaling of a trace, backed off so that the checker's rounding accepts it: ``scaling S - G <= weight I``."""
 
     def size(self, values: Array) -> float:
         """The largest eigenvalue."""
         return float(values.max())
 
-    def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:
+    def fits(self, dual: base.Dual, scaling: float, values: Array, weight: float) -> bool:
         """Whether the largest eigenvalue is below the weight with slack, or the kernel accepts the matrix."""
         if values.max() + self.slack(weight - values, scaling * dual.error) <= weight:
             return True
@@ -48,7 +37,7 @@ class Trace(Bounded):
         return True
 
 
-class Budget(Rule):
+class Budget(base.Rule):
     """Dual scaling and multiplier of a budget, backed off so that the checker's rounding accepts them.
 
     With ``A`` the matrix of the budget, multiples t A are subgradients, of t from zero to the price.
@@ -57,46 +46,47 @@ class Budget(Rule):
     @property
     def A(self) -> Array:
         """Matrix of the budget, with its entries between blocks set to zero."""
-        return in_blocks(self.cone, self.omega.A)
+        return base.in_blocks(self.cone, self.omega.A)
 
     @property
     def price(self) -> float:
         """Upper bound on the multiplier."""
-        return np.inf if self.omega.most is None else below(self.omega.most)
+        return np.inf if self.omega.most is None else base.below(self.omega.most)
 
     def multiplier(self, left: Array) -> float:
         """The least t with ``t A >= left``."""
         A = self.A
-        if not spectrum(A).min() > 0.0:
+        if not base.spectrum(A).min() > 0.0:
             raise kernel.NotProven("the matrix of the budget is not positive definite")
         return max(0.0, float((left / A if left.ndim == 1 else la.eigh(left, A, eigvals_only=True)).max()))
 
-    def scaling(self, dual: Dual) -> float:
+    def scaling(self, dual: base.Dual) -> float:
         """Scaling that maximises ``scaling v - t limit``, approximately, t being the least multiplier."""
 
         def bound(scaling: float) -> float:
             t = self.multiplier(dual.at(scaling))
             return scaling * dual.v - t * float(self.omega.limit) if t <= self.price else -np.inf
 
-        return largest(bound)
+        return base.largest(bound)
 
-    def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
+    def subgradient(self, dual: base.Dual, scaling: float) -> tuple[Table, Arrays]:
         """The least multiplier t with ``t A >= scaling S - G``, raised by the slack."""
         A, left = self.A, dual.at(scaling)
         t = self.multiplier(left) * (1.0 + self.backoff)
-        t += self.slack(np.append(spectrum(left), t * spectrum(A)), dual.error) / float(spectrum(A).min())
+        own = base.spectrum(A)
+        t += self.slack(np.append(base.spectrum(left), t * own), dual.error) / float(own.min())
         return {"multiplier": str(Fraction(min(t, self.price)))}, {}
 
-    def most(self, dual: Dual) -> float:
+    def most(self, dual: base.Dual) -> float:
         """The largest scaling whose multiplier is not above the price."""
 
         def holds(scaling: float) -> bool:
             return self.multiplier(dual.at(scaling)) <= self.price
 
-        return 1.0 if holds(1.0) else (1.0 - 1e-12) * last(holds, 0.0, 1.0)
+        return 1.0 if holds(1.0) else (1.0 - 1e-12) * base.last(holds, 0.0, 1.0)
 
 
-class SpectralBound(Rule):
+class SpectralBound(base.Rule):
     """Scaling and subgradient of a bound ``M <= U``, backed off so that the checker's rounding accepts them."""
 
     def smallest(self, A: Array) -> Array:
@@ -105,25 +95,25 @@ class SpectralBound(Rule):
         if not values[0] > 0.0:
             raise kernel.NotProven("the bound on the metric is not positive definite")
         root, inverse = ((vectors * values**power) @ vectors.T for power in (0.5, -0.5))
-        return symmetric(inverse @ positive_part(root @ A @ root) @ inverse)
+        return symmetric(inverse @ base.positive_part(root @ A @ root) @ inverse)
 
-    def scaling(self, dual: Dual) -> float:
+    def scaling(self, dual: base.Dual) -> float:
         """Scaling that maximises ``scaling v - <N, U>``."""
 
         def bound(scaling: float) -> float:
             return scaling * dual.v - float((self.smallest(dual.at(scaling)) * self.omega.upper).sum())
 
-        return largest(bound)
+        return base.largest(bound)
 
-    def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
+    def subgradient(self, dual: base.Dual, scaling: float) -> tuple[Table, Arrays]:
         """A root of the N of ``scaling S - G``, which is raised by the slack."""
         A = dual.at(scaling)
-        slack = self.slack(spectrum(A), scaling * dual.error) + of_matrix(spectrum(self.smallest(A)))
+        slack = self.slack(base.spectrum(A), scaling * dual.error) + base.of_matrix(base.spectrum(self.smallest(A)))
         return {}, self.stored(self.smallest(A + slack * np.eye(len(A))))
 
     def into_ball(self, Y: Array) -> Array:
         """Cut off negative eigenvalues."""
-        return positive_part(Y)
+        return base.positive_part(Y)
 
     def radius(self) -> float:
         """Zero: no subgradient is free, as ``<P, U>`` is paid for it."""

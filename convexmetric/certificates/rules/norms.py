@@ -8,17 +8,7 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
-from convexmetric.certificates.rules.base import (
-    SMALLEST,
-    Bounded,
-    Dual,
-    Rule,
-    best,
-    in_blocks,
-    of_matrix,
-    positive_part,
-    spectrum,
-)
+from convexmetric.certificates.rules import base
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.described import symmetric
 from convexmetric.regularizers.base import of_eigenvalues
@@ -27,33 +17,33 @@ from convexmetric.regularizers.base import of_eigenvalues
 TURNS = 3000
 
 
-class Euclidean(Rule):
+class Euclidean(base.Rule):
     """Base of the rules of a Frobenius norm and its square: the smallest subgradient above ``scaling S - G``."""
 
     @property
     def prior(self) -> Any:
         """The prior, or zero if there is none."""
-        return 0.0 if self.omega.prior is None else in_blocks(self.cone, self.omega.prior)
+        return 0.0 if self.omega.prior is None else base.in_blocks(self.cone, self.omega.prior)
 
-    def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
+    def subgradient(self, dual: base.Dual, scaling: float) -> tuple[Table, Arrays]:
         """Smallest subgradient above ``scaling S - G``, raised by the slack: a positive part, less the prior."""
         A = dual.at(scaling)
         free = self.prior + A / self.weight
-        slack = self.slack(spectrum(A), scaling * dual.error) / self.weight
-        slack += 0.0 if self.omega.prior is None else self.slack(spectrum(free), 0.0)
+        slack = self.slack(base.spectrum(A), scaling * dual.error) / self.weight
+        slack += 0.0 if self.omega.prior is None else self.slack(base.spectrum(free), 0.0)
         # The slack is added before the negative part is cut off, so that eigenvalues far below zero still become zero.
         raised = free + slack * (1.0 if self.cone.diagonal else np.eye(self.cone.d))
-        return {}, {"slope": self.weight * (positive_part(raised) - self.prior)}
+        return {}, {"slope": self.weight * (base.positive_part(raised) - self.prior)}
 
 
-class Frobenius(Euclidean, Bounded):
+class Frobenius(Euclidean, base.Bounded):
     """Dual scaling and subgradient of a norm, backed off so that the checker's rounding accepts them."""
 
     def size(self, values: Array) -> float:
         """Frobenius norm of the positive part."""
         return float(np.linalg.norm(np.maximum(values, 0.0)))
 
-    def fits(self, dual: Dual, scaling: float, values: Array, weight: float) -> bool:
+    def fits(self, dual: base.Dual, scaling: float, values: Array, weight: float) -> bool:
         """Whether the norm of the subgradient is at most the weight."""
         size = np.linalg.norm(np.maximum(values + self.slack(values, scaling * dual.error), 0.0))
         return bool(size * (1.0 + 4.0 * kernel.U * (len(values) ** 2 + 16.0)) <= weight)
@@ -71,29 +61,29 @@ class Frobenius(Euclidean, Bounded):
 class SquaredFrobenius(Euclidean):
     """Dual scaling and subgradient of a squared norm, backed off so that the checker's rounding accepts them."""
 
-    def scaling(self, dual: Dual) -> float:
+    def scaling(self, dual: base.Dual) -> float:
         """Scaling that maximises the concave bound, approximately: ``v = <S, M>`` at the metric M of that scaling."""
-        square = float(np.sum(np.square(positive_part(dual.S))))
+        square = float(np.sum(np.square(base.positive_part(dual.S))))
         if square and not dual.G.any() and self.omega.prior is None:
             return min(1.0, max(0.0, dual.v) * self.weight / square)
 
         def rising(scaling: float) -> bool:
-            M = positive_part(self.prior + dual.at(scaling) / self.weight)
+            M = base.positive_part(self.prior + dual.at(scaling) / self.weight)
             return bool(dual.v >= float((dual.S * M).sum()))
 
-        return best(rising)
+        return base.best(rising)
 
 
-class TraceNorm(Rule):
+class TraceNorm(base.Rule):
     """Subgradient of a trace norm, backed off so that the checker's rounding accepts it."""
 
     def into_ball(self, Y: Array) -> Array:
         """Clip eigenvalues at the weight."""
         d = self.cone.d
         most = self.weight * (1.0 - (0.0 if self.cone.diagonal else 40.0 * kernel.U * (d + 8.0) * np.sqrt(d)))
-        return (
-            Y if np.abs(spectrum(Y)).max() <= most else of_eigenvalues(symmetric(Y), lambda e: np.clip(e, -most, most))
-        )
+        if np.abs(base.spectrum(Y)).max() <= most:
+            return Y
+        return of_eigenvalues(symmetric(Y), lambda e: np.clip(e, -most, most))
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
@@ -108,12 +98,12 @@ class TraceNorm(Rule):
             return factors, {"left": factors[0], "right": factors[1]}
         if M.ndim == 1:
             return None, {}
-        slack = 4.0 * (of_matrix(spectrum(X)) + of_matrix(spectrum(M))) + SMALLEST
-        N = positive_part(X) + slack * np.eye(len(M))
+        slack = 4.0 * (base.of_matrix(base.spectrum(X)) + base.of_matrix(base.spectrum(M))) + base.SMALLEST
+        N = base.positive_part(X) + slack * np.eye(len(M))
         return (None, N), {"above": N}
 
 
-class Entrywise(Rule):
+class Entrywise(base.Rule):
     """Subgradient of an entrywise 1-norm, backed off so that the checker's rounding accepts it."""
 
     def into_ball(self, Y: Array) -> Array:
@@ -125,12 +115,12 @@ class Entrywise(Rule):
         return super().radius() if self.omega.counts.diagonal().all() else 0.0
 
 
-class RowNorms(Rule):
+class RowNorms(base.Rule):
     """Subgradient of a sum of norms of rows: a matrix Q, of which its symmetric part counts."""
 
     def nearest(self, Y: Array) -> Array:
         """Q in the ball whose symmetric part is near that of Y, by accelerated projected gradient steps."""
-        wanted, at = symmetric(in_blocks(self.cone, Y)), in_blocks(self.cone, Y)
+        wanted, at = symmetric(base.in_blocks(self.cone, Y)), base.in_blocks(self.cone, Y)
         Q = self.into_ball(at)
         for turn in range(TURNS):
             before, Q = Q, self.into_ball(at + wanted - symmetric(at))

@@ -332,7 +332,7 @@ class _Run:
         """Offer the metric and, if ``bounded``, the lower bound of the multipliers, whose S is returned."""
         problem, monitor = self.problem, self.monitor
         M, value = self.metric(at.B), at.here.exact + self.regularizer.value(at.gram, self.cone)
-        monitor.primal(M, value)
+        monitor.primal(M, value, by_risk=True)
         if not bounded:
             return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reproduce
-from convexmetric.deadline import Clock
-from convexmetric.solvers.runtime import Monitor
 from cross_modal_paper.learners import settings_of
 from experiments import pool
 from experiments.pages import fill as fill_page
@@ -23,6 +21,9 @@ from experiments.results import Results
 from experiments.sheet import Row, Sheet, row_of, rows_sheet
 from operator_paper.experiments import _sample, load
 from ranking_paper import matchings
+
+from convexmetric.deadline import Clock
+from convexmetric.solvers.runtime import Monitor
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 

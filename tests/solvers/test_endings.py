@@ -25,6 +25,7 @@ from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, TraceDist
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk, tangent_dual
 from convexmetric.solvers import Monitor
 from convexmetric.solvers.finalize import certificate_of, concluded
+from convexmetric.solvers.pair_losses.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.runtime import base
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
@@ -154,6 +155,21 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     assert solution.status == "max_seconds"
     assert solution.upper_bound >= solution.lower_bound
     assert solution.lower_bound == pytest.approx(problem.dual_bound(dual, hint=M), rel=1e-9)
+
+
+def test_a_metric_of_pairs_is_kept_where_its_certificate_has_no_time():
+    def too_slow(*_):
+        raise OutOfTime
+
+    problem, solver = cm.load_problem("pairs-breast-cancer-2000"), FactoredLagrangian()
+    monitor = Monitor(1e-3, max_seconds=60.0, problem=problem)
+    solver.prepare(problem)(monitor)
+    zero = problem.cone.zeros()
+    monitor.primal(zero, problem.value(zero), by_risk=True)
+    monitor.end("max_seconds")
+    monitor.certifier = too_slow
+    solution = concluded(problem, solver, monitor)
+    assert problem.value(solution.certificate.M) <= solution.upper_bound <= 1.01 * problem.value(monitor.M)
 
 
 def test_what_a_preparation_takes_is_part_of_the_limit(monkeypatch):

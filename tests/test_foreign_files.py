@@ -19,7 +19,7 @@ import pytest
 
 import convexmetric as cm
 from convexmetric import files
-from convexmetric.audits import metric_files, read_certificate, read_iterates, read_metric, write_solution
+from convexmetric.audits import read_certificate, read_iterates, read_metric, write_solution
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays
 from convexmetric.retrieval.command import _matrix
@@ -141,8 +141,7 @@ def test_archives_with_sizes_of_64_bits_are_read(tmp_path, monkeypatch):
 
 
 def test_bytes_count_as_the_numbers_that_they_become(tmp_path, monkeypatch):
-    for module in (files, metric_files):
-        monkeypatch.setattr(module, "MAX_BYTES", 2000)
+    monkeypatch.setattr(files, "MAX_BYTES", 2000)
     np.save(tmp_path / "M.npy", np.zeros((16, 16), dtype=np.uint8))
     np.savez(tmp_path / "M.npz", iterates=np.zeros((2, 16, 16), dtype=np.uint8))
     with pytest.raises(InputError, match="more than 2000 bytes, 8 a number"):

@@ -43,7 +43,6 @@ def by_torch(problem, goal, limit):
     """Objective after steps of Adam on a factor, until it is as low as the goal; every step sees all triplets."""
     import torch
 
-    torch.set_num_threads(1)
     start, rankings = time.perf_counter(), problem.risk.rankings
     X, lists = torch.as_tensor(rankings.X), [rankings.relevance.of(q) for q in range(problem.risk.parts)]
     weights, margin = torch.as_tensor(problem.risk.weights), problem.risk.margin

@@ -233,9 +233,18 @@ def read_instance(text: str, file: str) -> Instance:
     if not lower <= upper:
         raise InputError(f"{file} [bounds]: lower must be at most upper, got {lower!r} and {upper!r}")
     least, most = _exact(bounds, lower, upper, f"{file} [bounds]")
-    own: dict[str, Any] = {key: document[key] for key in ("name", "title", "data", "parameters")}
-    own |= {"tables": {key: document[key] for key in TABLES if key in document}, "how": bounds}
-    return Instance(**own, lower_bound=lower, upper_bound=upper, exact_lower=least, exact_upper=most)
+    return Instance(
+        name=document["name"],
+        title=document["title"],
+        data=document["data"],
+        parameters=document["parameters"],
+        tables={key: document[key] for key in TABLES if key in document},
+        lower_bound=lower,
+        upper_bound=upper,
+        how=bounds,
+        exact_lower=least,
+        exact_upper=most,
+    )
 
 
 def _exact(

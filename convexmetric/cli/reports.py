@@ -88,9 +88,11 @@ def paired_record(scores: PairedScores) -> dict[str, Any]:
     return attributes(scores, "before", "after", "difference", "standard_error", "p_value", "verdict")
 
 
-def columned(first: str | Iterable[str], numbers: Iterable[str], last: str | None = None, **caption: Any) -> Table:
+def columned(
+    first: str | Iterable[str], numbers: Iterable[str], last: str | None = None, caption: str | None = None
+) -> Table:
     """Return an empty table of one or several names, which fold in a narrow terminal, numbers, and perhaps words."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption_justify="left", **caption)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
     for heading in [first] if isinstance(first, str) else first:
         table.add_column(heading, overflow="fold")
     for heading in numbers:

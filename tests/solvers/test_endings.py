@@ -25,6 +25,7 @@ from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, TraceDist
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk, tangent_dual
 from convexmetric.solvers import Monitor
 from convexmetric.solvers.finalize import certificate_of, concluded
+from convexmetric.solvers.pair_losses.dual_newton import DualNewton
 from convexmetric.solvers.pair_losses.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.runtime import base
 
@@ -157,11 +158,14 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     assert solution.lower_bound == pytest.approx(problem.dual_bound(dual, hint=M), rel=1e-9)
 
 
-def test_a_metric_of_pairs_is_kept_where_its_certificate_has_no_time():
+@pytest.mark.parametrize(
+    ("name", "solver"), [("pairs-breast-cancer-2000", FactoredLagrangian()), ("pairs-wine-1000-rbf", DualNewton())]
+)
+def test_bounds_of_pairs_are_kept_where_their_certificate_has_no_time(name, solver):
     def too_slow(*_):
         raise OutOfTime
 
-    problem, solver = cm.load_problem("pairs-breast-cancer-2000"), FactoredLagrangian()
+    problem = cm.load_problem(name)
     monitor = Monitor(1e-3, max_seconds=60.0, problem=problem)
     solver.prepare(problem)(monitor)
     zero = problem.cone.zeros()
@@ -170,6 +174,8 @@ def test_a_metric_of_pairs_is_kept_where_its_certificate_has_no_time():
     monitor.certifier = too_slow
     solution = concluded(problem, solver, monitor)
     assert problem.value(solution.certificate.M) <= solution.upper_bound <= 1.01 * problem.value(monitor.M)
+    assert 0.99 * monitor.lower_bound <= solution.lower_bound
+    assert solution.lower_bound <= problem.dual_bound(solution.certificate.dual) * (1.0 + 1e-9)
 
 
 def test_what_a_preparation_takes_is_part_of_the_limit(monkeypatch):

@@ -278,7 +278,7 @@ class _Proximal:
         """Gradient and gap of the smooth problem; offers both bounds of the whole problem."""
         problem, hinges, here = self.problem, self.hinges, self.here
         S = hinges.comparisons.adjoint(here.a)
-        self.monitor.primal(here.w, hinges.loss.value(here.s) + problem.penalty(here.w))
+        self.monitor.primal(here.w, hinges.loss.value(here.s) + problem.penalty(here.w), by_risk=True)
         proven = hinges.loss.dual_value(here.a)
         bound = problem.bound(proven, S, here.w)
         self.monitor.dual(bound, lambda: here.a)

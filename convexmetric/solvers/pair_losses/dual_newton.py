@@ -183,14 +183,14 @@ class _Run:
             value += 0.5 * self.reg * norm * norm if self.squared else self.reg * norm
         else:
             value += problem.penalty(M)
-        self.monitor.primal(M, value)
+        self.monitor.primal(M, value, by_risk=True)
         if not self.squared and problem.G is None and self.monitor.gap > REPAIR_GAP:
             share = 1.0 if here.norm <= self.reg else self.reg / here.norm
             bound = share * max(0.0, self.loss.dual_value(here.u))
             self.monitor.dual(bound, lambda: here.u)
         else:
             u = self._repaired(here)
-            point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u))
+            point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u), float(np.abs(u).sum()))
             self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
         return self.monitor.iterate(rank=here.p, norm=here.norm / self.reg, free=float(self.free))
 

@@ -337,12 +337,11 @@ class _Run:
             return self.cone.zeros()
         adding, taking = at.here.sides(self.images.X)
         share = self._share(self.complementarity_gap(at) / max(value, np.finfo(float).tiny), adding, taking)
-        if self.norms.squared:
-            bound = problem.bound(sum(at.here.duals), adding - taking, M)
-        else:
-            bound = share * at.here.duals[0] + at.here.duals[1]
         multipliers = self.images.scaled_multipliers(at.here, share)
-        monitor.dual(bound, lambda: multipliers)
+        weight = self.images.distances_each * float(np.abs(multipliers).sum())
+        sums = Minorant(share * at.here.duals[0] + at.here.duals[1], share * adding - taking, weight)
+        bound = problem.bound(sums.value, sums.S, M) if self.norms.squared else sums.value
+        monitor.dual(bound, lambda: multipliers, sums)
         return adding - taking
 
     def _share(self, relative: float, adding: Array, taking: Array) -> float:

@@ -152,8 +152,8 @@ class _Run:
         values, self.vectors = np.linalg.eigh(within_scatter)
         #: Diagonal of the whitening, and whitened points.
         self.scale = 1.0 / np.sqrt(np.maximum(values, 0.0) + delta)
-        #: A linear term of the objective, in whitened coordinates.
-        self.linear = np.zeros((self.cone.d, self.cone.d))
+        #: A linear term of the objective, in whitened coordinates, where there is one.
+        self.linear: Array | None = None
         self._take(images)
         self.rank = min(RANK, self.cone.d)
         self.width, self.last_width = FIRST_WIDTH, LAST_WIDTH
@@ -178,8 +178,12 @@ class _Run:
         here = self.images.at(self.X @ B.T, self.width, self.centre)
         scaled = B * self.scale
         gram = scaled @ scaled.T
-        linear = float(np.vdot(B, B @ self.linear))
+        linear = float(np.vdot(B, self.by_linear(B)))
         return _Point(B, here, here.value + self.regularizer.value(gram, self.cone) + linear, gram)
+
+    def by_linear(self, B: Array) -> Array:
+        """Half the gradient of the linear term at a factor, which is also half its second derivative along B."""
+        return np.zeros_like(B) if self.linear is None else B @ self.linear
 
     def follow(self, near: Array | None) -> None:
         """Rounds from a factor near the optimum, or none; bounds whenever the complementarity gap has fallen enough."""
@@ -269,7 +273,7 @@ class _Run:
     def gradient(self, at: _Point) -> Array:
         """Gradient of the smoothed objective in the factor."""
         omega = _regularizer_gradient(self.norms, at.gram)
-        return at.here.gradient().T @ self.X + 2.0 * (omega @ at.B) * self.scale**2 + 2.0 * at.B @ self.linear
+        return at.here.gradient().T @ self.X + 2.0 * ((omega @ at.B) * self.scale**2 + self.by_linear(at.B))
 
     def product(self, at: _Point) -> Callable[[Array], Array]:
         """Second derivative of the smoothed objective at a point, as a map of factors."""
@@ -282,7 +286,7 @@ class _Run:
             # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
             size = float(np.abs(step).max()) or 1.0
             images = at.here.product(self.single @ (step.T / size).astype(np.float32))
-            penalty = (omega @ step) * square + bent @ weights + step @ self.linear
+            penalty = (omega @ step) * square + bent @ weights + self.by_linear(step)
             return np.asarray(size * (images.T @ self.single) + 2.0 * penalty)
 
         return product

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from experiments.sheet import Sheet
+from experiments.sheet import Sheet, mean_text
 
 from . import printed
 from .experiments import CHOICE, EXPERIMENTS
@@ -56,9 +56,10 @@ def transfer(found: Found, experiments: Sequence[str], pairs: int | None) -> Ite
                 keys = [(name, learner, None if learner == INPUT else pairs) for learner in of]
                 for test in EXPERIMENTS[name].tests:
                     path = ("tests", test, entry) if part == "tests" else (part, entry)
-                    row.append(_bracketed([_mean(found, one, *path) for one in keys], digits))
+                    row.append(_bracketed(_text(values_of(found, one, *path), digits, part) for one in keys))
                 paper = printed.TRANSFER[name][key]
-                row.append(_bracketed(paper if isinstance(paper, tuple) else (paper,), digits))
+                both = paper if isinstance(paper, tuple) else (paper,)
+                row.append(_bracketed(_number(value, digits) for value in both))
             sheet.rows.append(row)
         yield sheet
 
@@ -166,10 +167,15 @@ def _number(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _bracketed(values: Sequence[float | None], digits: int) -> str:
+def _text(values: Sequence[float], digits: int, part: str) -> str:
+    """The mean; of measures on new categories with its standard error, where there are several samples."""
+    return mean_text(values if digits and part == "tests" else values and [np.mean(values)], digits)
+
+
+def _bracketed(values: Iterable[str]) -> str:
     """The first, and the second in brackets if there is one."""
     first, *rest = values
-    return _number(first, digits) + "".join(f" ({value:.{digits}f})" for value in rest if value is not None)
+    return first + "".join(f" ({value})" for value in rest if value != "-")
 
 
 def _starred(value: float | None, row: Sequence[float | None]) -> str:

@@ -71,6 +71,8 @@ def directions(factor):
 
 def answer(factor, solver, **options):
     """What a solver says of the problem in some units."""
+    # With acceleration SCS's answers differ from processor to processor, as rounding does.
+    options |= {"acceleration_lookback": 0} if solver == "SCS" else {}
     R, s = cp.Variable((d, d), symmetric=True), cp.Variable(n, nonneg=True)
     lines = directions(factor) @ cp.vec(R, order="C") + s >= 1
     program = cp.Problem(cp.Minimize(reg * factor**4 / 2 * cp.sum_squares(R) + cp.sum(s) / n), [lines, R >> 0])
@@ -127,7 +129,7 @@ def proven(found):
     return certificate.lower_bound, certificate.upper_bound
 
 
-loose = {"eps_abs": 1e-3, "eps_rel": 1e-3}
+loose = {"eps_abs": 2e-3, "eps_rel": 2e-3}
 answers = {
     "A  CLARABEL": answer(1.0, "CLARABEL"),
     "B  SCS, f = 0.1": answer(0.1, "SCS"),
@@ -184,16 +186,16 @@ assert negative_distances(D) > 1000
 # Multipliers that prove nothing
 # ------------------------------
 #
-# C asks SCS for a tolerance of 0.001. Its dual objective would be a lower bound if the multipliers were feasible. It is
+# C asks SCS for a tolerance of 0.002. Its dual objective would be a lower bound if the multipliers were feasible. It is
 # *above* the optimum, since the conditions of the dual are missed: in the proof of weak duality what is missed is
 # multiplied by the solution, :math:`x^\top (P x + c + A^\top z)`. After clipping, the same :math:`u` gives a true
-# bound, close below.
+# bound, a quarter of a percent below.
 
 print(f"C: dual objective {C['dual']:.6f} > optimum {optimum:.6f}, though only {C['dual missed']:.0e} are missed")
 print(f"   from the same multipliers: {C['bounds'][0]:.6f} <= optimum")
 assert C["status"] == "optimal"
 assert C["dual"] > reference.upper_bound
-assert 0.999 * optimum < C["bounds"][0] <= optimum
+assert 0.997 * optimum < C["bounds"][0] < 0.998 * optimum
 
 # %%
 # Units
@@ -222,12 +224,11 @@ print("A, converted to the units of G:", converted)
 assert converted.gap < 1e-6
 
 # %%
-# The same in a picture, as distances from the optimum. Every bar crosses the dashed line. The claims of B, C and D
-# are outside their bars. (The axis is logarithmic to both sides, and linear between 1e-5 and -1e-5.)
+# The same in a picture, as distances from the optimum. Every bar crosses the dashed line. The claims of B and D, and
+# the dual one of C, are outside their bars. (The axis is logarithmic to both sides, and linear between 1e-5 and -1e-5.)
 
-for found in (B, C, D):
-    assert not found["bounds"][0] <= found["primal"] <= found["bounds"][1]
-    assert not found["bounds"][0] <= found["dual"] <= found["bounds"][1]
+for found, claim in ((B, "primal"), (B, "dual"), (D, "primal"), (D, "dual"), (C, "dual")):
+    assert not found["bounds"][0] <= found[claim] <= found["bounds"][1]
 
 figure, ax = plt.subplots(figsize=(4.8, 5.4))
 rows = np.arange(len(answers))
@@ -249,7 +250,7 @@ show_pictures()
 # The status is not the error
 # ---------------------------
 #
-# E says ``optimal_inaccurate``, and is off by half a percent. G says ``optimal``, and is 13 times the optimum. Is that
+# E says ``optimal_inaccurate``, and is off by 1.3 percent. G says ``optimal``, and is 13 times the optimum. Is that
 # an exception? Here are all units from 1e-4 to 1e4, with three settings, and by how much at least the claimed value is
 # wrong.
 

@@ -179,13 +179,21 @@ NUMBER = re.compile(r"(-?\d+(?:\.(\d+))?(?:e([-+]\d+))?)")
 
 
 def alike(quoted, printed):
-    """Whether a line begins with the words of a quotation, and numbers differ by a last digit or by 1e-9 at most."""
-    printed = " ".join(printed.split()[: len(quoted.split())])
-    if NUMBER.sub("#", quoted).split() != NUMBER.sub("#", printed).split():
+    """Whether a line has the words of a quotation in a row, numbers but for a last digit or for 1e-9."""
+    wanted, words = ([word.rstrip(",;") for word in line.split()] for line in (quoted, printed))
+    return any(
+        all(same(*both) for both in zip(wanted, words[at : at + len(wanted)], strict=True))
+        for at in range(len(words) - len(wanted) + 1)
+    )
+
+
+def same(word, other):
+    numbers, others = NUMBER.findall(word), NUMBER.findall(other)
+    if NUMBER.sub("#", word) != NUMBER.sub("#", other):
         return False
-    for (text, decimals, exponent), (other, *_) in zip(NUMBER.findall(quoted), NUMBER.findall(printed), strict=True):
+    for (text, decimals, exponent), (there, *_) in zip(numbers, others, strict=True):
         unit, number = 10.0 ** (int(exponent or 0) - len(decimals)), float(text)
-        if abs(number - float(other)) > 1.01 * unit + 1e-9 * abs(number):
+        if abs(number - float(there)) > (1.01 * unit if decimals else 0.0) + 1e-9 * abs(number):
             return False
     return True
 

@@ -31,6 +31,11 @@ class Comparisons(ABC):
         """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
         return ()
 
+    @property
+    def distances_each(self) -> int:
+        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
+        return min(self.places.shape[1] - 1, 2)
+
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
         """Pairs of points, ``(P, 2)``, and a matrix that makes s of their squared distances; None without one."""
         return None

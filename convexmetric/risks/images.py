@@ -149,8 +149,8 @@ class ImageRisk(ABC):
     form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs or triplets"
     #: Whether comparisons are of several pairs each, as triplets are.
     joint: bool = False
-    #: Size of the coefficients of squared distances in a comparison, at most.
-    distances_each: float = 1.0
+    #: Number of squared distances in a comparison.
+    distances_each: int = 1
     #: Whether a pass holds matrices of all pairs of points, and not a list of pairs.
     all_pairs: ClassVar[bool] = False
 
@@ -189,7 +189,7 @@ class ListedImages(ImageRisk):
         self.X = X.toarray() if sp.issparse(X) else X
         self.comparisons, self.loss, (self.pairs, self.sums) = comparisons, loss, found
         self.joint = self.sums.nnz > len(comparisons)
-        self.distances_each = float(abs(self.sums).sum(axis=1).max())
+        self.distances_each = comparisons.distances_each
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
         #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.

@@ -206,7 +206,7 @@ class SeparableRisk(base.Risk):
     def lipschitz_near(self, M: Array, error: float) -> float | None:
         """Sum of multipliers, twice for triplets, each the largest over margins within reach of ``error``."""
         s = self.comparisons.forward(M)
-        distances = self._distances_each
+        distances = self.comparisons.distances_each
         ends = (np.abs(self.loss.subgradient(s + side * distances * error)) for side in (-1.0, 1.0))
         return distances * float(np.maximum(*ends).sum())
 
@@ -216,12 +216,7 @@ class SeparableRisk(base.Risk):
         box = self.loss.box(self.parts)
         if box is None or box.curvature.any():
             return np.inf
-        return self._distances_each * float(np.maximum(np.abs(box.low), np.abs(box.high)).sum())
-
-    @property
-    def _distances_each(self) -> int:
-        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
-        return min(self.comparisons.places.shape[1] - 1, 2)
+        return self.comparisons.distances_each * float(np.maximum(np.abs(box.low), np.abs(box.high)).sum())
 
     @property
     def parts(self) -> int:
@@ -275,7 +270,7 @@ class SeparableRisk(base.Risk):
         n_groups = int(groups.max()) + 1
         values = base.group_sums(self.loss.values(s), groups, n_groups)
         offsets = base.group_sums(self.loss.dual_values(u), groups, n_groups)
-        weights = self._distances_each * base.group_sums(np.abs(u), groups, n_groups)
+        weights = self.comparisons.distances_each * base.group_sums(np.abs(u), groups, n_groups)
         return base.Cuts(values, offsets, base.group_adjoints(self.comparisons, u, groups, n_groups), weights)
 
     def statement(self, M: cp.Variable) -> base.RiskStatement:
@@ -306,7 +301,7 @@ class SeparableRisk(base.Risk):
         """Bound on the rounding error of a margin."""
         if not self.points:
             return 0.0
-        return self._distances_each * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
+        return self.comparisons.distances_each * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
 
     def minorant(self, dual: Any) -> base.Minorant | None:
         """Minorant of multipliers ``(T,)`` clipped into their box, or of weighted cuts."""
@@ -316,7 +311,7 @@ class SeparableRisk(base.Risk):
         if not np.isfinite(multipliers).all():
             return None
         u = self.loss.clip(multipliers)
-        values, weight = self.loss.dual_values(u), self._distances_each * float(np.abs(u).sum())
+        values, weight = self.loss.dual_values(u), self.comparisons.distances_each * float(np.abs(u).sum())
         return base.Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
 
 

@@ -31,11 +31,6 @@ class Comparisons(ABC):
         """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
         return ()
 
-    @property
-    def distances_each(self) -> int:
-        """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
-        return min(self.places.shape[1] - 1, 2)
-
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
         """Pairs of points, ``(P, 2)``, and a matrix that makes s of their squared distances; None without one."""
         return None
@@ -120,3 +115,8 @@ class StackedComparisons(Comparisons):
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
         return cp.hstack([kind.expression(M) for kind in self.kinds])
+
+
+def distances_each(comparisons: Comparisons) -> int:
+    """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
+    return min(comparisons.places.shape[1] - 1, 2)

@@ -29,6 +29,7 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons
+from convexmetric.comparisons.base import distances_each
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled_in_any_order
@@ -189,7 +190,7 @@ class ListedImages(ImageRisk):
         self.X = X.toarray() if sp.issparse(X) else X
         self.comparisons, self.loss, (self.pairs, self.sums) = comparisons, loss, found
         self.joint = self.sums.nnz > len(comparisons)
-        self.distances_each = comparisons.distances_each
+        self.distances_each = distances_each(comparisons)
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
         #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 
 import numba
 from threadpoolctl import threadpool_info
@@ -25,10 +25,12 @@ def surroundings(*packages: str) -> str:
     for pool in threadpool_info():
         pools[pool["internal_api"]] = max(pool["num_threads"], pools.get(pool["internal_api"], 0))
     threads = ", ".join(f"{name} {count}" for name, count in sorted(pools.items()))
-    versions = [f"Python {platform.python_version()}"]
+    versions, found = [f"Python {platform.python_version()}"], packages_distributions()
     for package in ("numpy", "scipy", "numba", *packages):
+        # A module may come from a distribution of another name, as CuPy does.
+        named = found.get(package.replace("-", "_"), [package])[0]
         try:
-            versions.append(f"{package} {version(package)}")
+            versions.append(f"{named} {version(named)}")
         except PackageNotFoundError:
             versions.append(f"{package} not installed")
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""

@@ -37,6 +37,8 @@ from convexmetric.risks.rounding import error_of_lifted, error_of_products, erro
 SMALLEST = 1e-290
 #: Relative amount by which bounds of grade conic may cross: the error of the conic solver on the smallest problems.
 NOISE = 1e-6
+#: Share of the risk up to which its rounding is bounded by its steepest slopes: no pass is spent to make it smaller.
+NEGLIGIBLE = 1e-10
 
 
 def relative_gap(upper_bound: float, lower_bound: float) -> float:
@@ -247,7 +249,7 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
     if not np.isfinite(value + penalty):
         return np.inf, 0.0
     lifted = lift(cone, M)
-    error = _data_error(problem, M, value, lifted, risk.lipschitz if known is not None else None)
+    error = _data_error(problem, M, value, lifted, passes=known is None)
     sizes = problem.regularizer.size(M, cone) + abs(problem.constant)
     if G is not None:
         sizes += float(np.abs(G).ravel() @ np.abs(M).ravel())
@@ -259,19 +261,21 @@ def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -
     return (float(value + penalty), float(error)) if np.isfinite(error) else (np.inf, 0.0)
 
 
-def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, lipschitz: float | None) -> float:
+def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, passes: bool) -> float:
     """Error bound for ``R(M) = value``, where ``M`` itself may be wrong by ``lifted``.
 
-    ``lipschitz`` replaces the slopes at M, which are known only after a pass over the data.
+    Slopes at M take a pass over the data, and those at any metric none.
     """
     risk = problem.risk
     error = sum_error(risk.parts) * abs(value)
     if risk.points:
         distances = error_of_lifted(risk.points, M, lifted, risk.cone)
-        lipschitz_near = risk.lipschitz_near(M, distances) if lipschitz is None else lipschitz
-        if lipschitz_near is not None:
-            return error + (lipschitz_near * distances if lipschitz_near else 0.0)
-    if lipschitz is not None:
+        most = risk.lipschitz
+        small = distances > 0.0 and most * distances <= NEGLIGIBLE * abs(value)
+        slopes = risk.lipschitz_near(M, distances) if passes and not small else most
+        if slopes is not None:
+            return error + (slopes * distances if slopes else 0.0)
+    if not passes:
         return np.inf
     # The only known magnitudes of such a risk are the terms of its tangent plane.
     cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))

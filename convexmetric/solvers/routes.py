@@ -111,7 +111,7 @@ def _rare_positives(problem: MetricProblem) -> None:
 
 
 def _long_pass(problem: MetricProblem) -> None:
-    risk = require.queries_of(problem.risk)
+    risk = require.queries_of(problem.risk.here())
     need(not risk.smooth, "its losses are smooth")
     reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
     need(problem.cone.size <= LONG_PASS_COORDINATES, reason)

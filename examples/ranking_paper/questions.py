@@ -3,7 +3,8 @@
 ``balance``         MLCC, MLR-MAP and Euclidean distance, the best setting chosen once for all splits or split by split,
                     splits stratified or not; MLCC without a regularizer, by projected gradient descent that is stopped
                     early
-``targets``         LMNN with other target neighbours and other weights, in the same way
+``targets``         LMNN with other target neighbours and other weights, in the same way, on balance and wdbc
+``neighbours``      Euclidean distance by the number of neighbours, on the sets of Table 2
 ``places``          precision at k beside a majority among k neighbours, on the sets of two classes
 ``batches``         Algorithm 1 with a master that is left before its optimum, on a share of the synthetic matchings;
                     needs no data folder
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ ITERATES = [1, 2, 5, 10, 20, 50]
 STEPS = [5, 10, 20, 50]
 LOOSE = [3, 10, 30, 100]
 
-QUESTIONS = ("balance", "targets", "places", "batches", "components")
+QUESTIONS = ("balance", "targets", "neighbours", "places", "batches", "components")
 #: Passes after which Algorithm 1 with a loose master is given up.
 MOST_PASSES = 400
 #: A step of descent must gain this share of what the slope promises.
@@ -277,8 +279,11 @@ def _settings(
                 yield choices, small | {"method": method, "settings": settings, "stratified": stratified}
         yield collapsed, small | {"stops": ITERATES}
     if question == "targets":
-        for stratified in (True, False):
-            yield choices, small | {"method": "LMNN", "settings": TARGETS, "stratified": stratified}
+        for data, stratified in product(("balance-scale", "wdbc"), (True, False)):
+            yield choices, small | {"data": data, "method": "LMNN", "settings": TARGETS, "stratified": stratified}
+    if question == "neighbours":
+        for data in ("balance-scale", "ionosphere", "wdbc", "wine"):
+            yield choices, small | {"data": data, "method": "Euclidean", "settings": [], "stratified": True}
     if question == "places":
         # The paper speaks of two classes.
         for data in ("ionosphere", "wdbc"):
@@ -299,6 +304,7 @@ def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
     make = {
         "balance": balance_sheet,
         "targets": balance_sheet,
+        "neighbours": neighbours_sheet,
         "places": places_sheet,
         "batches": batches_sheet,
         "components": components_sheet,
@@ -307,9 +313,9 @@ def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
 
 
 def balance_sheet(known: Sequence[Known]) -> Sheet:
-    """Errors on balance, the best setting chosen once or split by split; and of early iterates."""
+    """Errors, the best setting chosen once or split by split; and of early iterates."""
     sheet = Sheet(
-        "Balance: error of neighbours in percent, mean and standard error",
+        "Error of neighbours in percent, mean and standard error",
         ["", "splits", "one choice for all", "a choice a split", "smallest and largest over the settings"],
     )
     for name, each in _by_method(known).items():
@@ -321,16 +327,26 @@ def balance_sheet(known: Sequence[Known]) -> Sheet:
 
 
 def _by_method(known: Sequence[Known]) -> dict[str, np.ndarray]:
-    """Errors on balance by method: splits, settings, numbers of neighbours."""
+    """Errors by method and data set: splits, settings, numbers of neighbours."""
     groups: dict[str, list[Any]] = {}
     for settings, result in known:
+        data = settings["data"]
         if "stops" in settings:
             for at, of in zip([*settings["stops"], "the optimum"], result["errors"], strict=True):
-                groups.setdefault(f"MLCC, unregularized, stopped at {at}", []).append([of])
+                groups.setdefault(f"MLCC on {data}, unregularized, stopped at {at}", []).append([of])
         else:
             drawn = "" if settings["stratified"] else ", splits not stratified"
-            groups.setdefault(f"{settings['method']}{drawn}", []).append(result["errors"])
+            groups.setdefault(f"{settings['method']} on {data}{drawn}", []).append(result["errors"])
     return {name: np.array(errors_of) for name, errors_of in groups.items()}
+
+
+def neighbours_sheet(known: Sequence[Known]) -> Sheet:
+    """Errors by the number of neighbours."""
+    numbers = [str(k) for k in NEIGHBOURS]
+    sheet = Sheet("Error in percent by the number of neighbours", ["", "splits", *numbers])
+    for name, each in _by_method(known).items():
+        sheet.rows.append([name, str(len(each)), *(_said(each[:, 0, place]) for place in range(len(NEIGHBOURS)))])
+    return sheet
 
 
 def _chosen(each: np.ndarray) -> np.ndarray:
@@ -398,9 +414,10 @@ def rows(known: Mapping[str, Sequence[Known]]) -> Iterator[Row]:
     """Errors of table 2 in percent, and batches of table 4, beside ours."""
     for question in ("balance", "targets"):
         for name, each in _by_method(known.get(question, [])).items():
-            there = printed.ERRORS[name.partition(",")[0]]["balance-scale"]
+            method, _, data = name.partition(",")[0].partition(" on ")
+            there = printed.ERRORS[method][data]
             for way, of in (("one choice for all", _chosen(each)), ("a choice a split", each.min(axis=(1, 2)))):
-                yield row_of(f"{name} on balance-scale, error in percent, {way}", there, 100.0 * of, "splits", 1)
+                yield row_of(f"{name}, error in percent, {way}", there, 100.0 * of, "splits", 1)
     for settings, result in known.get("batches", []):
         if settings["steps"] is not None:
             title = f"{settings['method']}, master left after {settings['steps']} steps, batches"

@@ -86,6 +86,16 @@ def test_most_passes_go_over_a_sample_that_is_here(tmp_path, measure):
             cm.solve(cm.MetricProblem(risk, mine.regularizer), solver=solver)
 
 
+def test_the_default_samples_queries_of_shards_where_passes_are_long(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(5_100) % 4
+    X = rng.normal(size=(5_100, 3)) + rng.normal(size=(4, 3))[y]
+    write(cm.RankingProblem.from_labels(X, y, C=10.0).risk, tmp_path)
+    for kept, solver in ((2**20, "sampled-cutting-planes"), (10_000, "cutting-planes")):
+        problem = cm.MetricProblem(ShardedRisk(tmp_path, cache=kept), cm.regularizers.Trace(1.0))
+        assert cm.explain(problem, measure=False).chosen == solver
+
+
 def test_a_solve_goes_on_from_its_checkpoint_with_other_shards(tmp_path):
     write(problem().risk, tmp_path / "risk")
     regularizer = problem().regularizer

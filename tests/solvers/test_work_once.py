@@ -7,6 +7,7 @@ import pytest
 from samples import random_triplets
 
 import convexmetric as cm
+from convexmetric.certificates import certificate
 from convexmetric.comparisons import points
 from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
@@ -179,3 +180,18 @@ def test_a_solver_is_prepared_once_and_only_when_its_turn_comes(monkeypatch):
     assert prepared == ["augmented-lagrangian"]
     assert [candidate.route for candidate in found] == [candidate.route for candidate in found] == list(ROUTES)
     assert len(prepared) == len(set(prepared))
+
+
+@pytest.mark.parametrize("measure", ["auc", "map"])
+def test_a_certificate_asks_for_slopes_only_where_rounding_counts(counted, monkeypatch, measure):
+    calls, count = counted
+    problem = cm.RankingProblem.from_labels(*wine(), measure=measure, C=100.0)
+    solution = cm.solve(problem, 1e-3)
+    count(RankingRisk, "lipschitz_near")
+    quick = cm.certify(problem, solution.M, solution.certificate.dual)
+    assert calls["lipschitz_near"] == 0
+    monkeypatch.setattr(certificate, "NEGLIGIBLE", 0.0)
+    thorough = cm.certify(problem, solution.M, solution.certificate.dual)
+    assert calls["lipschitz_near"] == 1
+    assert quick.lower_bound == thorough.lower_bound
+    assert 0.0 <= quick.upper_bound - thorough.upper_bound <= 1e-10 * quick.upper_bound

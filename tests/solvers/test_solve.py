@@ -76,7 +76,8 @@ def test_ctrl_c_keeps_the_best_certified_solution(ranking):
         solution = cm.solve(ranking, callback=interrupt)
     assert solution.status == "interrupted"
     assert solution.iterations == 10
-    assert solution.upper_bound == pytest.approx(solution.history[-1].upper_bound, rel=1e-12)
+    # The upper bound has its rounding, of which up to 1e-10 is bounded without a pass over the data.
+    assert solution.upper_bound == pytest.approx(solution.history[-1].upper_bound, rel=2e-10)
     assert solution.lower_bound == pytest.approx(solution.history[-1].lower_bound, rel=1e-9)
 
 

@@ -127,7 +127,8 @@ def test_nothing_in_the_file_is_believed(tmp_path):
         else:
             assert solution.lower_bound <= optimum * (1 + 2e-6)
             assert solution.upper_bound >= optimum * (1 - 1e-9)
-            assert solution.upper_bound == pytest.approx(problem.value(solution.certificate.M), rel=1e-12)
+            # The upper bound has its rounding, of which up to 1e-10 is bounded without a pass over the data.
+            assert solution.upper_bound == pytest.approx(problem.value(solution.certificate.M), rel=2e-10)
         path.unlink()
         stopped(problem, path, 10, solver="cutting-planes")
 

@@ -94,7 +94,7 @@ PARTS = (
     ),
     Part("matchings-sweep", RANKING, "--data matchings-sweep --sweep-C 1 10 100 1000", {"SVM-MAP": 2, "": 23}),
     Part("matchings-appeal", RANKING, "--data matchings-appeal", {"MLR-MAP": 20, "": 4}),
-    Part("why-balance", QUESTIONS, "--paper ranking --questions balance neighbours --splits 50", {"": 2}),
+    Part("why-balance", QUESTIONS, "--paper ranking --questions balance neighbours accuracy --splits 50", {"": 2}),
     Part("why-targets", QUESTIONS, "--paper ranking --questions targets places --splits 20", {"LMNN": 8, "": 30}),
     Part("why-batches", QUESTIONS, "--paper ranking --questions batches --share 0.2", {"": 60}),
     Part("why-nca", QUESTIONS, "--paper ranking --questions components --splits 3 --points 4991", {"": 120}),

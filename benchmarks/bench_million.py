@@ -31,8 +31,6 @@ from convexmetric.shards import ShardedRisk
 
 #: Groups of cuts in a pass.
 GROUPS = 64
-#: Bytes of points that a process keeps.
-CACHE = 2**28
 
 
 @contextmanager
@@ -55,7 +53,7 @@ def passes(folder: str, arguments: argparse.Namespace) -> None:
     rng, rows, found = np.random.default_rng(0), [], []
     for count in arguments.workers:
         with processes(count) as (pool, _):
-            risk = ShardedRisk(folder, shards=max(64, 8 * count), cache=CACHE).on(pool)
+            risk = ShardedRisk(folder, shards=max(64, 8 * count)).on(pool)
             groups, taken = np.arange(risk.parts) % GROUPS, []
             # The first pass loads data and compiled loops.
             for _ in range(arguments.passes + 1):
@@ -73,7 +71,7 @@ def passes(folder: str, arguments: argparse.Namespace) -> None:
 
 def solve(folder: str, arguments: argparse.Namespace) -> None:
     """Solve by the default, and print what it took."""
-    problem = cm.MetricProblem(ShardedRisk(folder, shards=128, cache=CACHE), cm.regularizers.Trace(1.0))
+    problem = cm.MetricProblem(ShardedRisk(folder, shards=128), cm.regularizers.Trace(1.0))
     for count in arguments.workers:
         with processes(count) as (pool, pids):
             found = cm.solve(problem, arguments.tol, backend=pool, callback=lambda p: print(p, flush=True))

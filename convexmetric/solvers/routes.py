@@ -111,10 +111,11 @@ def _rare_positives(problem: MetricProblem) -> None:
 
 
 def _long_pass(problem: MetricProblem) -> None:
-    risk = require.queries_of(problem.risk.here())
-    need(not risk.smooth, "its losses are smooth")
     reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
     need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
+    # Reads the data of shards, and keeps them for the solver.
+    risk = require.queries_of(problem.risk.here())
+    need(not risk.smooth, "its losses are smooth")
     need(risk.distances >= LONG_PASS, f"a pass over it goes through fewer than {LONG_PASS:,} distances")
 
 

@@ -33,8 +33,8 @@ import convexmetric as cm
 from . import matchings, printed
 from .classification import NEIGHBOURS, VARIANTS, dimensions, errors, isolet_split, learn, small_split
 
-#: What is tried: target neighbours and mu of LMNN, k of the measures of k places, C of MLR-MAP, weights of the squared
-#: norm of MLCC.
+#: What is tried: target neighbours and mu of LMNN, k of the measures of k places, C of MLR (the long list is that of
+#: Table 2), weights of the squared norm of MLCC.
 TARGETS = [(targets, mu) for targets in (1, 2, 3, 5, 8, 10) for mu in (0.1, 0.5, 0.9)]
 PLACES = [31, 100]
 WEIGHTS = [1.0, 10.0, 100.0, 1000.0]
@@ -80,9 +80,10 @@ def choices(
     threshold.
     """
     X, y, T, t = split_of(data, split, stratified)
+    measure, of_places = VARIANTS.get(method, (None, False))
+    places = PLACES[-1:] if of_places else []
     if stopped:
-        measure, of_places = VARIANTS[method]
-        problem = cm.RankingProblem.from_labels(X, y, measure=measure, k=PLACES[-1] if of_places else None)
+        problem = cm.RankingProblem.from_labels(X, y, measure=measure, k=places[0] if places else None)
         algorithm = cm.solvers.CuttingPlanes.plain(matchings.EPSILON)
         solutions = [cm.solve(problem.with_C(C), tol=tol, solver=algorithm) for C in settings]
     elif method == "LMNN":
@@ -93,7 +94,7 @@ def choices(
             cm.solve(cm.RankingProblem.from_labels(X, y, measure=method, k=k, C=C), tol=tol) for k, C in settings
         ]
     else:
-        learned = learn(method, X, y, settings, PLACES[-1:] if VARIANTS.get(method, ("", False))[1] else [], tol, None)
+        learned = learn(method, X, y, settings, places, tol, None)
         return {"errors": [errors(M, X, y, T, t) for M in learned.metrics], "gaps": learned.gaps}
     return {
         "errors": [errors(s.M, X, y, T, t) for s in solutions],
@@ -319,10 +320,10 @@ def _settings(
 def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
     """A table a question."""
     make = {
-        "balance": balance_sheet,
-        "targets": balance_sheet,
+        "balance": choices_sheet,
+        "targets": choices_sheet,
         "neighbours": neighbours_sheet,
-        "accuracy": balance_sheet,
+        "accuracy": choices_sheet,
         "places": places_sheet,
         "batches": batches_sheet,
         "components": components_sheet,
@@ -330,7 +331,7 @@ def sheets(known: Mapping[str, Sequence[Known]]) -> list[Sheet]:
     return [make[question](found) for question, found in known.items()]
 
 
-def balance_sheet(known: Sequence[Known]) -> Sheet:
+def choices_sheet(known: Sequence[Known]) -> Sheet:
     """Errors, the best setting chosen once or split by split; and of early iterates."""
     sheet = Sheet(
         "Error of neighbours in percent, mean and standard error",

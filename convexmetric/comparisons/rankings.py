@@ -102,6 +102,11 @@ class Rankings:
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property
+    def whole_rows(self) -> bool:
+        """Whether blocks are whole rows of distances, in NumPy, between dense points."""
+        return self.dense and isinstance(self.X, np.ndarray) and isinstance(self.Q, np.ndarray) and self._there is None
+
+    @property
     def pairs(self) -> np.ndarray:
         """Number of pairs of a relevant and an irrelevant item of every query."""
         return self.relevance.n_relevant.astype(np.int64) * self.relevance.n_irrelevant

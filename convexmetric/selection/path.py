@@ -102,7 +102,7 @@ def solve_path(
                 run: Any = partial(reusing.prepare(bare), warm=left)
             else:
                 if last is None:
-                    left = Pool.empty(bare, reusing.groups)
+                    left = Pool.smallest(bare, reusing.groups)
                 else:
                     left.scale(bare, weight / before)
                     M = last.certificate.M

@@ -34,19 +34,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
+from convexmetric.cones import PSDCone
 from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
+from convexmetric.risks.query import FactoredCuts, QueryRisk
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
-from convexmetric.solvers.cuts.master import Master, MasterPoint, master_rows, works_in_subspace
+from convexmetric.solvers.cuts.factored import SPARE, FactoredRows
+from convexmetric.solvers.cuts.master import FIRST, Master, MasterPoint, master_rows, works_in_subspace
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_planes, quadratic_part
 
@@ -62,10 +65,13 @@ FINEST = 1e-13
 LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
 #: Fraction of the way to an end of that range that alpha goes in a pass.
 PACE = 0.1
-#: A cut is alive while its multiplier exceeds this share of the mean in its group.
-ALIVE_SHARE = 0.1
+#: A cut is alive while its multiplier exceeds this share of those of its group; and with many features, where more cuts
+#: are needed and moves get short without them.
+ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
 #: The master is solved to this share of the gap so far.
 MASTER_SHARE = 0.3
+#: Numbers of a cut as factors, as a share of those of its normal, up to which it is kept as factors.
+FACTORED_SHARE = 0.5
 #: Relative fall of the objective below which a pass has gained nothing.
 SUFFICIENT_FALL = 1e-9
 
@@ -97,7 +103,7 @@ class CuttingPlanes(Solver):
     groups: int = 32
     stabilisation: float = 0.5
     adaptive: bool = True
-    drop_after: int | None = 4
+    drop_after: int | None = 3
     epsilon: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -124,7 +130,7 @@ class CuttingPlanes(Solver):
             quadratic = quadratic_part(problem)
             need(not (problem.cone.free and quadratic == 0.0), f"{NO_CONE}, and only a linear penalty holds them")
         need_planes(problem)
-        return lambda monitor: self.follow(problem, monitor, Pool.empty(problem, self.groups))
+        return lambda monitor: self.follow(problem, monitor, Pool.smallest(problem, self.groups))
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the cuts, twice, and of a pass or the master's rows, whichever is more.
@@ -137,7 +143,9 @@ class CuttingPlanes(Solver):
         rows = 4.0 * unknowns if cone.diagonal else 3.0 * cone.d**2 + 3.0 * cone.size
         width, master = float(cone.size), cuts * rows + 2.0 * unknowns**2
         if works_in_subspace(cone):
-            width, master = float(cone.d**2), 32.0 * cuts * cone.d
+            factors = _numbers_of_factors(problem, groups)
+            width = float(cone.d**2) if factors is None else factors
+            master = 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
@@ -163,9 +171,9 @@ class CuttingPlanes(Solver):
         while True:
             if risk.hard:
                 metric = _inside(problem, metric, monitor)
-            cuts = risk.separate(metric, pool.groups)
+            cuts = pool.separate(metric)
             if self.adaptive and move is not None:
-                falls = _slope(problem, metric, cuts, move) <= 0.0
+                falls = _slope(problem, metric, pool.total(cuts), move) <= 0.0
                 # Nearer to the master where the objective still falls towards it, else to the best metric.
                 nearer, farther = (1.0 - PACE) * alpha, alpha + PACE * (1.0 - alpha)
                 alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
@@ -214,6 +222,16 @@ class CuttingPlanes(Solver):
             metric = cone.project(best + (1.0 - (0.0 if blind else alpha)) * move)
 
 
+def _numbers_of_factors(problem: MetricProblem, n_groups: int) -> float | None:
+    """Numbers of a cut as factors, with its entries in a basis; None where normals are smaller or masters need them."""
+    risk, d = problem.risk, problem.cone.d
+    if not isinstance(risk, QueryRisk) or type(problem.cone) is not PSDCone or not risk.rankings.whole_rows:
+        return None
+    numbers = risk.rankings.X.shape[0] + risk.parts * d / n_groups + float(FIRST + SPARE) ** 2
+    fewer = works_in_subspace(problem.cone) and numbers <= FACTORED_SHARE * d * d
+    return numbers if fewer and problem.quadratic() is not None and not near_a_prior(problem) else None
+
+
 def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
     """What solves the masters of a problem; ``again`` where float64 carried the last one no further."""
     if problem.quadratic() is None:
@@ -223,12 +241,12 @@ def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster
     return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
 
 
-def _slope(problem: MetricProblem, metric: Array, cuts: Cuts, move: Array) -> float:
-    """Slope of the objective at ``metric`` along ``move``, by the subgradient that the cuts are."""
+def _slope(problem: MetricProblem, metric: Array, S: Array, move: Array) -> float:
+    """Slope of the objective at ``metric`` along ``move``; S is minus a subgradient of the risk there."""
     cone, slope = problem.cone, problem.regularizer.slope(metric, move, problem.cone)
     if problem.G is not None:
         slope += cone.inner(problem.G, move)
-    return slope - float(cuts.normals.sum(axis=0) @ cone.coordinates(move))
+    return slope - cone.inner(S, move)
 
 
 def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
@@ -251,8 +269,19 @@ class Pool:
         n_groups = min(n_groups, parts)
         return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
 
+    @classmethod
+    def smallest(cls, problem: MetricProblem, n_groups: int) -> Pool:
+        """Make a pool without cuts that keeps factors of normals, if these are smaller and masters take them."""
+        pool = cls.empty(problem, n_groups)
+        if _numbers_of_factors(problem, pool.n_groups) is not None:
+            assert isinstance(problem.risk, QueryRisk), "cuts of queries have factors"
+            pool.rows = FactoredRows(problem.risk.rankings, pool.groups)
+        return pool
+
     def __init__(self, problem: MetricProblem, groups: np.ndarray, n_groups: int) -> None:
         self.problem = problem
+        #: Normals, where they are kept as factors.
+        self.rows: FactoredRows | None = None
         self.groups = groups
         self.n_groups = n_groups
         #: Cuts at zero of a risk that may be negative; they are subtracted from all others.
@@ -269,14 +298,44 @@ class Pool:
         self.age = np.empty(0, dtype=np.int64)
 
     @property
-    def normals(self) -> Array:
+    def normals(self) -> Any:
         """Normals of the cuts in hand, as masters take them."""
-        return self._normals[: self.count]
+        return self._normals[: self.count] if self.rows is None else self.rows
 
-    def add(self, metric: Array, cuts: Cuts) -> None:
+    def separate(self, metric: Array) -> Cuts | FactoredCuts:
+        """Make a cut for every group at a metric."""
+        risk = self.problem.risk
+        if self.rows is not None and isinstance(risk, QueryRisk):
+            return risk.separate_factored(metric, self.groups)
+        return risk.separate(metric, self.groups)
+
+    def total(self, cuts: Cuts | FactoredCuts) -> Array:
+        """Sum of the normals of all groups."""
+        if isinstance(cuts, Cuts):
+            return self.problem.cone.from_coordinates(cuts.normals.sum(axis=0))
+        assert self.rows is not None, "factors are made for rows of factors"
+        return self.rows.normal(cuts.columns.sum(axis=0), cuts.products)
+
+    def add(self, metric: Array, cuts: Cuts | FactoredCuts) -> None:
         """Take in one cut for every group."""
+        if isinstance(cuts, Cuts):
+            self._add_normals(cuts)
+        elif self.rows is not None:
+            self.rows.add(cuts)
+        self.count += self.n_groups
+        offsets = cuts.offsets if self.base is None else cuts.offsets - self.base.offsets
+        self.offsets = np.append(self.offsets, offsets)
+        # The sizes of cuts less those at zero are not known.
+        weights = None if self.base is not None else cuts.weights
+        self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if weights is None else weights)
+        self.group = np.append(self.group, np.arange(self.n_groups))
+        self.witness = np.append(self.witness, np.full(self.n_groups, len(self.metrics)))
+        self.metrics = [*self.metrics, metric]
+        self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
+
+    def _add_normals(self, cuts: Cuts) -> None:
         if self.base is not None:
-            cuts = Cuts(cuts.values, cuts.offsets - self.base.offsets, cuts.normals - self.base.normals)
+            cuts = replace(cuts, normals=cuts.normals - self.base.normals)
         normals = master_rows(self.problem.cone, cuts.normals)
         if self.count + self.n_groups > len(self._normals):
             larger = np.empty((2 * self.count + 4 * self.n_groups, normals.shape[1]))
@@ -284,13 +343,6 @@ class Pool:
                 larger[: self.count] = self.normals
             self._normals = larger
         self._normals[self.count : self.count + self.n_groups] = normals
-        self.count += self.n_groups
-        self.offsets = np.append(self.offsets, cuts.offsets)
-        self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if cuts.weights is None else cuts.weights)
-        self.group = np.append(self.group, np.arange(self.n_groups))
-        self.witness = np.append(self.witness, np.full(self.n_groups, len(self.metrics)))
-        self.metrics = [*self.metrics, metric]
-        self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
 
     def scale(self, problem: MetricProblem, factor: float) -> None:
         """Switch to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
@@ -299,7 +351,10 @@ class Pool:
         """
         self.drop(1)
         self.problem = problem
-        self._normals[: self.count] *= factor
+        if self.rows is None:
+            self._normals[: self.count] *= factor
+        else:
+            self.rows.scale(factor)
         self.offsets *= factor
         self.sizes *= factor
         if self.base is not None:
@@ -332,9 +387,9 @@ class Pool:
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array) -> None:
-        """Count the masters in which a cut had less than ``ALIVE_SHARE`` of the mean multiplier of its group."""
-        total, count = np.bincount(self.group, multipliers), np.bincount(self.group)
-        alive = multipliers * count[self.group] > ALIVE_SHARE * total[self.group]
+        """Count the masters in which a cut had a small share of the multipliers of its group."""
+        share = ALIVE_SHARE_MANY if works_in_subspace(self.problem.cone) else ALIVE_SHARE
+        alive = multipliers > share * np.bincount(self.group, multipliers)[self.group]
         self.age = np.where(alive, 0, self.age + 1)
 
     def weighted(self, weights: Array) -> Callable[[], CutDual]:
@@ -388,7 +443,7 @@ class Pool:
         if not len(witness) == len(group) == len(age) or group.max(initial=0) >= self.n_groups:
             raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
         for t, M in enumerate(state["witnesses"]):
-            self.add(M, self.problem.risk.separate(self.problem.metric(M), self.groups))
+            self.add(M, self.separate(self.problem.metric(M)))
             mine = witness == t
             lived = np.full(self.n_groups, np.iinfo(np.int64).max)
             lived[group[mine]] = age[mine]
@@ -406,7 +461,10 @@ class Pool:
         order = np.arange(count)
         holes = np.setdiff1d(order, kept, assume_unique=True)
         order[holes] = kept[count - len(holes) :]
-        self._normals[holes] = self._normals[order[holes]]
+        if self.rows is None:
+            self._normals[holes] = self._normals[order[holes]]
+        else:
+            self.rows.take(order)
         self.count = count
         self.offsets, self.sizes, self.group = self.offsets[order], self.sizes[order], self.group[order]
         self.witness, self.age = self.witness[order], self.age[order]

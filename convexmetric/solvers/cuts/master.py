@@ -28,17 +28,20 @@ from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
+from convexmetric.solvers.cuts.factored import FactoredRows
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty, heavy_start, warm_start
 
 #: Features from which matrix metrics are worked on in a subspace.
 SUBSPACE_FROM = 48
 #: Columns of V at first, and the most that join at a time.
-FIRST, JOINING = 16, 12
+FIRST, JOINING = 16, 8
 #: Columns leave while their eigenvalues of U sum to less than this fraction of the tolerance, relative to all.
 LEAVING = 0.1
 #: Rounds of enlarging the subspace in one master.
 ROUNDS = 8
+#: Gap of a master of factors, in units of the tolerance, from which columns join within it.
+PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,23 @@ def master_rows(cone: Cone, normals: Array) -> Array:
     return cone.from_coordinates(normals).reshape(len(normals), -1) if entries else normals
 
 
+@dataclass(frozen=True)
+class MatrixRows:
+    """Normals of cuts as matrices, ``(k, d^2)``."""
+
+    normals: Array
+    cone: Cone
+
+    def combined(self, a: Array) -> Array:
+        """``sum_t a_t Psi_t``."""
+        return (self.normals.T @ a).reshape(self.cone.shape)
+
+    def restricted(self, V: Array) -> Array:
+        """``V^T Psi_t V`` of every cut, ``(k, r, r)``."""
+        half = (self.normals.reshape(-1, len(V)) @ V).reshape(len(self.normals), len(V), -1)
+        return np.matmul(V.T, half)
+
+
 class Master:
     """Solve masters whose cuts come and go, by an interior-point method.
 
@@ -97,11 +117,18 @@ class Master:
         return self.problem.cone.zeros()
 
     def solve(
-        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+        self,
+        normals: Array | FactoredRows,
+        offsets: Array,
+        group: np.ndarray,
+        C: Array,
+        tol: float,
+        stop: Callable[[], bool],
     ) -> MasterPoint:
         """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
         if self.subspace is not None:
             return self.subspace.solve(normals, offsets, group, C, tol, stop)
+        assert isinstance(normals, np.ndarray), "normals stay factors for work in a subspace"
         qp = ConicQP(self.problem, normals, offsets, group, C)
         outcome, self.path, iterations = follow(qp, self.path, tol, stop)
         a = outcome.a
@@ -137,31 +164,40 @@ class _Subspace:
         self.path: list[tuple[Array, Array]] = []
 
     def solve(
-        self, normals: Array, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
+        self,
+        normals: Array | FactoredRows,
+        offsets: Array,
+        group: np.ndarray,
+        C: Array,
+        tol: float,
+        stop: Callable[[], bool],
     ) -> MasterPoint:
         problem, cone = self.problem, self.problem.cone
         linear = cone.from_coordinates(problem.linear())
         curvature = problem.quadratic()
         assert isinstance(curvature, float), "matrix metrics have no full quadratic form"
+        cuts = MatrixRows(normals, cone) if isinstance(normals, np.ndarray) else normals
+        # Passes that keep factors are short beside steps on the rows of a wider subspace: columns join between masters.
+        inner, enough = (0.5, 1.0) if isinstance(normals, np.ndarray) else (1.0, PATIENCE)
         if self.V is None:
-            pull = normals.sum(axis=0).reshape(cone.shape) - linear
+            pull = cuts.combined(np.ones(len(offsets))) - linear
             self.V = np.linalg.eigh(pull)[1][:, -FIRST:]
         best: MasterPoint | None = None
         iterations = 0
         for _ in range(ROUNDS):
             penalty = SubspacePenalty(problem, self.V)
-            rows = penalty.restricted(normals.reshape(-1, *cone.shape))
+            rows = penalty.cone.coordinates(cuts.restricted(self.V))
             qp = ConicQP(penalty, rows, offsets, group, C)
-            outcome, self.path, steps = follow(qp, self.path, 0.5 * tol, stop)
+            outcome, self.path, steps = follow(qp, self.path, inner * tol, stop)
             iterations += steps
             M = self.V @ outcome.U @ self.V.T
-            S = (normals.T @ outcome.a).reshape(cone.shape)
+            S = cuts.combined(outcome.a)
             sums = Minorant(float(offsets @ outcome.a), 0.5 * (S + S.T))
             lower = problem.bound(sums.value, sums.S, M)
             if best is None or lower > best.lower_bound:
                 best = MasterPoint(M, outcome.a, sums, outcome.upper_bound, lower, iterations)
             Z = linear + curvature * M - S
-            done = relative_gap(outcome.upper_bound, lower) <= tol or stop()
+            done = relative_gap(outcome.upper_bound, lower) <= enough * tol or stop()
             # Columns leave between masters only: dropped within one they may come and go for ever.
             self._renew(outcome.U, Z, LEAVING * tol if done else 0.0)
             if done:

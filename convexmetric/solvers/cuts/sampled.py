@@ -46,8 +46,8 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
 
-#: Solver of the sample's problems.
-PLANES = CuttingPlanes()
+#: Solver of the sample's problems. Cuts stay for longer: later problems, with other linear terms, go on from them.
+PLANES = CuttingPlanes(drop_after=6)
 #: First rho, in units of the objective at a metric divided by the square of its norm.
 PROXIMITY = 0.1
 #: Relative gap to which the first problem of the sample is solved, before any correction.

@@ -1,0 +1,125 @@
+r"""Cuts of rankings whose normals stay factors: for metrics with more entries than a cut has weights.
+
+With weights :math:`t_{qx}` of the distances of its queries, whose rows sum to zero, the normal of a cut is
+
+.. math:: \Psi = \sum_{qx} t_{qx} (q - x)(q - x)^\top = X^\top \operatorname{diag}(c) X - Q^\top Y - Y^\top Q, \qquad
+   c_x = \sum_q t_{qx}, \quad Y = T X .
+
+A master in a subspace asks for :math:`V^\top \Psi V` and for weighted sums, and both come from c and Y: no normal, d x
+d, is made. The restricted normals are kept in a basis to which columns of V are added as they come, so that a column
+costs one product with all c; and the basis starts anew from V when it is much wider.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.comparisons import Rankings
+from convexmetric.risks.query import FactoredCuts
+
+#: Columns that the basis may have beside those of V before it starts anew.
+SPARE = 24
+#: Length of the part of a column outside of the basis that is rounding.
+ROUNDING = 1e-8
+
+
+class FactoredRows:
+    """Normals of cuts as factors.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        With whole rows of distances between dense points.
+    groups : (n_q,) int array
+        Group of every query, ascending.
+    """
+
+    def __init__(self, rankings: Rankings, groups: np.ndarray) -> None:
+        self.X, self.Q = rankings.X, rankings.points(np.arange(len(rankings)))
+        self.groups = groups
+        self.starts = np.searchsorted(groups, np.arange(groups[-1] + 2))
+        #: ``c`` of every cut, with its group and the place of its pass in ``products``.
+        self.columns = np.empty((0, len(self.X)))
+        self.group, self.made = np.empty((2, 0), dtype=np.int64)
+        #: ``Y`` of every pass.
+        self.products: list[Array] = []
+        d = self.X.shape[1]
+        self.basis, self.restricted_to_basis = np.empty((d, 0)), np.empty((0, 0, 0))
+
+    def add(self, cuts: FactoredCuts) -> None:
+        """Take in one cut for every group."""
+        count = len(cuts.columns)
+        self.columns = np.concatenate([self.columns, cuts.columns])
+        self.group = np.append(self.group, np.arange(count))
+        self.made = np.append(self.made, np.full(count, len(self.products)))
+        self.products = [*self.products, cuts.products]
+        new = self._entries(slice(-count, None), [cuts.products], np.zeros(count, dtype=np.int64), self.basis, 0)
+        self.restricted_to_basis = np.concatenate([self.restricted_to_basis, new])
+
+    def take(self, order: np.ndarray) -> None:
+        """Keep some cuts, in the given order."""
+        self.columns, self.restricted_to_basis = self.columns[order], self.restricted_to_basis[order]
+        self.group = self.group[order]
+        places, self.made = np.unique(self.made[order], return_inverse=True)
+        self.products = [self.products[place] for place in places]
+
+    def scale(self, factor: float) -> None:
+        """Multiply all cuts by a number."""
+        self.columns, self.restricted_to_basis = factor * self.columns, factor * self.restricted_to_basis
+        self.products = [factor * products for products in self.products]
+
+    def combined(self, a: Array) -> Array:
+        """``sum_t a_t Psi_t``."""
+        weights = np.zeros((len(self.products), len(self.starts) - 1))
+        weights[self.made, self.group] = a
+        Y = np.zeros_like(self.Q)
+        for of_groups, products in zip(weights, self.products, strict=True):
+            Y += of_groups[self.groups, None] * products
+        return self.normal(a @ self.columns, Y)
+
+    def normal(self, c: Array, Y: Array) -> Array:
+        """The normal with these factors."""
+        cross = self.Q.T @ Y
+        return (self.X * c[:, None]).T @ self.X - cross - cross.T
+
+    def restricted(self, V: Array) -> Array:
+        """``V^T Psi_t V`` of every cut, ``(k, r, r)``, for orthonormal columns V."""
+        outside = V
+        # Twice, as the first time leaves the rounding of what is in the basis.
+        for _ in range(2):
+            outside = outside - self.basis @ (self.basis.T @ outside)
+        columns, lengths, _ = np.linalg.svd(outside, full_matrices=False)
+        columns = columns[:, lengths > ROUNDING]
+        old = self.basis.shape[1]
+        if old + columns.shape[1] > V.shape[1] + SPARE:
+            self.basis, old = V, 0
+        elif columns.shape[1]:
+            self.basis = np.hstack([self.basis, columns])
+        wide = self.basis.shape[1]
+        if wide > old:
+            entries = self._entries(slice(None), self.products, self.made, self.basis, old)
+            entries[:, :old, :old] = self.restricted_to_basis[:, :old, :old]
+            self.restricted_to_basis = entries
+        turned = self.basis.T @ V
+        half = (self.restricted_to_basis.reshape(-1, wide) @ turned).reshape(-1, wide, turned.shape[1])
+        return np.matmul(turned.T, half)
+
+    def _entries(self, cuts: slice, products: list[Array], made: np.ndarray, basis: Array, old: int) -> Array:
+        """``B^T Psi_t B`` of some cuts for a basis B, but for its first ``old`` columns, whose entries are zero."""
+        wide = basis.shape[1]
+        rows, columns = np.nonzero(np.triu(np.ones((wide, wide))))
+        new = columns >= old
+        rows, columns = rows[new], columns[new]
+        X, Q = self.X @ basis, self.Q @ basis
+        values = self.columns[cuts] @ (X[:, rows] * X[:, columns])
+        crosses = np.empty((len(products), len(self.starts) - 1, wide, wide))
+        for place, of_pass in enumerate(products):
+            Y = of_pass @ basis
+            for g, (start, stop) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
+                crosses[place, g] = Q[start:stop].T @ Y[start:stop]
+        cross = crosses[made, self.group[cuts]]
+        values -= cross[:, rows, columns] + cross[:, columns, rows]
+        entries = np.zeros((len(values), wide, wide))
+        entries[:, rows, columns] = entries[:, columns, rows] = values
+        return entries

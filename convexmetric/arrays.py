@@ -71,3 +71,9 @@ def finite_array(values: Any, shape: tuple[int, ...], name: str) -> Array:
     if not np.isfinite(array).all():
         raise InputError(f"{name} contains NaN or infinite entries; remove or impute them first")
     return array
+
+
+def congruent(S: Array, V: Array) -> Array:
+    """``V^T S V`` for a matrix or a stack of them; the first product is one for the whole stack."""
+    half = (S.reshape(-1, len(V)) @ V).reshape(*S.shape[:-1], V.shape[1])
+    return np.asarray(V.T @ half)

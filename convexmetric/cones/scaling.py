@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg as la
 import scipy.sparse as sp
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, congruent
 from convexmetric.cones.base import Cone
 from convexmetric.errors import SolverError
 
@@ -151,8 +151,7 @@ class MatrixScaling(Scaling):
     def rows(self, elements: Any) -> Array:
         """``B^T S B`` for every matrix, with the basis B of the Newton system."""
         d = self.cone.d
-        half = (elements.reshape(-1, d) @ self.basis).reshape(-1, d, d)
-        return self.cone.coordinates(np.matmul(self.basis.T, half))
+        return self.cone.coordinates(congruent(elements.reshape(-1, d, d), self.basis))
 
     def outer_rows(self, V: Array) -> Array:
         """``B^T v v^T B`` in coordinates for every row ``v``, with the basis B of the Newton system."""

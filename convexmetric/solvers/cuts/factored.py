@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, congruent
 from convexmetric.comparisons import Rankings
 from convexmetric.risks.query import FactoredCuts
 
@@ -53,7 +53,7 @@ class FactoredRows:
         self.columns = np.concatenate([self.columns, cuts.columns])
         self.group = np.append(self.group, np.arange(count))
         self.made = np.append(self.made, np.full(count, len(self.products)))
-        self.products = [*self.products, cuts.products]
+        self.products.append(cuts.products)
         new = self._entries(slice(-count, None), [cuts.products], np.zeros(count, dtype=np.int64), self.basis, 0)
         self.restricted_to_basis = np.concatenate([self.restricted_to_basis, new])
 
@@ -101,9 +101,7 @@ class FactoredRows:
             entries = self._entries(slice(None), self.products, self.made, self.basis, old)
             entries[:, :old, :old] = self.restricted_to_basis[:, :old, :old]
             self.restricted_to_basis = entries
-        turned = self.basis.T @ V
-        half = (self.restricted_to_basis.reshape(-1, wide) @ turned).reshape(-1, wide, turned.shape[1])
-        return np.matmul(turned.T, half)
+        return congruent(self.restricted_to_basis, self.basis.T @ V)
 
     def _entries(self, cuts: slice, products: list[Array], made: np.ndarray, basis: Array, old: int) -> Array:
         """``B^T Psi_t B`` of some cuts for a basis B, but for its first ``old`` columns, whose entries are zero."""

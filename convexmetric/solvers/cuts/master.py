@@ -23,7 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, congruent
 from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
@@ -42,6 +42,9 @@ LEAVING = 0.1
 ROUNDS = 8
 #: Gap of a master of factors, in units of the tolerance, from which columns join within it.
 PATIENCE = 3.0
+
+#: Normals of cuts as masters take them: coordinates or entries of matrices, or factors.
+Rows = Array | FactoredRows
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,7 @@ class MatrixRows:
 
     def restricted(self, V: Array) -> Array:
         """``V^T Psi_t V`` of every cut, ``(k, r, r)``."""
-        half = (self.normals.reshape(-1, len(V)) @ V).reshape(len(self.normals), len(V), -1)
-        return np.matmul(V.T, half)
+        return congruent(self.normals.reshape(-1, *self.cone.shape), V)
 
 
 class Master:
@@ -117,13 +119,7 @@ class Master:
         return self.problem.cone.zeros()
 
     def solve(
-        self,
-        normals: Array | FactoredRows,
-        offsets: Array,
-        group: np.ndarray,
-        C: Array,
-        tol: float,
-        stop: Callable[[], bool],
+        self, normals: Rows, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
         """Solve with the cuts ``offsets - <normals, M>`` to relative gap ``tol``, or as far as float64 carries."""
         if self.subspace is not None:
@@ -164,13 +160,7 @@ class _Subspace:
         self.path: list[tuple[Array, Array]] = []
 
     def solve(
-        self,
-        normals: Array | FactoredRows,
-        offsets: Array,
-        group: np.ndarray,
-        C: Array,
-        tol: float,
-        stop: Callable[[], bool],
+        self, normals: Rows, offsets: Array, group: np.ndarray, C: Array, tol: float, stop: Callable[[], bool]
     ) -> MasterPoint:
         problem, cone = self.problem, self.problem.cone
         linear = cone.from_coordinates(problem.linear())

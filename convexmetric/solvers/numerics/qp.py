@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, congruent
 from convexmetric.cones import Cone
 from convexmetric.errors import SolverError
 from convexmetric.problem import MetricProblem
@@ -89,8 +89,7 @@ class SubspacePenalty:
 
     def restricted(self, S: Array) -> Array:
         """``V^T S V`` in coordinates of the smaller cone, for a matrix or a stack of them."""
-        half = S.reshape(-1, len(self.V)) @ self.V
-        return self.cone.coordinates(self.V.T @ half.reshape(*S.shape[:-1], -1))
+        return self.cone.coordinates(congruent(S, self.V))
 
 
 class ConicQP:

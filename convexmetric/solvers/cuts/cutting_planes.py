@@ -39,13 +39,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.arrays import Array
+from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.risks.query import FactoredCuts, QueryRisk
+from convexmetric.risks.rounding import error_of_sums
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
 from convexmetric.solvers.cuts.factored import SPARE, FactoredRows
@@ -65,13 +66,15 @@ FINEST = 1e-13
 LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
 #: Fraction of the way to an end of that range that alpha goes in a pass.
 PACE = 0.1
-#: A cut is alive while its multiplier exceeds this share of those of its group; and with many features, where more cuts
-#: are needed and moves get short without them.
+#: A cut is alive while its multiplier exceeds this share of those of its group; the smaller one with many features or
+#: where cuts alone hold metrics, as more cuts are needed and moves get short without them.
 ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
 #: The master is solved to this share of the gap so far.
 MASTER_SHARE = 0.3
 #: Numbers of a cut as factors, as a share of those of its normal, up to which it is kept as factors.
 FACTORED_SHARE = 0.5
+#: Rounding of S relative to its norm.
+ROUNDING = 1e-14
 #: Relative fall of the objective below which a pass has gained nothing.
 SUFFICIENT_FALL = 1e-9
 
@@ -135,10 +138,12 @@ class CuttingPlanes(Solver):
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the cuts, twice, and of a pass or the master's rows, whichever is more.
 
-        About twelve cuts a group are alive while dead ones are dropped; without that fifty are counted.
+        About twelve cuts a group are alive while dead ones are dropped, and forty with many features; without that
+        fifty are counted.
         """
         cone, groups = problem.cone, min(self.groups, problem.risk.parts)
-        cuts = (50.0 if self.drop_after is None else 12.0) * groups
+        alive = 40.0 if works_in_subspace(cone) else 12.0
+        cuts = (50.0 if self.drop_after is None else alive) * groups
         unknowns = float(cone.size + groups)
         rows = 4.0 * unknowns if cone.diagonal else 3.0 * cone.d**2 + 3.0 * cone.size
         width, master = float(cone.size), cuts * rows + 2.0 * unknowns**2
@@ -164,6 +169,8 @@ class CuttingPlanes(Solver):
             known = pool.count > 0 or monitor.start is not None
             metric = monitor.M if known and monitor.M is not None else master.start()
         monitor.state = lambda: pool.state(metric, alpha)
+        alone = problem.held_by_data_alone and risk.nonnegative and risk.points
+        interior = _Interior(problem) if alone else None
 
         def out_of_time() -> bool:
             return monitor.out_of_time
@@ -194,7 +201,11 @@ class CuttingPlanes(Solver):
             solved = True
             pool.weigh(outcome.a)
             sums, lower = pool.says(outcome)
-            improved = monitor.dual(lower, pool.weighted(outcome.a), sums)
+            dual = pool.weighted(outcome.a)
+            if interior is not None and np.isfinite(lower):
+                sums, dual = interior.mixed(sums, dual)
+                lower = problem.bound(sums.value, sums.S, outcome.M)
+            improved = monitor.dual(lower, dual, sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
             # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
@@ -259,6 +270,44 @@ def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
     return metric
 
 
+class _Interior:
+    """Keeps dual points off the border of feasibility, where no penalty holds metrics and rounding decides.
+
+    Masters end with sums of cuts ``S <= G`` that touch the border, more closely the better they are solved, and without
+    a penalty a bound is minus infinity beyond it. The point farthest inside so far is mixed in, with the least weight
+    that makes up for twice the rounding of S.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        #: How far the point is inside: the smallest eigenvalue of ``G - S``.
+        self.distance = 0.0
+        self.sums: Minorant | None = None
+        self.dual: Callable[[], CutDual] | None = None
+
+    def mixed(self, sums: Minorant, dual: Callable[[], CutDual]) -> tuple[Minorant, Callable[[], CutDual]]:
+        """A sum of cuts and its dual point, with as much of the point farthest inside as rounding asks for."""
+        cone, G = self.problem.cone, self.problem.G
+        distance = -cone.largest(sums.S if G is None else sums.S - G)
+        if distance > self.distance:
+            self.distance, self.sums, self.dual = distance, sums, dual
+        if distance >= self.distance or self.sums is None or self.dual is None or not np.isfinite(sums.weight or 0.0):
+            return sums, dual
+        rounding = float(error_of_sums(self.problem.risk.points, sums.weight or 0.0, cone).max())
+        share = min(1.0, (2.0 * rounding + ROUNDING * norm_of(sums.S)) / self.distance)
+        inner, of_inner = self.sums, self.dual
+        parts = [(1.0 - share, sums), (share, inner)]
+        value = sum(t * point.value for t, point in parts)
+        weight, size = (sum(t * getattr(point, name) for t, point in parts) for name in ("weight", "size"))
+
+        def make() -> CutDual:
+            near, far = dual(), of_inner()
+            witnesses = np.concatenate([near.witnesses, far.witnesses])
+            return CutDual(witnesses, np.vstack([(1.0 - share) * near.weights, share * far.weights]), near.groups)
+
+        return Minorant(value, (1.0 - share) * sums.S + share * inner.S, weight, size), make
+
+
 class Pool:
     """The cuts in hand, with the metrics they were made at; arrays grow by doubling."""
 
@@ -282,6 +331,8 @@ class Pool:
         self.problem = problem
         #: Normals, where they are kept as factors.
         self.rows: FactoredRows | None = None
+        many = works_in_subspace(problem.cone) or problem.held_by_data_alone
+        self.alive_share = ALIVE_SHARE_MANY if many else ALIVE_SHARE
         self.groups = groups
         self.n_groups = n_groups
         #: Cuts at zero of a risk that may be negative; they are subtracted from all others.
@@ -388,8 +439,7 @@ class Pool:
 
     def weigh(self, multipliers: Array) -> None:
         """Count the masters in which a cut had a small share of the multipliers of its group."""
-        share = ALIVE_SHARE_MANY if works_in_subspace(self.problem.cone) else ALIVE_SHARE
-        alive = multipliers > share * np.bincount(self.group, multipliers)[self.group]
+        alive = multipliers > self.alive_share * np.bincount(self.group, multipliers)[self.group]
         self.age = np.where(alive, 0, self.age + 1)
 
     def weighted(self, weights: Array) -> Callable[[], CutDual]:

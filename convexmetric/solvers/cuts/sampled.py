@@ -23,6 +23,9 @@ sample's gap.
 Cuts of the sample are valid whatever T, so that every solve goes on from those of the last one. Bounds of the problem
 need no assumption about samples: the upper one is the objective at the :math:`M_k`; the lower one is the master's with
 all cuts in hand, those of the sample's parts (from tens of metrics) and those of the others (from the :math:`M_k`).
+The metric is exact to second order in the errors of gradients, and a lower bound from one pass is worse by the factor
+1 / s, since only the sample's cuts bend. So once values of passes come out as the sample foretold them, cuts of the
+sample where all cuts in hand are lowest raise the bound; each costs a share s of a pass.
 Where the gap shrinks slowly the sample is doubled, and when it would be most of all parts the solver gives up.
 """
 
@@ -57,6 +60,9 @@ ACCURACY = 0.02
 #: Shares of a time limit after which the first pass over all queries begins: the first, if the sample's problem is
 #: solved to this gap by then; from a worse metric the passes would be in vain.
 COARSE_SHARES, COARSE_GAP = (0.08, 0.4), 0.05
+#: First share of the way to the metric of the last pass at which cuts of the sample tighten the lower bound, the factor
+#: of the next one, and what they may cost until the tolerance is reached, in passes over all.
+NEAR, FARTHER, PRICE = 0.9, 0.95, 2.0
 #: The sample is doubled when so many rounds running each leave more than this share of the gap.
 SLOW, PATIENCE = 0.6, 2
 #: Share of the queries that a sample may be.
@@ -124,8 +130,8 @@ class _Rounds:
         self.passes = Pool(problem, self.piece, settings.pieces)
         #: Master of the problem, with the cuts of the sample and of the other pieces.
         self.master = Master(problem)
-        self.rho, self.value = np.nan, np.inf
-        self.centre = self.normals = np.empty(0)
+        self.rho, self.value, self.proven = np.nan, np.inf, -np.inf
+        self.centre = self.normals = self.lowest = np.empty(0)
         self.sampled_passes, self.sampled_gap = 0, np.inf
         self._take(settings._first(queries))
 
@@ -142,9 +148,10 @@ class _Rounds:
         settings, monitor = self.settings, self.monitor
         monitor.unit = "passes"
         if monitor.M is not None and norm_of(monitor.M):
-            metric, S = monitor.M, self._gradient(monitor.M)
+            metric, S, expected = monitor.M, self._gradient(monitor.M), np.nan
         else:
             metric, S = self._no_worse_than_simple(*self._coarse())
+            expected = self._uncorrected().value(metric)
             # No part is negative: the sample's cuts bound the whole from below, should a pass over all take too long.
             monitor.suggestion = metric
             self._bound()
@@ -156,6 +163,7 @@ class _Rounds:
             monitor.primal(metric, here, by_risk=True)
             self.passes.add(metric, cuts)
             self._bound()
+            self._tighten(metric, abs(here - expected))
             if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
                 return
             if not np.isfinite(here):
@@ -173,6 +181,7 @@ class _Rounds:
             metric, S = self._solve(corrected, self.centre, accuracy, 1.0)
             step = 0.5 * self.rho * norm_of(metric - self.centre) ** 2
             predicted = corrected.value(self.centre) - corrected.value(metric) + step
+            expected = self.value - predicted
 
     def _coarse(self) -> tuple[Array, Array]:
         """Solution of the sample's problem before any correction."""
@@ -234,8 +243,27 @@ class _Rounds:
             return self.cone.zeros(), monitor.sums.S
         return np.tensordot(weights / weights.sum(), dual.witnesses, axes=1), monitor.sums.S
 
+    def _tighten(self, near: Array, surprise: float) -> None:
+        """Raise the lower bound by cuts of the sample alone.
+
+        Where the sample foretold the value of the last pass to the tolerance, metrics hardly get better, and only cuts
+        are missing. They are made as long as, at the pace of the last one, the tolerance is worth its price.
+        """
+        monitor, before, share = self.monitor, np.inf, NEAR
+        while not monitor.reached and not monitor.out_of_time:
+            allowed = max(monitor.tol * monitor.size, monitor.atol)
+            # Not what the best bound leaves: solves of the sample in between drop cuts.
+            missing = monitor.upper_bound - self.proven
+            if not surprise <= allowed < np.inf or missing * (missing / before) ** (PRICE / self.share) > allowed:
+                return
+            metric = self.cone.project(share * near + (1.0 - share) * self.lowest)
+            self.pool.add(metric, self.sample.separate(metric, self.pool.groups))
+            self.sampled_passes += 1
+            self._bound()
+            before, share = missing, FARTHER * share
+
     def _bound(self) -> None:
-        """Offer the lower bound that all cuts in hand prove."""
+        """Offer the lower bound that all cuts in hand prove, and keep it and the metric where they are lowest."""
         passes, pool = self.passes, self.pool
         others = np.flatnonzero(passes.group >= self.taken)
         normals = np.vstack([part for part in (self.share * pool.normals, passes.normals[others]) if len(part)])
@@ -246,6 +274,7 @@ class _Rounds:
         outcome = self.master.solve(normals, offsets, groups, slacks, target, lambda: False)
         of_sample, of_others = outcome.a[: pool.count], np.zeros(passes.count)
         of_others[others] = outcome.a[pool.count :]
+        self.lowest, self.proven = outcome.M, outcome.lower_bound
         weight = float(self.share * pool.sizes @ of_sample + passes.sizes @ of_others)
         sums = replace(outcome.sums, weight=weight, size=float(np.abs(offsets) @ outcome.a))
         self.monitor.dual(outcome.lower_bound, self._dual(pool.weighted(of_sample), passes.weighted(of_others)), sums)

@@ -13,6 +13,7 @@ from convexmetric.errors import GapWarning
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers import Monitor
+from convexmetric.solvers.cuts import sampled
 
 SAMPLED = cm.solvers.SampledCuttingPlanes(least=60)
 
@@ -101,8 +102,20 @@ def test_it_goes_on_from_a_metric_that_is_known():
     monitor.primal(known.M, problem.value(known.M))
     SAMPLED.prepare(problem)(monitor)
     assert monitor.gap <= 1e-2
-    assert len(monitor.history) < len(cm.solve(problem, 1e-2, solver=SAMPLED).history)
+    unknown = cm.solve(problem, 1e-2, solver=SAMPLED).history
+    assert len(monitor.history) <= len(unknown)
+    assert monitor.history[-1].details["sampled_passes"] < unknown[-1].details["sampled_passes"]
     assert np.array_equal(monitor.M, known.M)
+
+
+@pytest.mark.parametrize("name", ["auc", "squared"])
+def test_cuts_of_the_sample_take_the_place_of_passes_over_all(name, monkeypatch):
+    with_cuts = cm.solve(PROBLEMS[name], 1e-2, solver=SAMPLED)
+    monkeypatch.setattr(sampled, "PRICE", 0.0)
+    without = cm.solve(PROBLEMS[name], 1e-2, solver=SAMPLED)
+    assert len(with_cuts.history) < len(without.history)
+    assert with_cuts.lower_bound <= without.upper_bound
+    assert without.lower_bound <= with_cuts.upper_bound
 
 
 def test_an_optimum_of_zero():

@@ -62,7 +62,7 @@ ACCURACY = 0.02
 COARSE_SHARES, COARSE_GAP = (0.08, 0.4), 0.05
 #: First share of the way to the metric of the last pass at which cuts of the sample tighten the lower bound, the factor
 #: of the next one, and what they may cost until the tolerance is reached, in passes over all.
-NEAR, FARTHER, PRICE = 0.9, 0.95, 2.0
+NEAR, FARTHER, PRICE = 0.9, 0.95, 0.5
 #: The sample is doubled when so many rounds running each leave more than this share of the gap.
 SLOW, PATIENCE = 0.6, 2
 #: Share of the queries that a sample may be.
@@ -254,7 +254,9 @@ class _Rounds:
             allowed = max(monitor.tol * monitor.size, monitor.atol)
             # Not what the best bound leaves: solves of the sample in between drop cuts.
             missing = monitor.upper_bound - self.proven
-            if not surprise <= allowed < np.inf or missing * (missing / before) ** (PRICE / self.share) > allowed:
+            if missing <= 0.0 or not surprise <= allowed < np.inf:
+                return
+            if missing * (missing / before) ** (PRICE / self.share) > allowed:
                 return
             metric = self.cone.project(share * near + (1.0 - share) * self.lowest)
             self.pool.add(metric, self.sample.separate(metric, self.pool.groups))

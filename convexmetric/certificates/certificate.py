@@ -297,7 +297,7 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
         size, own = _size_of_dual_error(problem, point), norm_of(S)
         value, raised = value - 2.0 * size * norm_of(hint), S * (1.0 + size / own if own else 1.0)
     else:
-        raised = S + _dual_error(problem, point)
+        raised = S + dual_error(problem, point)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
     # A bound of zero needs no dual point, and is not rounded.
     size = problem.regularizer.size(hint, problem.cone) if lower else 0.0
@@ -309,7 +309,7 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     return float(lower), max(0.0, float(plain - lower))
 
 
-def _dual_error(problem: MetricProblem, point: Minorant) -> Array:
+def dual_error(problem: MetricProblem, point: Minorant) -> Array:
     """Error bound of S: an element of the cone that is added to S."""
     cone, S, G = problem.cone, point.S, problem.G
     sums = np.zeros(cone.d)

@@ -39,14 +39,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arguments import check_count
-from convexmetric.arrays import Array, norm_of
+from convexmetric.arrays import Array
+from convexmetric.certificates.certificate import dual_error
 from convexmetric.cones import PSDCone
 from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
 from convexmetric.risks.query import FactoredCuts, QueryRisk
-from convexmetric.risks.rounding import error_of_sums
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
 from convexmetric.solvers.cuts.factored import SPARE, FactoredRows
@@ -73,8 +73,6 @@ ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
 MASTER_SHARE = 0.3
 #: Numbers of a cut as factors, as a share of those of its normal, up to which it is kept as factors.
 FACTORED_SHARE = 0.5
-#: Rounding of S relative to its norm.
-ROUNDING = 1e-14
 #: Relative fall of the objective below which a pass has gained nothing.
 SUFFICIENT_FALL = 1e-9
 
@@ -293,8 +291,7 @@ class _Interior:
             self.distance, self.sums, self.dual = distance, sums, dual
         if distance >= self.distance or self.sums is None or self.dual is None or not np.isfinite(sums.weight or 0.0):
             return sums, dual
-        rounding = float(error_of_sums(self.problem.risk.points, sums.weight or 0.0, cone).max())
-        share = min(1.0, (2.0 * rounding + ROUNDING * norm_of(sums.S)) / self.distance)
+        share = min(1.0, 2.0 * cone.largest(dual_error(self.problem, sums)) / self.distance)
         inner, of_inner = self.sums, self.dual
         parts = [(1.0 - share, sums), (share, inner)]
         value = sum(t * point.value for t, point in parts)

@@ -44,7 +44,7 @@ from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import CutDual, Risk
 from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
-from convexmetric.solvers.cuts.master import Master
+from convexmetric.solvers.cuts.master import Master, MasterPoint
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
@@ -130,8 +130,8 @@ class _Rounds:
         self.passes = Pool(problem, self.piece, settings.pieces)
         #: Master of the problem, with the cuts of the sample and of the other pieces.
         self.master = Master(problem)
-        self.rho, self.value, self.proven = np.nan, np.inf, -np.inf
-        self.centre = self.normals = self.lowest = np.empty(0)
+        self.rho, self.value = np.nan, np.inf
+        self.centre = self.normals = np.empty(0)
         self.sampled_passes, self.sampled_gap = 0, np.inf
         self._take(settings._first(queries))
 
@@ -162,7 +162,6 @@ class _Rounds:
             here = float(cuts.values.sum()) + self.problem.penalty(metric)
             monitor.primal(metric, here, by_risk=True)
             self.passes.add(metric, cuts)
-            self._bound()
             self._tighten(metric, abs(here - expected))
             if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
                 return
@@ -244,28 +243,27 @@ class _Rounds:
         return np.tensordot(weights / weights.sum(), dual.witnesses, axes=1), monitor.sums.S
 
     def _tighten(self, near: Array, surprise: float) -> None:
-        """Raise the lower bound by cuts of the sample alone.
+        """Offer the lower bound that all cuts in hand prove, and raise it by cuts of the sample alone.
 
         Where the sample foretold the value of the last pass to the tolerance, metrics hardly get better, and only cuts
         are missing. They are made as long as, at the pace of the last one, the tolerance is worth its price.
         """
         monitor, before, share = self.monitor, np.inf, NEAR
-        while not monitor.reached and not monitor.out_of_time:
+        while True:
+            lowest = self._bound()
             allowed = max(monitor.tol * monitor.size, monitor.atol)
             # Not what the best bound leaves: solves of the sample in between drop cuts.
-            missing = monitor.upper_bound - self.proven
-            if missing <= 0.0 or not surprise <= allowed < np.inf:
+            missing = monitor.upper_bound - lowest.lower_bound
+            pays = missing > 0.0 and missing * (missing / before) ** (PRICE / self.share) <= allowed
+            if not (surprise <= allowed < np.inf and pays) or monitor.reached or monitor.out_of_time:
                 return
-            if missing * (missing / before) ** (PRICE / self.share) > allowed:
-                return
-            metric = self.cone.project(share * near + (1.0 - share) * self.lowest)
+            metric = self.cone.project(share * near + (1.0 - share) * lowest.M)
             self.pool.add(metric, self.sample.separate(metric, self.pool.groups))
             self.sampled_passes += 1
-            self._bound()
             before, share = missing, FARTHER * share
 
-    def _bound(self) -> None:
-        """Offer the lower bound that all cuts in hand prove, and keep it and the metric where they are lowest."""
+    def _bound(self) -> MasterPoint:
+        """Offer the lower bound that all cuts in hand prove; returns the solution of their master."""
         passes, pool = self.passes, self.pool
         others = np.flatnonzero(passes.group >= self.taken)
         normals = np.vstack([part for part in (self.share * pool.normals, passes.normals[others]) if len(part)])
@@ -276,10 +274,10 @@ class _Rounds:
         outcome = self.master.solve(normals, offsets, groups, slacks, target, lambda: False)
         of_sample, of_others = outcome.a[: pool.count], np.zeros(passes.count)
         of_others[others] = outcome.a[pool.count :]
-        self.lowest, self.proven = outcome.M, outcome.lower_bound
         weight = float(self.share * pool.sizes @ of_sample + passes.sizes @ of_others)
         sums = replace(outcome.sums, weight=weight, size=float(np.abs(offsets) @ outcome.a))
         self.monitor.dual(outcome.lower_bound, self._dual(pool.weighted(of_sample), passes.weighted(of_others)), sums)
+        return outcome
 
     def _dual(self, of_sample: Callable[[], CutDual], of_others: Callable[[], CutDual]) -> Callable[[], CutDual]:
         """One dual point from the cuts of the sample's groups and those of the other pieces."""

@@ -372,7 +372,7 @@ CALLS = [
     ("cm.bench.benchmark(instances=['wine-*'])", errors.InputError, "no instance matches"),
     ("cm.bench.read_runs()", errors.InputError, "at least one file"),
     ("cm.bench.read_runs('absent.csv')", errors.InputError, "cannot read absent.csv"),
-    ("cm.NeighborMetric(scoring='auc').fit(X, y)", errors.InputError, r"scoring must be one of"),
+    ("cm.NeighborMetric(scoring='map').fit(X, y)", errors.InputError, r"scoring must be one of"),
     ("cm.NeighborMetric(scale=[]).fit(X, y)", errors.InputError, r"scale is empty"),
     ("cm.NeighborMetric().problem(X, y)", errors.InputError, r"give one of each"),
     ("cm.MLR().fit(X)", errors.InputError, r"requires y"),

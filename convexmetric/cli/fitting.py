@@ -93,7 +93,7 @@ class Fitted:
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
         if not self.kept:
             return "Euclidean distance is kept: no learned metric did better on held-out rows."
-        accuracy, retrieval = (scores.verdict for _, scores in self.held_out.named())
+        accuracy, retrieval = self.held_out.accuracy.verdict, self.held_out.retrieval.verdict
         next_ = "or try --method mlr" if self.method == DEFAULT_METHOD else f"or try --method {DEFAULT_METHOD}"
         euclidean = f"Euclidean distance of the {'scaled ' if self.scale else ''}columns"
         if self.held_out.folds < 2:

@@ -54,8 +54,9 @@ svg { width: 100%; height: auto; }
 
 SCORED = (
     "Each is scored by Euclidean distance of the columns and by a metric learned from the other rows; k-NN accuracy is "
-    "the share of rows that get their label from their nearest neighbours, MAP the mean average precision of ranking "
-    "the other rows. Standard errors and verdicts are of the corrected resampled t-test (Nadeau and Bengio 2003) at 5%."
+    "the share of rows that get their label from their nearest neighbours, AUC the area under the ROC curve of ranking "
+    "the other rows, 0.5 for labels at random, and MAP their mean average precision, which has no such level and no "
+    "verdict. Standard errors and verdicts are of the corrected resampled t-test (Nadeau and Bengio 2003) at 5%."
 )
 
 

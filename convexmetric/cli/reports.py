@@ -77,7 +77,8 @@ def _scores_record(scores: HeldOut) -> dict[str, Any]:
     return {
         "accuracy": paired_record(scores.accuracy),
         "retrieval": paired_record(scores.retrieval),
-        "lda": {"accuracy": scores.accuracy.lda, "retrieval": scores.retrieval.lda},
+        "average_precision": attributes(scores.average_precision, "before", "after", "difference", "standard_error"),
+        "lda": {name: getattr(scores, name).lda for name in ("accuracy", "retrieval", "average_precision")},
         "planned_folds": scores.planned,
         **attributes(scores, "n_neighbors", "folds", "copies", "rows", "seconds"),
     }

@@ -34,10 +34,10 @@ from convexmetric.estimators.base import has_class_mate, parameters
 from convexmetric.estimators.large_margin import NeighborEstimator
 from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
-from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
+from convexmetric.selection import HeldOut, Validation, solve_path
 from convexmetric.selection.folds import NestedFolds, Rows, dealt, distinct_rows, stratified_sample
 from convexmetric.selection.records import LARGEST_GAP
-from convexmetric.selection.rows import discriminant_scores, factor_of, row_scores
+from convexmetric.selection.rows import discriminant_scores, factor_of, paired, row_scores
 
 #: Scales, and strengths from the strongest prior on, that are tried by default.
 SCALES, STRENGTHS = (0.3, 1.0, 3.0), (10.0, 1.0, 0.1)
@@ -53,7 +53,7 @@ MOST_FEATURES = 100
 FOLDS_SHARE = 0.7
 #: Number of random pairs of points from which the median distance is estimated.
 SAMPLED_PAIRS = 10_000
-SCORINGS = ("accuracy", "map")
+SCORINGS = ("accuracy", "auc")
 
 
 @parameters
@@ -66,8 +66,8 @@ class NeighborMetric(NeighborEstimator):
         Nearest points of the same label, and of other labels, that make the triplets of a point; also the k of the
         accuracy that chooses, and of :meth:`score`.
     scoring : str
-        Score that chooses: ``"accuracy"`` of nearest neighbours, or ``"map"``, mean average precision of retrieval by
-        label.
+        Score that chooses: ``"accuracy"`` of nearest neighbours, or ``"auc"`` of retrieval by label, as
+        :class:`~convexmetric.selection.HeldOut` has it.
     scale, strength : float or sequence of float
         Values to try, in the units of the module's formula. A single scale and a single strength are taken as they
         are, and their metric is kept.
@@ -234,7 +234,7 @@ class NeighborMetric(NeighborEstimator):
             self.reason_ = f"there are too few rows for folds: {error}"
             return candidates[0]
         index, means = folds.best_of_pairs()
-        score = "MAP" if self.scoring == "map" else f"{self.n_neighbors}-NN accuracy"
+        score = "AUC" if self.scoring == "auc" else f"{self.n_neighbors}-NN accuracy"
         tried = tuple(candidates), {score: means[:, None]}, folds.gaps[:, None], index, len(y), len(labels)
         self.path_ = Validation(("scale", "strength"), *tried, clock.spent, unlearned="Euclidean distance")
         self.held_out_ = folds.held_out(clock.spent)
@@ -253,12 +253,14 @@ class _Folds(NestedFolds):
         candidates: list[tuple[float, float]],
     ) -> None:
         self.points, self.labels, self.clock = points, labels, estimator._clock
-        self.k, self.by_map = estimator.n_neighbors, estimator.scoring == "map"
-        super().__init__(fold, np.zeros((2, len(labels))), candidates)
+        self.k = estimator.n_neighbors
+        #: Order of the scores of rows: the one that chooses is first. Twice it is the order of before.
+        self.order = [1, 0, 2] if estimator.scoring == "auc" else [0, 1, 2]
+        super().__init__(fold, np.zeros((3, len(labels))), candidates)
         # Learning without a single fold solves only for the candidate chosen for it.
         self.solves -= self.folds * (len(candidates) - 2)
         #: Scores of rows by linear discriminant analysis, learned without their fold.
-        self.discriminant = np.zeros((2, len(labels)))
+        self.discriminant = np.zeros((3, len(labels)))
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
         """Solve a path over strengths for each scale, without the folds ``out``; yields as the base class says."""
@@ -284,12 +286,11 @@ class _Folds(NestedFolds):
                 yield at, gap, self._scores(self.points @ factor_of(solution).T, learn, out)
 
     def _scores(self, Z: Array, learn: Rows, out: tuple[int, ...]) -> Callable[[Rows], Array]:
-        # Average precision is computed for all candidates only where it chooses: sorting takes longer than a solve.
-        retrieval = self.by_map or len(out) == 1
+        # Rankings are scored for all candidates only where they choose: sorting takes longer than a solve.
+        retrieval = self.order[0] == 1 or len(out) == 1
 
         def scores(rows: Rows) -> Array:
-            found = row_scores(Z[learn], self.labels[learn], Z[rows], self.labels[rows], self.k, retrieval)
-            return found[::-1] if self.by_map else found
+            return row_scores(Z[learn], self.labels[learn], Z[rows], self.labels[rows], self.k, retrieval)[self.order]
 
         return scores
 
@@ -306,15 +307,12 @@ class _Folds(NestedFolds):
 
     def held_out(self, seconds: float) -> HeldOut:
         """Scores of every row by Euclidean distance, and by the choice for its fold."""
-        before, after = (scores[::-1] if self.by_map else scores for scores in self.chosen())
+        before, after = (scores[self.order] for scores in self.chosen())
         # Average precision is zero only for rows whose label no other row has.
-        known = before[1] > 0.0
-        accuracy, retrieval = (
-            PairedScores(before[at, rows], after[at, rows], 0.0, float(self.discriminant[at, rows].mean()))
-            for at, rows in enumerate((known | True, known))
-        )
-        copies = len(known) - len(distinct_rows(self.points)[0])
-        return HeldOut(accuracy, retrieval, self.k, len(known), self.folds, self.folds, seconds, copies=copies)
+        scores = paired(np.array([before, after, self.discriminant]), 0.0, before[2] > 0.0)
+        rows = len(self.labels)
+        copies = rows - len(distinct_rows(self.points)[0])
+        return HeldOut(*scores, self.k, rows, self.folds, self.folds, seconds, copies=copies)
 
 
 def _base(points: Array, labels: np.ndarray, k: int) -> TripletProblem:

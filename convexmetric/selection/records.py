@@ -202,17 +202,20 @@ class PairedScores:
     Attributes
     ----------
     before, after : (J,) array
-        Scores by the metric that is not learned, and by the learned one; from 0 to 1, more is better.
+        Scores by the metric that is not learned, and by the learned one; more is better, and means are from 0 to 1.
     ratio : float
         Rows to score over rows to learn from, mean over folds; 0 for scores of single rows, which share nothing.
     lda : float, optional
         Mean score of linear discriminant analysis on the same rows.
+    fixed_chance : bool
+        Whether labels at random score the same under all metrics; otherwise a difference has no verdict.
     """
 
     before: Array
     after: Array
     ratio: float
     lda: float | None = None
+    fixed_chance: bool = True
 
     @property
     def difference(self) -> float:
@@ -238,7 +241,9 @@ class PairedScores:
 
     @property
     def verdict(self) -> str:
-        """``"helps"``, ``"hurts"`` or ``"no measurable difference"``, at the level of 5%."""
+        """``"helps"``, ``"hurts"`` or ``"no measurable difference"``, at the level of 5%, or why there is none."""
+        if not self.fixed_chance:
+            return "no fixed chance level"
         if len(self.before) < 2:
             return "one fold cannot tell"
         if self.p_value >= LEVEL:
@@ -269,7 +274,7 @@ class _PairedTable(Tabled):
                 f"{scores.after.mean():.4f}",
                 f"{scores.difference:+.4f}",
                 f"{scores.standard_error:.4f}",
-                f"{scores.p_value:.2g}",
+                f"{scores.p_value:.2g}" if scores.fixed_chance else "",
                 scores.verdict,
             )
             for name, scores in self.named()
@@ -278,7 +283,17 @@ class _PairedTable(Tabled):
 
 @dataclass(frozen=True, repr=False)
 class HeldOut(_PairedTable):
-    """Scores of held-out rows, before (by Euclidean distance) and after.
+    r"""Scores of held-out rows, before (by Euclidean distance) and after.
+
+    A difference speaks for a metric only if labels drawn at random score the same under every metric. Two scores of
+    rankings by label do not: a metric learned from the labels of the corpus, be they noise, brings its rows of one
+    label together, which raises average precision; and it moves rows of a frequent label to the middle, which raises
+    the plain mean area under the ROC curve. But let A_c be the area of one query for the label c, which n_c of the N
+    rows of the corpus have. The places of all rows have a fixed sum, so that
+
+    .. math:: \sum_c n_c (N - n_c) (A_c - \tfrac12) = 0
+
+    for every query and metric: the mean in which a query counts by N - n_c is 1/2 for labels drawn from the corpus.
 
     Attributes
     ----------
@@ -286,8 +301,11 @@ class HeldOut(_PairedTable):
         Share of held-out rows whose label the majority of their nearest rows gets right (as
         :func:`~convexmetric.evaluation.knn_error` counts).
     retrieval : PairedScores
-        Mean average precision: every held-out row ranks the rows that were learned from, relevant are those of its
-        label. Held-out rows whose label is not among them are left out.
+        Area under the ROC curve: every held-out row ranks the rows that were learned from, relevant are those of its
+        label, and counts in the mean by the number of the others. Held-out rows whose label is not among them are left
+        out.
+    average_precision : PairedScores
+        Mean average precision of the same rankings, without a verdict.
     n_neighbors : int
         k of the accuracy.
     rows : int
@@ -304,6 +322,7 @@ class HeldOut(_PairedTable):
 
     accuracy: PairedScores
     retrieval: PairedScores
+    average_precision: PairedScores
     n_neighbors: int
     rows: int
     folds: int
@@ -314,11 +333,12 @@ class HeldOut(_PairedTable):
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """List the scores by name."""
-        return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), ("retrieval, MAP", self.retrieval)]
+        retrieval = [("retrieval, AUC", self.retrieval), ("retrieval, MAP", self.average_precision)]
+        return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), *retrieval]
 
     @property
     def verdict(self) -> str:
-        """Both verdicts in a plain sentence."""
+        """Verdicts by accuracy and by AUC in a plain sentence."""
         if self.folds < 2:
             return "One fold of held-out rows cannot tell whether the metric helps."
         words = {"no measurable difference": "makes no measurable difference to"}

@@ -43,6 +43,9 @@ def held_out(
 ) -> HeldOut:
     """Cross-validated accuracy of nearest neighbours, and retrieval, before and after a transformer.
 
+    Whether retrieval is better is decided by AUC, with a mean that is 1/2 for labels at random whatever the metric.
+    Mean average precision is reported beside it, without a verdict: it rises for labels that are noise.
+
     Ctrl-C keeps the folds that are scored, if there is one; the result says so.
 
     Parameters
@@ -110,12 +113,10 @@ def held_out(
                 raise
             interrupted = isinstance(end, KeyboardInterrupt)
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
-    # Axes: score; before, after, discriminant analysis; fold.
-    table = np.array(scored).transpose(2, 1, 0)
-    accuracy, retrieval = (PairedScores(before, after, ratio, float(lda.mean())) for before, after, lda in table)
+    scores = paired(np.array(scored).transpose(1, 2, 0), ratio)
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
-    folds_of = len(scored), len(folds)
-    return HeldOut(accuracy, retrieval, n_neighbors, len(points), *folds_of, clock.spent, interrupted, copies)
+    ended = clock.spent, interrupted, copies
+    return HeldOut(*scores, n_neighbors, len(points), len(scored), len(folds), *ended)
 
 
 def factor_of(solution: Solution) -> Array:
@@ -129,7 +130,7 @@ def unsolved(solution: Solution) -> bool:
 
 
 def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool) -> Array:
-    """Score a fold by accuracy and mean average precision: before, after, and by discriminant analysis."""
+    """``(3, 3)`` means of :func:`row_scores` in a fold: before, after, and by discriminant analysis."""
     from sklearn.base import clone
     from sklearn.preprocessing import StandardScaler
 
@@ -150,22 +151,38 @@ def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest
         )
     Z, queries = (as_points(transformer.transform(part), "transform(X)") for part in (A, B))
     found = row_scores(A, y, B, asked, k), row_scores(Z, y, queries, asked, k), discriminant_scores(A, y, B, asked, k)
-    return np.array([(accuracy.mean(), precision[known].mean()) for accuracy, precision in found])
+    return np.array([(scores[0].mean(), *scores[1:, known].mean(axis=1)) for scores in found])
+
+
+def paired(table: Array, ratio: float, known: Any = slice(None)) -> tuple[PairedScores, PairedScores, PairedScores]:
+    """Pair accuracies, areas and average precisions, the last two of the rows ``known`` only.
+
+    The axes of the table are: before, after, discriminant analysis; score; fold or row.
+    """
+
+    def pair(at: int, rows: Any, fixed_chance: bool = True) -> PairedScores:
+        before, after, lda = table[:, at, rows]
+        return PairedScores(before, after, ratio, float(lda.mean()), fixed_chance)
+
+    return pair(0, slice(None)), pair(1, known), pair(2, known, fixed_chance=False)
 
 
 def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, retrieval: bool = True) -> Array:
-    """``(2, queries)``: whether the k nearest points get the label right, and average precision, both by row.
+    """``(3, queries)`` by row: whether the k nearest points get the label right, AUC and average precision.
 
-    Precision is 0 for labels that no point has, and where ``retrieval`` is not asked for.
+    What areas under the ROC curve are above 1/2 is multiplied by the number of points of other labels over its mean, so
+    that their plain mean is the weighted one of :class:`HeldOut`. Both scores of rankings are 0 for labels that no
+    point has, and where ``retrieval`` is not asked for.
     """
     unit, k = np.ones(Z.shape[1]), min(k, len(Z))
-    found = np.zeros((2, len(labels)))
+    found = np.zeros((3, len(labels)))
     found[0] = knn_right(unit, Z, y, queries, labels, k=k)[k]
     known = np.isin(labels, y)
     if retrieval and known.any():
         relevance = Relevance.between(labels[known], y)
         rankings = Rankings(Z, queries[known], relevance, NonnegativeDiagonal(Z.shape[1]))
-        found[1, known] = query_scores(rankings, unit, [measure_named("map")])[0]
+        area, found[2, known] = query_scores(rankings, unit, [measure_named("auc"), measure_named("map")])
+        found[1, known] = 0.5 + (area - 0.5) * relevance.n_irrelevant / relevance.n_irrelevant.mean()
     return found
 
 
@@ -179,4 +196,4 @@ def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndar
         analysis = LinearDiscriminantAnalysis().fit(A, y)
     Z = analysis.transform(A)
     # Where the means of all classes coincide there is no discriminant direction.
-    return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((2, len(labels)))
+    return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((3, len(labels)))

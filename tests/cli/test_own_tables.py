@@ -72,13 +72,17 @@ def test_the_scores_are_those_of_the_library(command, helpful, quick):
     result = json.loads(command("fit", helpful, "--label", "kind", *LMNN, "--quiet", "--json")[1])
     data = cm.datasets.read_csv(helpful, "kind")
     expected = cm.held_out(cm.LargeMargin(), data.X, data.y, cv=3, repeats=1)
-    for name in ("accuracy", "retrieval"):
+    names = "accuracy", "retrieval", "average_precision"
+    for name in names:
         scores, wanted = result["held_out"][name], getattr(expected, name)
         assert scores["before"] == pytest.approx(wanted.before.tolist())
         assert scores["after"] == pytest.approx(wanted.after.tolist())
+        if name == "average_precision":
+            assert not {"p_value", "verdict"} & scores.keys()
+            continue
         assert scores["p_value"] == pytest.approx(wanted.p_value)
         assert scores["verdict"] == wanted.verdict
-    assert list(result["held_out"]["lda"].values()) == pytest.approx([expected.accuracy.lda, expected.retrieval.lda])
+    assert result["held_out"]["lda"] == pytest.approx({name: getattr(expected, name).lda for name in names})
     assert result["held_out"]["folds"] == result["held_out"]["planned_folds"] == 3
     assert result["choice"] is None
     assert result["method"] == "large-margin"
@@ -149,7 +153,7 @@ def test_a_metric_that_hurts_is_not_recommended(helpful):
     better = PairedScores(worse.after, worse.before, 0.25)
 
     def said(accuracy, retrieval, method="large-margin"):
-        scores = HeldOut(accuracy, retrieval, 3, 80, 5, 5, 0.0)
+        scores = HeldOut(accuracy, retrieval, same, 3, 80, 5, 5, 0.0)
         return Fitted(data, method, True, {}, estimator, None, scores).recommendation
 
     assert "Do not use it for nearest neighbours or retrieval" in said(worse, worse)

@@ -1,12 +1,13 @@
 """What a metric is good for on held-out rows: against scikit-learn's scores, and where the answer is known."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +16,7 @@ import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.selection import PairedScores
 from convexmetric.selection.folds import dealt, distinct_rows
+from convexmetric.selection.rows import row_scores
 
 #: Two classes that two of ten columns tell apart.
 RNG = np.random.default_rng(0)
@@ -51,21 +53,53 @@ def count_anew():
 @pytest.mark.parametrize("scale", [True, False])
 def test_scores_are_those_of_scikit_learn_fold_by_fold(scale):
     splitter = StratifiedKFold(4, shuffle=True, random_state=1)
-    found = cm.held_out(Columns(), X, Y, cv=splitter, n_neighbors=5, scale=scale)
-    for fold, (learn, rest) in enumerate(splitter.split(X, Y)):
-        scaler = StandardScaler(with_mean=scale, with_std=scale).fit(X[learn])
-        A, B = scaler.transform(X[learn]), scaler.transform(X[rest])
+    # 60 rows of the one label and 40 of the other, so that weights of rows differ.
+    points, labels = X[:100], Y[:100]
+    found = cm.held_out(Columns(), points, labels, cv=splitter, n_neighbors=5, scale=scale)
+    for fold, (learn, rest) in enumerate(splitter.split(points, labels)):
+        scaler = StandardScaler(with_mean=scale, with_std=scale).fit(points[learn])
+        A, B = scaler.transform(points[learn]), scaler.transform(points[rest])
         for place, columns in (("before", slice(None)), ("after", [0, 1])):
             Z, queries = A[:, columns], B[:, columns]
             # Two classes and five neighbours: no vote is a tie.
-            accuracy = KNeighborsClassifier(5).fit(Z, Y[learn]).score(queries, Y[rest])
+            accuracy = KNeighborsClassifier(5).fit(Z, labels[learn]).score(queries, labels[rest])
             assert getattr(found.accuracy, place)[fold] == pytest.approx(accuracy, abs=1e-12)
-            precisions = [
-                average_precision_score(Y[learn] == label, -np.linalg.norm(Z - query, axis=1))
-                for query, label in zip(queries, Y[rest], strict=True)
-            ]
-            assert getattr(found.retrieval, place)[fold] == pytest.approx(np.mean(precisions), abs=1e-12)
-    assert (found.folds, found.planned, found.rows) == (4, 4, 120)
+            areas, precisions = (
+                [
+                    score(labels[learn] == label, -np.linalg.norm(Z - query, axis=1))
+                    for query, label in zip(queries, labels[rest], strict=True)
+                ]
+                for score in (roc_auc_score, average_precision_score)
+            )
+            others = [np.sum(labels[learn] != label) for label in labels[rest]]
+            assert getattr(found.retrieval, place)[fold] == pytest.approx(np.average(areas, weights=others), abs=1e-12)
+            assert getattr(found.average_precision, place)[fold] == pytest.approx(np.mean(precisions), abs=1e-12)
+    assert (found.folds, found.planned, found.rows) == (4, 4, 100)
+
+
+def test_every_metric_ranks_a_random_label_at_one_half():
+    """The query gets every label of the corpus in turn; average precision depends on where labels lie."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 2], [2, 5, 23])
+    corpus, queries = rng.normal(size=(30, 2)), np.tile(rng.normal(size=2), (30, 1))
+    near_together = corpus * np.where(labels == 2, 0.1, 1.0)[:, None]
+    found = [row_scores(Z, labels, queries, labels, k=1).mean(axis=1) for Z in (corpus, near_together)]
+    assert [area for _, area, _ in found] == pytest.approx([0.5, 0.5], abs=1e-12)
+    assert abs(found[0][2] - found[1][2]) > 0.05
+
+
+def test_noise_seldom_helps():
+    """One label of every five rows is rare: a learned metric moves the other label to the middle."""
+    said, by_precision = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        labels = (rng.random(90) < 0.2).astype(int)
+        found = cm.held_out(cm.MLR(C=10.0, tol=5e-2, measure="auc"), rng.normal(size=(90, 5)), labels, repeats=1)
+        said.append(found.retrieval.verdict)
+        by_precision.append(replace(found.average_precision, fixed_chance=True).verdict)
+    assert max(said.count("helps"), said.count("hurts")) <= 4
+    assert by_precision.count("helps") > 10
+    assert found.average_precision.verdict == "no fixed chance level"
 
 
 def test_the_test_of_nadeau_and_bengio():
@@ -93,8 +127,8 @@ def test_the_verdict_turns_at_five_percent():
 
 def test_what_tells_the_classes_apart_helps_and_what_does_not_hurts():
     helps, hurts = cm.held_out(Columns(), X, Y), cm.held_out(Columns(kept=range(2, 10)), X, Y)
-    assert {scores.verdict for _, scores in helps.named()} == {"helps"}
-    assert {scores.verdict for _, scores in hurts.named()} == {"hurts"}
+    assert helps.accuracy.verdict == helps.retrieval.verdict == "helps"
+    assert hurts.accuracy.verdict == hurts.retrieval.verdict == "hurts"
     assert "helps classification by nearest neighbours, and helps retrieval" in str(helps)
     assert "hurts classification" in hurts._repr_html_()
 
@@ -103,7 +137,7 @@ def test_all_columns_in_another_order_make_no_difference():
     same = cm.held_out(Columns(kept=range(9, -1, -1)), X, Y)
     for _, scores in same.named():
         np.testing.assert_allclose(scores.after, scores.before, atol=1e-12)
-        assert scores.verdict == "no measurable difference"
+    assert same.accuracy.verdict == same.retrieval.verdict == "no measurable difference"
 
 
 def test_a_learned_metric_helps_among_columns_of_noise():

@@ -52,7 +52,7 @@ class LargeMargin(NeighborEstimator):
     push : float
         mu, between 0 and 1: weight of pushing, 1 - mu that of pulling.
     ridge : float
-        Pull every target neighbour by ``ridge`` times the mean squared distance of two points as well: where there are
+        Pull every target neighbour by ``ridge`` times the mean squared distance of all points as well: where there are
         few points a feature, metrics are learned by heart without it; 0 is the paper's objective.
     prior : "identity" or array, optional
         A metric known before, near which the learned one stays, by the Frobenius norm on the features. The margin is 1:

@@ -11,8 +11,9 @@ j ~> i                 x_j is a *target neighbour* of x_i: one of the k nearest 
 x_l                    an *impostor* of x_i where it comes nearer than a target neighbour plus the margin 1
 mu                     weight of the push term, 1 - mu that of the pull term
 G                      sum (x_i - x_j)(x_i - x_j)^T, so that the pull term is (1 - mu) <G, M>
-rho                    ridge, 0 in the paper: with it G has ``rho`` times the mean of (x - x')(x - x')^T over all pairs
-                       of points more for every target neighbour, as if that share of them were random points
+rho                    ridge, 0 in the paper: with it G has ``rho`` times the mean of (x - x')(x - x')^T over all n^2
+                       pairs of points more for every target neighbour, as if that share of them were points drawn at
+                       random; pairs of a point with itself count, which makes it (n - 1) / n of the mean of the others
 =====================  ======================================================================================
 
 Points may have weights :math:`w_i`, with which both of their sums over target neighbours are multiplied.
@@ -91,7 +92,8 @@ class LargeMarginProblem(MetricProblem):
         Weight of every point's terms, those in which it is i; 1 by default. A point of weight 0 is no i, but a target
         neighbour and an impostor of others as before.
     ridge : float
-        rho: every target neighbour is pulled by ``ridge`` times the mean squared distance of two points as well.
+        rho: every target neighbour is pulled by ``ridge`` times the mean squared distance over all n^2 pairs of points
+        as well, those of a point with itself included.
     prior : "identity" or array, optional
         M_0, a ``(d, d)`` metric or the weights of a diagonal one, near which the metric stays.
     reg : float, optional
@@ -208,7 +210,7 @@ class LargeMarginProblem(MetricProblem):
         return targets + self.ridge * self.weight_of_targets * self._mean(cone)
 
     def _mean(self, cone: Cone) -> Array:
-        """The mean of ``(x - x')(x - x')^T`` over all pairs of points, on the features."""
+        """The mean of ``(x - x')(x - x')^T`` over all n^2 pairs of points, on the features."""
         n = self.X.shape[0]
         return LabelledPairs(np.zeros(n, dtype=np.int64), same=True).total(self.X, cone) / n**2
 
@@ -311,7 +313,7 @@ class LargeMarginProblem(MetricProblem):
         left_out = f"; {d - r} that never vary left out" if r < d else ""
         w = "" if self.point_weights is None else "w_i "
         drawn = prior = ""
-        pulled = f"(d_M(i, j) + {self.ridge:g} mean d_M)" if self.ridge else "d_M(i, j)"
+        pulled = f"(d_M(i, j) + {self.ridge:g} / {n}^2 sum_ab d_M(a, b))" if self.ridge else "d_M(i, j)"
         if self.reg is not None:
             drawn = f"\n{'':14}+ {self.regularizer.text('M')}"
             prior = f"\n  lambda    {self.reg:g}, times {self.weight_of_targets:g} pairs{self._prior_line('M')}"
@@ -337,7 +339,8 @@ class LargeMarginProblem(MetricProblem):
         d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
         pulled, drawn, more = r"d_M(x_i, x_j)", "", ""
         if self.ridge:
-            pulled, more = r"(d_M(x_i, x_j) + \rho \, \mathrm{mean}\, d_M)", rf",\quad \rho = {self.ridge:g}"
+            pulled = r"\big(d_M(x_i, x_j) + \frac{\rho}{n^2} \sum_{a, b} d_M(x_a, x_b)\big)"
+            more = rf",\quad \rho = {self.ridge:g},\quad n = {self.rankings.X.shape[0]}"
         if self.reg is not None:
             drawn = r" + \frac{\lambda}{2} N \|M - M_0\|_F^2"
             more += rf",\quad \lambda = {self.reg:g},\quad N = {self.weight_of_targets:g}"
@@ -354,7 +357,7 @@ class LargeMarginProblem(MetricProblem):
 
 
 def _ridge(weights: Array, n: int, ridge: float) -> float:
-    """Factor of the scatter of n points in G; the mean of (x - x')(x - x')^T over pairs is 2 / n times the scatter."""
+    """Factor of the scatter of n points in G; the mean of (x - x')(x - x')^T over n^2 pairs is 2 / n the scatter."""
     return 2.0 * ridge * float(weights.sum()) / n
 
 

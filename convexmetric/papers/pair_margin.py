@@ -6,7 +6,8 @@ r"""Learning similarity with operator-valued large-margin classifiers (Maurer, J
 
 =========================  ====================================================================================
 S                          m pairs (x, x', r): similar (r = 1) or not (r = -1); with weights m is their sum, and the
-                           mean over S a weighted one
+                           mean over S a weighted one. Where S is all pairs of n points the mean is over all of them,
+                           but m in the norm's weight is n
 T                          ||Tx - Tx'|| < 1 means similar; A = T*T is what is learned
 Q_x                        the outer product of x with itself: <Q_{x-x'}, A> = ||Tx - Tx'||^2 (lemma 3)
 h_gamma                    hinge of margin gamma, max(0, 1 - t / gamma)

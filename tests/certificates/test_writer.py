@@ -18,13 +18,14 @@ from samples import random_cut_dual, random_metric, some
 
 import convexmetric as cm
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
-from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import BlockDiagonal, PSDCone
+from convexmetric.comparisons import PairDistances, Rankings, Relevance, SimilarityTriplets, Triplets
+from convexmetric.cones import AllMatrices, BlockDiagonal, PSDCone
 from convexmetric.datasets import load
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.regularizers import Trace
-from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk
+from convexmetric.measures import measure_named
+from convexmetric.regularizers import EntrywiseL1, SquaredFrobenius, Trace, Zero
+from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk, Worst
 
 PROBLEMS = Path(__file__).resolve().parents[2] / "problems"
 WINE = "ranking-auc-wine-c1"
@@ -228,6 +229,28 @@ def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, comman
     assert Fraction(record["lower_decimal"]) <= Fraction(record["lower"])
     assert Fraction(record["upper_decimal"]) >= Fraction(record["upper"])
     assert command("verify", path, "--instance-tolerance", "1e-9")[0] == 2
+
+
+@pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
+def test_blocks_that_the_page_leaves_out_are_refused(tmp_path):
+    """The table of ``docs/certificates.md``; quadruplets are refused in ``tests/risks/test_worst.py``."""
+    X, y = np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 3
+    full, blocks, free, own = PSDCone(2), BlockDiagonal((1, 1)), AllMatrices(2), [[0, 3, 1], [1, 4, 2]]
+    triplets, choices = (lambda cone: SeparableRisk(Triplets(X, own, cone), Hinge(1.0))), cm.ChoiceProblem(X, own).risk
+    rankings = RankingRisk(Rankings(X, X, Relevance.from_labels(y), free), measure_named("auc"), C=1.0)
+    worst_of = cm.PairMarginProblem.from_labels(X, y).risk, choices, triplets(full) + choices
+    norm, few = SquaredFrobenius(1.0), {"constraints": lambda M: [cp.sum(M) <= 5.0]}
+    for problem, message in [
+        (cm.MetricProblem(SeparableRisk(SimilarityTriplets(X, X, own, free), Hinge(1.0)), norm), "SimilarityTriplets"),
+        *((cm.MetricProblem(Worst(risk, 0.5), norm), "worst parts|listed choices") for risk in worst_of),
+        *((cm.MetricProblem(rankings, omega), "all matrices") for omega in (Zero(), EntrywiseL1(1.0))),
+        (cm.MetricProblem(rankings, norm).subject_to(**few), "terms of your own are proven on"),
+        (cm.MetricProblem(triplets(blocks), norm).subject_to(**few), "terms of your own are proven on"),
+    ]:
+        solution = cm.solve(problem, tol=1e-2, max_seconds=2.0)
+        assert solution.upper_bound < np.inf
+        with pytest.raises(InputError, match=message):
+            cm.write_certificate(tmp_path / "refused.npz", solution)
 
 
 def test_only_what_is_known_exactly_is_described():

@@ -229,7 +229,7 @@ def test_the_formula_of_all_pairs_has_their_weights(balanced, margin):
 def test_the_formula_of_large_margins_has_its_pull(ridge):
     problem = cm.LargeMarginProblem(X, y, n_neighbors=2, push=0.4, ridge=ridge)
     latex = problem.latex()
-    assert (r"\rho = 0.2" in latex) == ("0.2 mean d_M" in str(problem)) == bool(ridge)
+    assert (r"\frac{\rho}{n^2}" in latex) == ("0.2 / 12^2 sum_ab d_M(a, b)" in str(problem)) == bool(ridge)
     M = np.diag([0.3, 0.9, 0.2])
     d = np.einsum("ijk,kl,ijl->ij", X[:, None] - X, M, X[:, None] - X)
     value = sum(0.6 * (d[i, j] + ridge * d.mean()) for i, j in problem.targets)

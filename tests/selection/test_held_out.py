@@ -98,7 +98,7 @@ def test_noise_seldom_helps():
         said.append(found.retrieval.verdict)
         by_precision.append(replace(found.average_precision, fixed_chance=True).verdict)
     assert max(said.count("helps"), said.count("hurts")) <= 4
-    assert by_precision.count("helps") > 10
+    assert by_precision.count("helps") > 5
     assert found.average_precision.verdict == "no fixed chance level"
 
 

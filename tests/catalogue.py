@@ -71,6 +71,7 @@ from convexmetric.risks import (
     SeparableRisk,
     SmoothSeparableRisk,
     SoftmaxRisk,
+    SumRisk,
     Worst,
 )
 
@@ -426,7 +427,7 @@ def _combination(risk: str, penalty: str, kind: str) -> Make:
 
 
 def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> Make:
-    """The worst queries among seven points with three labels; or quadruplets."""
+    """The worst queries among seven points with three labels, perhaps beside all of them; or quadruplets."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         cone, y = _cone(kind, 3), np.arange(7) % 3
@@ -438,9 +439,10 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
             "auc": lambda: RankingRisk(rankings, AUC(), 5.0),
             "map": lambda: RankingRisk(rankings, AveragePrecision(), 5.0),
             "choices": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
+            "sum": lambda: SumRisk(Worst(risks["choices"](), share), risks["map"]()),
             "quadruplets": lambda: SeparableRisk(Quadruplets(X, quadruplets % 7, cone), Hinge(0.5)),
         }
-        return MetricProblem(Worst(risks[of](), share) if share < 1.0 else risks[of](), penalty)
+        return MetricProblem(risks[of]() if of in ("sum", "quadruplets") else Worst(risks[of](), share), penalty)
 
     return make
 
@@ -686,6 +688,7 @@ enter(
         "worst of map, square": _worst("map", 0.5, SquaredFrobenius(0.4)),
         "worst of auc, trace": _worst("auc", 0.3, Trace(0.5)),
         "worst choices, square": _worst("choices", 0.5, SquaredFrobenius(0.4), "diagonal"),
+        "worst choices and map, trace": _worst("sum", 0.4, Trace(0.3)),
     },
 )
 enter("combination, triplets, floats", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})

@@ -391,6 +391,14 @@ class MetricProblem:
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
+    def holding(self, slopes: tuple[float, list[Array]] | None) -> MetricProblem:
+        """The problem whose bounds are those of given slopes of its norms (``Minorant.slopes``), without a search."""
+        if slopes is None:
+            return self
+        other = copy(self)
+        other.regularizer = self.regularizer.holding(slopes)
+        return other
+
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
 
@@ -407,6 +415,13 @@ class MetricProblem:
             # Overflow: numbers are beyond the range of floats.
             return -np.inf
         return float(bound + self.constant) if np.isfinite(bound) else -np.inf
+
+    def missed(self, value: float, S: Array, M: Array) -> float:
+        """Estimate of what M gains by violating users' constraints, priced by the multipliers of a minorant's bound."""
+        if not self.risk.nonnegative:
+            value, S, G = 0.0, self.cone.zeros(), -S if self.G is None else self.G - S
+            return self.regularizer.missed(M, value, S, G, self.cone)
+        return self.regularizer.missed(M, value, S, self.G, self.cone)
 
     def _bound(self, value: float, S: Array, hint: Array) -> float:
         if self.risk.nonnegative:

@@ -272,7 +272,7 @@ def _feasible(
         if floor is not None:
             # As regularizers see a risk that may be negative (MetricProblem.bound).
             v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
-        hints = problem.regularizer.hints(v, S, G, problem.cone, certificate.M)
+        hints = problem.holding(certificate.slopes).regularizer.hints(v, S, G, problem.cone, certificate.M)
     best, why = None, None
     for said in _inwards(problem, risk.hints(certificate.dual), point.S, certificate.M):
         table, found = stored(risk, said, stated.risk)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +35,6 @@ STEPS, LOOK_EVERY = 4_000, 50
 NEARLY = 1e-9
 #: Evaluations in a row without a better bound after which the search ends as well.
 IDLE = 16
-#: Relative distance to the last dual point up to which its Y is used again without a search.
-SAME = 1e-8
 
 #: A bound, the Y that prove it (one per norm), and the scaling theta of the dual point.
 _Proven = tuple[float, list[Array], float]
@@ -62,6 +61,8 @@ class NormTerm(Regularizer):
     def __init__(self, reg: float, prior: Array | None = None, rest: Regularizer | None = None) -> None:
         check_positive_number(reg, "reg")
         self.reg, self.rest = float(reg), Zero() if rest is None else rest
+        #: Share and slopes that :meth:`holding` was given.
+        self.held: tuple[float, list[Array]] | None = None
         #: M0, or None for zero.
         self.centre = None if prior is None else np.asarray(prior, dtype=np.float64)
         self.prior = self.rest.prior if prior is None else self.centre
@@ -152,6 +153,19 @@ class NormTerm(Regularizer):
         """The best bound of ``rest`` with a linear term ``Y`` added to G, less ``<Y, M0>``."""
         return self._best(value, S, G, cone, hint)[0]
 
+    def settled(
+        self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
+    ) -> tuple[float, list[Array]] | None:
+        """Share and slopes of the best bound."""
+        _, slopes, share = self._best(value, S, G, cone, hint)
+        return (share, slopes) if slopes else None
+
+    def holding(self, slopes: tuple[float, list[Array]]) -> NormTerm:
+        """A copy with these slopes, one a norm of the chain."""
+        other = copy(self)
+        other.held = slopes
+        return other
+
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
         """The chain of ``rest`` with this norm in front, or with its Y added to the linear part where it is linear."""
         terms, base, linear = self.rest.chain(cone)
@@ -183,21 +197,15 @@ class NormTerm(Regularizer):
             moved = base.bound(value_moved, S_moved, G + room, cone, hint) - paid
             return max(plain, moved), slopes, share
 
-        kept, target = self.kept, S - G
-        starts: list[tuple[list[Array], float]] = []
-        if kept is not None and kept[0].shape == S.shape:
-            starts.append(kept[1:])
-            if norm_of(kept[0] - target) <= SAME * norm_of(target):
-                return proven(*starts[0])
+        if self.held is not None:
+            return proven(self.held[1], self.held[0])
         greedy: list[Array] = []
         for term in terms:
             greedy.append(term.project_dual_ball(S - sum(greedy, G), cone))
         near = [term.slopes(term._away(hint), cone) for term in terms]
-        starts += [(slopes, 1.0) for slopes in (greedy, near, [cone.zeros() for _ in terms])]
-        best = max((proven(*start) for start in starts), key=lambda found: found[0])
-        best = self._searched(value, S, G, cone, hint, best, proven)
-        self.kept = target, *best[1:]
-        return best
+        starts = (greedy, near, [cone.zeros() for _ in terms])
+        best = max((proven(start) for start in starts), key=lambda found: found[0])
+        return self._searched(value, S, G, cone, hint, best, proven)
 
     @staticmethod
     def _paid(terms: list[NormTerm], slopes: list[Array], cone: Cone) -> float:
@@ -246,9 +254,13 @@ class NormTerm(Regularizer):
         """Violation of the constraints of ``rest``."""
         return self.rest.violation(M, cone)
 
-    def missed(self, M: Array) -> float:
+    def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
         """Estimate of what ``M`` gains by violating the constraints of ``rest``."""
-        return self.rest.missed(M)
+        if self.grade == "float":
+            return 0.0
+        _, base, linear = self.chain(cone)
+        _, slopes = self.held or self.settled(value, S, G, cone, M) or (1.0, [])
+        return base.missed(M, value, S, sum(slopes, linear if G is None else G + linear), cone)
 
     def repair(self, M: Array, cone: Cone) -> Array:
         """A metric near ``M`` that satisfies the constraint of ``rest``."""

@@ -713,6 +713,7 @@ enter(
         "softmax, near the identity, all matrices": _softmax(AllMatrices(3), SquaredDistance(0.1, np.eye(3))),
         "softmax, trace norm, rectangular": _softmax(AllMatrices(2, 4), Trace(0.2)),
         "softmax, norm, symmetric": _softmax(Symmetric(3), Frobenius(0.2)),
+        "softmax, distance, all matrices": _softmax(AllMatrices(3), Distance(0.2, np.tri(3))),
     },
 )
 enter(
@@ -721,6 +722,8 @@ enter(
         "auc, square, all matrices": _similarities("auc", AllMatrices(3), SquaredFrobenius(0.3)),
         "auc, trace norm, symmetric": _similarities("auc", Symmetric(3), Trace(0.2)),
         "map, trace norm, rectangular": _similarities("map", AllMatrices(2, 4), Trace(0.2)),
+        "auc, trace distance, rectangular": _similarities("auc", AllMatrices(2, 4), TraceDistance(0.2, np.tri(2, 4))),
+        "map, trace distance, symmetric": _similarities("map", Symmetric(3), TraceDistance(0.2, SINGULAR)),
         "map, near the identity, symmetric": _similarities("map", Symmetric(3), SquaredDistance(0.3, np.eye(3))),
     },
 )
@@ -734,7 +737,12 @@ enter(
 )
 enter(
     "no method, listed, triplets, matrices, floats",
-    {"hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2))},
+    {
+        "hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2)),
+        "hinges of similarities, trace distance": _similarities(
+            "hinges", AllMatrices(2, 4), TraceDistance(0.2, np.tri(2, 4))
+        ),
+    },
 )
 enter(
     "no method, listed, logistic, triplets, matrices, floats",
@@ -795,6 +803,7 @@ REPRESENTATIVES = (
     "softmax, trace, full",
     "softmax, norm, symmetric",
     "map, trace norm, rectangular",
+    "auc, trace distance, rectangular",
     "hinges of similarities, square",
     "psd triplets under terms",
     "own, squared hinge",

@@ -23,7 +23,8 @@ from convexmetric.arguments import check_flag, check_positive_number
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import seconds_left
-from convexmetric.described import Described, description, symmetric
+from convexmetric.described import Described, description
+from convexmetric.numerics.searches import last_true
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer, of_eigenvalues
 from convexmetric.regularizers.splitting import Splitting
@@ -111,9 +112,8 @@ class NormTerm(Regularizer):
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
         """A norm of the file format, with weight and prior, as the first summand before those of ``rest``."""
         prior = {} if self.centre is None else {"prior": True}
-        own = Described(
-            {**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": symmetric(self.centre)}
-        )
+        arrays = {} if self.centre is None else {"prior": cone.element(self.centre, "prior")}
+        own = Described({**kind, "weight": self.reg, **prior}, arrays)
         rest = description(self.rest, cone, points)
         each = [own, *(rest.summands or (() if isinstance(self.rest, Zero) else (rest,)))]
         if len(each) == 1:
@@ -127,6 +127,8 @@ class NormTerm(Regularizer):
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms."""
+        if self.alone(cone):
+            return {}
         found, (_, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
         moved = sum(found, linear if G is None else linear + G)
         rest = base.hints(value, S, moved, cone, hint)
@@ -151,7 +153,35 @@ class NormTerm(Regularizer):
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """The best bound of ``rest`` with a linear term ``Y`` added to G, less ``<Y, M0>``."""
-        return self._best(value, S, G, cone, hint)[0]
+        return self._shared(value, S, G, cone) if self.alone(cone) else self._best(value, S, G, cone, hint)[0]
+
+    def alone(self, cone: Cone) -> bool:
+        """Whether nothing else keeps matrices small, without a cone: then ``Y = theta S - G``."""
+        return cone.free and isinstance(self.rest, Zero)
+
+    def _shared(self, value: float, S: Array, G: Array | None, cone: Cone) -> float:
+        """``theta v - <theta S - G, M0>`` at the best theta with ``theta S - G`` in the dual ball."""
+        linear = cone.zeros() if G is None else G
+        centre = cone.zeros() if self.centre is None else self.centre
+        gain = value - cone.inner(S, centre)
+        worst, best = (0.0, 1.0) if gain >= 0.0 else (1.0, 0.0)
+
+        def inside(t: float) -> bool:
+            theta = worst + t * (best - worst)
+            return self.dual_norm(theta * S - linear, cone) <= self.reg
+
+        if not (inside(1.0) or inside(0.0)):
+            return -np.inf
+        theta = best if inside(1.0) else worst + last_true(inside, 0.0, 1.0)[0] * (best - worst)
+        return theta * gain + cone.inner(linear, centre)
+
+    def has_prox(self, cone: Cone) -> bool:
+        """Only where it is :meth:`alone`."""
+        return self.alone(cone)
+
+    def prox(self, V: Array, t: float, cone: Cone) -> Array:
+        """``V`` less t times the nearest subgradient to ``(V - M0) / t`` (Moreau)."""
+        return V - t * self.project_dual_ball(self._away(V) / t, cone)
 
     def settled(
         self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
@@ -168,6 +198,8 @@ class NormTerm(Regularizer):
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
         """The chain of ``rest`` with this norm in front, or with its Y added to the linear part where it is linear."""
+        if self.alone(cone):
+            return [], self, cone.zeros()
         terms, base, linear = self.rest.chain(cone)
         only = self.only_slope(cone)
         return ([self, *terms], base, linear) if only is None else (terms, base, linear + only)
@@ -182,7 +214,7 @@ class NormTerm(Regularizer):
         G = linear if G is None else G + linear
         if not terms:
             return base.bound(value, S, G, cone, hint), [], 1.0
-        identities = [term.dual_ball_identity(cone) for term in terms]
+        identities = [cone.zeros() if cone.free else term.dual_ball_identity(cone) for term in terms]
         room, paid = sum(identities, cone.zeros()), self._paid(terms, identities, cone)
 
         def proven(slopes: list[Array], share: float = 1.0) -> _Proven:
@@ -285,6 +317,14 @@ class NormTerm(Regularizer):
         return norm if isinstance(self.rest, Zero) else f"{self.rest.text(M)} + {norm}"
 
 
+def of_values(N: Array, of: Callable[[Array], Array], cone: Cone) -> Array:
+    """Apply an odd function to the eigenvalues of an element, or to singular values where there is no cone."""
+    if not cone.free:
+        return of_eigenvalues(N, of)
+    left, values, right = np.linalg.svd(N, full_matrices=False)
+    return cone.from_coordinates(cone.coordinates((left * of(values)) @ right))
+
+
 class Distance(NormTerm):
     """``rest(M) + reg * ||M - M0||_F``."""
 
@@ -343,7 +383,7 @@ class TraceDistance(NormTerm):
 
     def slopes(self, N: Array, cone: Cone) -> Array:
         """``reg`` times the matrix sign of N."""
-        return of_eigenvalues(N, lambda values: self.reg * np.sign(values))
+        return of_values(N, lambda values: self.reg * np.sign(values), cone)
 
     def dual_norm(self, Y: Array, cone: Cone) -> float:
         """Spectral norm: the largest absolute eigenvalue."""
@@ -353,7 +393,7 @@ class TraceDistance(NormTerm):
         """Clip the eigenvalues to ``[-reg, reg]``."""
         if self.dual_norm(Y, cone) <= self.reg:
             return Y
-        return of_eigenvalues(Y, lambda values: np.clip(values, -self.reg, self.reg))
+        return of_values(Y, lambda values: np.clip(values, -self.reg, self.reg), cone)
 
     def dual_ball_identity(self, cone: Cone) -> Array:
         """``reg I``."""
@@ -419,7 +459,7 @@ class EntrywiseL1(NormTerm):
     def _weights(self, cone: Cone) -> Array:
         """``lambda`` on P, zero elsewhere."""
         weights = np.full(cone.shape, self.reg)
-        return weights if self.diagonal or cone.diagonal else weights - np.diag(weights.diagonal())
+        return weights if self.diagonal or cone.diagonal else weights * (1.0 - cone.identity())
 
     def norm(self, N: Array, cone: Cone) -> float:
         """``reg * sum |N_ij|``."""

@@ -439,7 +439,7 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
             "auc": lambda: RankingRisk(rankings, AUC(), 5.0),
             "map": lambda: RankingRisk(rankings, AveragePrecision(), 5.0),
             "choices": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
-            "sum": lambda: SumRisk(Worst(risks["choices"](), share), risks["map"]()),
+            "sum": lambda: SumRisk(Worst(risks["choices"](), share), risks["auc"]()),
             "quadruplets": lambda: SeparableRisk(Quadruplets(X, quadruplets % 7, cone), Hinge(0.5)),
         }
         return MetricProblem(risks[of]() if of in ("sum", "quadruplets") else Worst(risks[of](), share), penalty)
@@ -688,7 +688,7 @@ enter(
         "worst of map, square": _worst("map", 0.5, SquaredFrobenius(0.4)),
         "worst of auc, trace": _worst("auc", 0.3, Trace(0.5)),
         "worst choices, square": _worst("choices", 0.5, SquaredFrobenius(0.4), "diagonal"),
-        "worst choices and map, trace": _worst("sum", 0.4, Trace(0.3)),
+        "worst choices and auc, trace": _worst("sum", 0.5, Trace(0.3)),
     },
 )
 enter("combination, triplets, floats", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
@@ -739,7 +739,7 @@ enter(
     "no method, listed, triplets, matrices, floats",
     {
         "hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2)),
-        "hinges of similarities, trace distance": _similarities(
+        "hinges of similarities, trace distance, rectangular": _similarities(
             "hinges", AllMatrices(2, 4), TraceDistance(0.2, np.tri(2, 4))
         ),
     },

@@ -23,7 +23,7 @@ OTHERS = [name for name in BUILDERS if name not in CATALOGUE and not name.starts
 
 
 #: Choices, with a cone and without, and their worst parts, which only these two judge.
-NEW = ("softmax, trace norm, rectangular", "odd one out, square, full", "worst choices and map, trace")
+NEW = ("softmax, trace norm, rectangular", "odd one out, square, full", "worst choices and auc, trace")
 WRITTEN = [*cases("method"), *cases("choices"), *cases("worst"), *cases("measure", "matrices")]
 
 

@@ -101,7 +101,8 @@ class Regularizer(ABC):
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """Arrays for certificate files that help to prove the bound of a dual point; arguments as of :meth:`bound`.
 
-        ``slopes``, a list of matrices: subgradients of summands that the file states before others. ``arrays`` and
+        ``slopes``, a list of matrices: subgradients of summands that the file states before others; ``radii``, of each
+        an r such that ``r I`` is one. ``arrays`` and
         ``parameters``, of numbers or text by their names in the file, and ``share``, a number: what proves the last
         summand for S times the share, 1 by default, in place of a search
         (:class:`~convexmetric.certificates.rules.Hinted`).

@@ -126,13 +126,20 @@ class NormTerm(Regularizer):
         return Described(table, arrays, tuple(each), rest.constant)
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms."""
+        """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms.
+
+        ``radii``: of every norm an r such that ``r I`` is a subgradient.
+        """
         if self.alone(cone):
             return {}
-        found, (_, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
+        found, (terms, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
         moved = sum(found, linear if G is None else linear + G)
         rest = base.hints(value, S, moved, cone, hint)
-        return rest | {"slopes": [*found, *rest.get("slopes", ())]} if found else rest
+        if not found:
+            return rest
+        radii, more = [float(np.max(term.dual_ball_identity(cone))) for term in terms], rest.get("slopes", [])
+        own = {"slopes": [*found, *more], "radii": [*radii, *rest.get("radii", [np.inf] * len(more))]}
+        return rest | own
 
     def _away(self, M: Any) -> Any:
         """``M - M0``."""

@@ -391,6 +391,15 @@ class MetricProblem:
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
+    def settled(self, point: Minorant, hint: Array) -> tuple[float, list[Array]] | None:
+        """Slopes of norms that go with a minorant: its own, or those of its best bound; None where there are none."""
+        if point.slopes is not None or not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+            return point.slopes
+        try:
+            return self.regularizer.settled(point.value, point.S, self.G, self.cone, hint)
+        except np.linalg.LinAlgError:
+            return None
+
     def holding(self, slopes: tuple[float, list[Array]] | None) -> MetricProblem:
         """The problem whose bounds are those of given slopes of its norms (``Minorant.slopes``), without a search."""
         if slopes is None:

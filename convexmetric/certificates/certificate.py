@@ -125,6 +125,7 @@ def certify(
     *,
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
+    slopes: tuple[float, list[Array]] | None = None,
 ) -> Certificate:
     """Make a certificate for ``problem`` from a metric and a dual point, trusting neither.
 
@@ -144,6 +145,8 @@ def certify(
         between 0 and the weight for hinges), weighted cuts, or slopes of smoothed hinges.
     constraints, extra_objective : callable, optional
         As for :func:`solve`.
+    slopes : tuple of float and list of arrays, optional
+        ``Certificate.slopes``, those of norms that go with the dual point; by default they are searched for.
 
     Returns
     -------
@@ -171,7 +174,9 @@ def certify(
     """
     stated = as_problem(problem).subject_to(constraints, extra_objective)
     with in_numpy():
-        return with_dual(stated, certify_metric(stated, M), dual, stated.risk.minorant(dual))
+        point = stated.risk.minorant(dual)
+        point = None if point is None else replace(point, slopes=slopes)
+        return with_dual(stated, certify_metric(stated, M), dual, point)
 
 
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:
@@ -188,7 +193,7 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Mino
     """
     lower, rounding, high, slopes = -np.inf, 0.0, upper.upper_bound, None
     if point is not None:
-        slopes = point.slopes or problem.regularizer.settled(point.value, point.S, problem.G, problem.cone, upper.M)
+        slopes = problem.settled(point, upper.M)
         # A conic solver that fails proves nothing.
         with suppress(SolverError):
             held = problem.holding(slopes)

@@ -301,7 +301,7 @@ def _feasible(
 def _inwards(problem: MetricProblem, said: Described, S: Array, M: Array) -> Iterator[Described]:
     """The hints of a dual point, and of those between it and one inside, if there is one."""
     yield said
-    inner = problem.inner_plane(M, PLANES)
+    inner = problem.inner_plane(M, PLANES) if S.any() else None
     if inner is None:
         return
     dual, plane = inner

@@ -28,7 +28,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.lazy import program
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import Minorant, Ranking, Risk, tangent_dual
+from convexmetric.risks import CutDual, Minorant, Ranking, Risk, tangent_dual
 
 __all__ = ["MetricProblem", "Statement"]
 
@@ -36,9 +36,9 @@ __all__ = ["MetricProblem", "Statement"]
 MOST_DENSE = 10_000
 #: Relative norm up to which the part of a metric that :attr:`MetricProblem.feature_map` leaves out counts as rounding.
 OFF_ROWS = 1e-9
-#: Distances beyond a metric, in units of its mean eigenvalue, at which :meth:`MetricProblem._inner_floor` tries tangent
-#: planes; how many at most; and the relative amount by which a plane is lowered for rounding.
-BEYOND, PLANES, ROUNDED = (0.1, 1.0, 10.0), 12, 1e-9
+#: Distances beyond a metric, in units of its mean eigenvalue, at which :meth:`MetricProblem.inner_plane` tries tangent
+#: planes first; and the relative amount by which a plane is lowered for rounding.
+BEYOND, ROUNDED = (0.1, 1.0, 10.0), 1e-9
 #: A few units of roundoff.
 ROUNDING = 2.0**-51
 
@@ -105,8 +105,6 @@ class MetricProblem:
     fixed_weights: ClassVar[tuple[str, ...]] = ()
     #: Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features.
     embedding: Any = None
-    #: Cache of :meth:`_inner_floor`: a risk, the plane found for it, and how many were tried.
-    _tried: tuple[Risk | None, Minorant | None, int] = (None, None, 0)
 
     def __init__(
         self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, *, constant: float = 0.0
@@ -393,6 +391,23 @@ class MetricProblem:
         metric = self.cone.zeros() if hint is None else self.cone.project(self.cone.element(hint, "hint"))
         return self.bound(point.value, point.S, self.regularizer.sharpened(point.S, self.G, metric))
 
+    def settled(self, point: Minorant, hint: Array) -> tuple[float, list[Array]] | None:
+        """Slopes of norms that go with a minorant: its own, or those of its best bound; None where there are none."""
+        if point.slopes is not None or not (np.isfinite(point.value) and np.isfinite(point.S).all()):
+            return point.slopes
+        try:
+            return self.regularizer.settled(point.value, point.S, self.G, self.cone, hint)
+        except np.linalg.LinAlgError:
+            return None
+
+    def holding(self, slopes: tuple[float, list[Array]] | None) -> MetricProblem:
+        """The problem whose bounds are those of given slopes of its norms (``Minorant.slopes``), without a search."""
+        if slopes is None:
+            return self
+        other = copy(self)
+        other.regularizer = self.regularizer.holding(slopes)
+        return other
+
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
 
@@ -410,6 +425,13 @@ class MetricProblem:
             return -np.inf
         return float(bound + self.constant) if np.isfinite(bound) else -np.inf
 
+    def missed(self, value: float, S: Array, M: Array) -> float:
+        """Estimate of what M gains by violating users' constraints, priced by the multipliers of a minorant's bound."""
+        if not self.risk.nonnegative:
+            value, S, G = 0.0, self.cone.zeros(), -S if self.G is None else self.G - S
+            return self.regularizer.missed(M, value, S, G, self.cone)
+        return self.regularizer.missed(M, value, S, self.G, self.cone)
+
     def _bound(self, value: float, S: Array, hint: Array) -> float:
         if self.risk.nonnegative:
             bound = self.regularizer.bound(value, S, self.G, self.cone, hint)
@@ -417,8 +439,8 @@ class MetricProblem:
             floors = (self.risk.floor(), Minorant(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
         if bound < value:
-            inner = self._inner_floor(hint)
-            bound = bound if inner is None else max(bound, self._bound_above(inner, value, S, hint))
+            inner = self.inner_plane(hint)
+            bound = bound if inner is None else max(bound, self._bound_above(inner[1], value, S, hint))
         return bound
 
     def _bound_above(self, floor: Minorant, value: float, S: Array, hint: Array) -> float:
@@ -434,32 +456,32 @@ class MetricProblem:
         """Whether Omega is zero and G not positive definite, so that only the risk grows with every metric."""
         return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
 
-    def _inner_floor(self, hint: Array) -> Minorant | None:
-        """If only the risk grows with every metric, a tangent plane of it, beyond ``hint``, that does so; else None.
+    def inner_plane(self, hint: Array, tries: int = len(BEYOND)) -> tuple[CutDual, Minorant] | None:
+        """If only the risk grows with every metric, a dual point near ``hint`` whose plane does so, too; else None.
 
         A minorant whose S has an eigenvalue of 1e-9 must be scaled to nothing; moved towards this plane instead of
-        towards zero it hardly changes.
+        towards zero it hardly changes. It is the tangent plane at a metric beyond ``hint``; after the first tries the
+        mean of all so far, the next metric being beyond ``hint`` where this mean grows least.
         """
         if not self.held_by_data_alone or self.risk.hard or not hint.any():
             return None
-        # What is cached is for one risk: copies with other weights have another.
-        risk, (known, floor, tries) = self.risk, self._tried
-        if known is not risk:
-            floor, tries = None, 0
-        identity = self.cone.trace(hint) / self.cone.d * self.cone.identity()
-        for t in BEYOND:
-            if floor is not None or tries >= PLANES:
-                break
-            point = risk.minorant(tangent_dual(risk, hint + t * identity))
-            tries += 1
-            if point is not None and np.isfinite(point.value):
-                # The plane is lowered by more than its rounding.
-                S = point.S + ROUNDED * norm_of(point.S) * self.cone.identity()
-                less = point.value - ROUNDED * (abs(point.value) if point.size is None else point.size)
-                if self.cone.largest(S if self.G is None else S - self.G) < 0.0:
-                    floor = Minorant(less, S)
-        self._tried = risk, floor, tries
-        return floor
+        cone, G, plane = self.cone, 0.0 if self.G is None else self.G, Minorant(0.0, self.cone.zeros())
+        metrics: list[Array] = []
+        points: list[Minorant] = []
+        for k in range(tries):
+            beyond = BEYOND[k] / cone.d * cone.identity() if k < len(BEYOND) else cone.bottom(G - plane.S)
+            metrics.append(hint + cone.trace(hint) * beyond)
+            point = self.risk.minorant(tangent_dual(self.risk, metrics[-1]))
+            if point is None or not np.isfinite(point.value):
+                return None
+            points.append(point)
+            mean = slice(k if k < len(BEYOND) else 0, k + 1)
+            plane = _lowered_mean(points[mean], cone)
+            if cone.largest(plane.S - G) < 0.0:
+                witnesses = np.array(metrics[mean])
+                weights = np.full((len(witnesses), 1), 1.0 / len(witnesses))
+                return CutDual(witnesses, weights, np.zeros(self.risk.parts, dtype=np.int64)), plane
+        return None
 
     def without_constant(self) -> MetricProblem:
         """The problem that solvers work on: less :attr:`offset`, a prior as a linear term, sharing all data."""
@@ -634,6 +656,14 @@ class MetricProblem:
         """Whether matrices of diagonal metrics are sparse: of sparse points, and of more than 10,000 features."""
         sparse = any(sp.issparse(points) for points in self.risk.points)
         return self.cone.diagonal and (sparse or self.cone.d > MOST_DENSE)
+
+
+def _lowered_mean(points: list[Minorant], cone: Cone) -> Minorant:
+    """The mean of minorants, lowered by more than its rounding."""
+    sizes = [(abs(one.value) if one.size is None else one.size, norm_of(one.S)) for one in points]
+    off, less = ROUNDED * np.mean(sizes, axis=0)[::-1]
+    S = np.mean([one.S for one in points], axis=0) + off * cone.identity()
+    return Minorant(float(np.mean([one.value for one in points]) - less), S)
 
 
 @runtime_checkable

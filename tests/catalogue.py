@@ -71,6 +71,7 @@ from convexmetric.risks import (
     SeparableRisk,
     SmoothSeparableRisk,
     SoftmaxRisk,
+    SumRisk,
     Worst,
 )
 
@@ -426,7 +427,7 @@ def _combination(risk: str, penalty: str, kind: str) -> Make:
 
 
 def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> Make:
-    """The worst queries among seven points with three labels; or quadruplets."""
+    """The worst queries among seven points with three labels, perhaps beside all of them; or quadruplets."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         cone, y = _cone(kind, 3), np.arange(7) % 3
@@ -438,9 +439,10 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
             "auc": lambda: RankingRisk(rankings, AUC(), 5.0),
             "map": lambda: RankingRisk(rankings, AveragePrecision(), 5.0),
             "choices": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
+            "sum": lambda: SumRisk(Worst(risks["choices"](), share), risks["auc"]()),
             "quadruplets": lambda: SeparableRisk(Quadruplets(X, quadruplets % 7, cone), Hinge(0.5)),
         }
-        return MetricProblem(Worst(risks[of](), share) if share < 1.0 else risks[of](), penalty)
+        return MetricProblem(risks[of]() if of in ("sum", "quadruplets") else Worst(risks[of](), share), penalty)
 
     return make
 
@@ -686,6 +688,7 @@ enter(
         "worst of map, square": _worst("map", 0.5, SquaredFrobenius(0.4)),
         "worst of auc, trace": _worst("auc", 0.3, Trace(0.5)),
         "worst choices, square": _worst("choices", 0.5, SquaredFrobenius(0.4), "diagonal"),
+        "worst choices and auc, trace": _worst("sum", 0.5, Trace(0.3)),
     },
 )
 enter("combination, triplets, floats", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
@@ -710,6 +713,7 @@ enter(
         "softmax, near the identity, all matrices": _softmax(AllMatrices(3), SquaredDistance(0.1, np.eye(3))),
         "softmax, trace norm, rectangular": _softmax(AllMatrices(2, 4), Trace(0.2)),
         "softmax, norm, symmetric": _softmax(Symmetric(3), Frobenius(0.2)),
+        "softmax, distance, all matrices": _softmax(AllMatrices(3), Distance(0.2, np.tri(3))),
     },
 )
 enter(
@@ -718,6 +722,8 @@ enter(
         "auc, square, all matrices": _similarities("auc", AllMatrices(3), SquaredFrobenius(0.3)),
         "auc, trace norm, symmetric": _similarities("auc", Symmetric(3), Trace(0.2)),
         "map, trace norm, rectangular": _similarities("map", AllMatrices(2, 4), Trace(0.2)),
+        "auc, trace distance, rectangular": _similarities("auc", AllMatrices(2, 4), TraceDistance(0.2, np.tri(2, 4))),
+        "map, trace distance, symmetric": _similarities("map", Symmetric(3), TraceDistance(0.2, SINGULAR)),
         "map, near the identity, symmetric": _similarities("map", Symmetric(3), SquaredDistance(0.3, np.eye(3))),
     },
 )
@@ -731,7 +737,12 @@ enter(
 )
 enter(
     "no method, listed, triplets, matrices, floats",
-    {"hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2))},
+    {
+        "hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2)),
+        "hinges of similarities, trace distance, rectangular": _similarities(
+            "hinges", AllMatrices(2, 4), TraceDistance(0.2, np.tri(2, 4))
+        ),
+    },
 )
 enter(
     "no method, listed, logistic, triplets, matrices, floats",
@@ -792,6 +803,7 @@ REPRESENTATIVES = (
     "softmax, trace, full",
     "softmax, norm, symmetric",
     "map, trace norm, rectangular",
+    "auc, trace distance, rectangular",
     "hinges of similarities, square",
     "psd triplets under terms",
     "own, squared hinge",

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from catalogue import cases, instance
-from samples import random_metric
+from samples import random_cut_dual, random_metric
 
 import convexmetric as cm
 from convexmetric.audits import read_certificate, read_metric, write_solution
@@ -17,7 +17,7 @@ from convexmetric.errors import ContractError, CrossedBoundsError, GapWarning, I
 from convexmetric.losses import BoxLoss, Hinge, NegativeRoot
 from convexmetric.losses.base import Loss
 from convexmetric.problem import MetricProblem, as_problem
-from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
+from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace, Zero
 from convexmetric.risks import SeparableRisk, tangent_dual
 
 RNG = np.random.default_rng(0)
@@ -394,3 +394,27 @@ def test_the_name_of_no_instance_gets_the_close_ones():
         InputError, match="there is no problem named 'relative-wine-100'; did you mean 'relative-wine-1000'"
     ):
         cm.solve("relative-wine-100")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hinge, l1, full", "hinge, distance, full", "hinge, l1 and log det, blocks", "psd triplets under terms", "zero"],
+)
+def test_a_bound_is_that_of_its_dual_point_whatever_was_asked_before(name):
+    """Bounds and certificates of two dual points, in both orders, on a problem each."""
+
+    def made():
+        problem = instance("psd logistic, trace" if name == "zero" else name)
+        return cm.MetricProblem(problem.risk, Zero()) if name == "zero" else problem
+
+    rng, problem = np.random.default_rng(0), made()
+    solution = cm.solve(problem, tol=1e-3)
+    M, dual = solution.certificate.M, solution.certificate.dual
+    points = [(M, dual), (1.1 * M, 0.9 * dual if isinstance(dual, np.ndarray) else random_cut_dual(rng, problem))]
+    found = []
+    for order in (points, points[::-1]):
+        asked = made()
+        each = [(asked.dual_bound(u, hint=N), cm.certify(asked, N, u).upper_bound) for N, u in order]
+        found.append(each if order is points else each[::-1])
+    assert found[0] == found[1]
+    assert problem.dual_bound(dual, hint=M) == found[0][0][0]

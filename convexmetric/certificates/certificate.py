@@ -87,6 +87,8 @@ class Certificate(Bounds):
         By how much the metric violates the user's constraints. What it may gain by that is added to ``upper_bound``.
     rounding : float
         By how much the bounds were moved apart for rounding, both together: an estimate from the magnitudes met.
+    slopes : tuple of float and list of arrays, or None
+        Share of the dual point and slopes of the regularizer's norms with which it proves ``lower_bound``.
     """
 
     upper_bound: float
@@ -96,6 +98,7 @@ class Certificate(Bounds):
     grade: Grade = "float"
     violation: float = 0.0
     rounding: float = 0.0
+    slopes: tuple[float, list[Array]] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         bounds = (
@@ -122,6 +125,7 @@ def certify(
     *,
     constraints: Constraints | None = None,
     extra_objective: ExtraObjective | None = None,
+    slopes: tuple[float, list[Array]] | None = None,
 ) -> Certificate:
     """Make a certificate for ``problem`` from a metric and a dual point, trusting neither.
 
@@ -141,6 +145,8 @@ def certify(
         between 0 and the weight for hinges), weighted cuts, or slopes of smoothed hinges.
     constraints, extra_objective : callable, optional
         As for :func:`solve`.
+    slopes : tuple of float and list of arrays, optional
+        ``Certificate.slopes``, those of norms that go with the dual point; by default they are searched for.
 
     Returns
     -------
@@ -168,7 +174,9 @@ def certify(
     """
     stated = as_problem(problem).subject_to(constraints, extra_objective)
     with in_numpy():
-        return with_dual(stated, certify_metric(stated, M), dual, stated.risk.minorant(dual))
+        point = stated.risk.minorant(dual)
+        point = None if point is None else replace(point, slopes=slopes)
+        return with_dual(stated, certify_metric(stated, M), dual, point)
 
 
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:
@@ -183,18 +191,20 @@ def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Mino
     CrossedBoundsError
         If the lower bound is above the upper one by more than the rounding; of grade conic by more than ``NOISE``.
     """
-    lower, rounding, high = -np.inf, 0.0, upper.upper_bound
+    lower, rounding, high, slopes = -np.inf, 0.0, upper.upper_bound, None
     if point is not None:
+        slopes = problem.settled(point, upper.M)
         # A conic solver that fails proves nothing.
         with suppress(SolverError):
-            lower, rounding = _lower_bound(problem, point, upper.M)
-            high += problem.regularizer.missed(upper.M)
+            held = problem.holding(slopes)
+            lower, rounding = _lower_bound(held, point, upper.M)
+            high += held.missed(point.value, point.S, upper.M)
     rounding += upper.rounding
     noise = NOISE * max(abs(lower), abs(high)) if upper.grade == "conic" else rounding
     if 0.0 < lower - high <= noise:
         more = (lower - high) + rounding
         lower, high, rounding = high - more, lower + more, rounding + 2.0 * more
-    made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=rounding)
+    made = replace(upper, upper_bound=high, lower_bound=lower, dual=dual, rounding=rounding, slopes=slopes)
     if lower > high:
         raise CrossedBoundsError(
             f"the lower bound {lower:.17g} is above the upper bound {high:.17g}, and rounding explains "
@@ -288,9 +298,6 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     S = point.S
     if not (np.isfinite(point.value) and np.isfinite(S).all()):
         return -np.inf, 0.0
-    plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
-    if not np.isfinite(plain):
-        return -np.inf, 0.0
     value = point.value - sum_error(problem.risk.parts) * (abs(point.value) if point.size is None else point.size)
     if problem.cone.free:
         # There is no order: S is made larger by the size of its error, which costs its inner product with the metric.
@@ -299,6 +306,9 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     else:
         raised = S + dual_error(problem, point)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
+    plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
+    if not np.isfinite(plain):
+        return -np.inf, 0.0
     # A bound of zero needs no dual point, and is not rounded.
     size = problem.regularizer.size(hint, problem.cone) if lower else 0.0
     size = max(abs(lower), size if np.isfinite(size) else 0.0) + abs(problem.constant)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,31 @@ def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
         The same risk as the kernel reads it from the statement.
     """
     return FORMS[type(stated)].stored(risk, said, stated)
+
+
+def between(one: Described, other: Described, share: float) -> Described:
+    """``1 - share`` of a dual point and ``share`` of weighted cuts in one group, both by ``hints``."""
+    if one.summands:
+        pairs = zip(one.summands, other.summands, strict=True)
+        return replace(one, summands=tuple(between(*pair, share) for pair in pairs))
+    shares: Any = (1.0 - share, share)
+    first, second, arrays = one.arrays, other.arrays, dict(one.arrays)
+    if "parts_weights" in first:
+        # All else is weighted by its part.
+        each = [of["parts_weights"] * weight for of, weight in zip((first, second), shares, strict=True)]
+        arrays["parts_weights"] = total = each[0] + each[1]
+        shares = [np.divide(part, total, out=np.zeros_like(part), where=total > 0.0) for part in each]
+    if "witnesses" in first:
+        weights = [of["weights"] * weight for of, weight in zip((first, second), shares, strict=True)]
+        weights[1] = np.broadcast_to(weights[1], (len(weights[1]), weights[0].shape[1]))
+        arrays["weights"] = np.vstack(weights)
+        return replace(one, arrays=arrays | {n: np.concatenate([first[n], second[n]]) for n in ("witnesses", "widths")})
+    mixed = {
+        name: first[name] * shares[0] + second[name] * shares[1]
+        for name in ("slopes", "probabilities")
+        if name in first
+    }
+    return replace(one, arrays=arrays | mixed)
 
 
 def _sum(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
@@ -201,7 +227,7 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
     begin = np.searchsorted(places[:, 0], np.arange(len(rankings) + 1))
     for q in range(len(rankings)):
         total = np.zeros((stated.p[q], stated.n[q]), dtype=np.int64)
-        for rows, width, weights in zip(passes, hints["widths"], hints["weights"], strict=True):
+        for number, (rows, width, weights) in enumerate(zip(passes, hints["widths"], hints["weights"], strict=True)):
             _, x, z = next(rows)
             weight = int(weights[hints["groups"][q]])
             if not weight:
@@ -212,8 +238,10 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
                     slopes = 1.0 / (1.0 + np.exp(-t))
             else:
                 slopes = np.clip(0.5 + t / width, 0.0, 1.0) if width > 0.0 else (t > 0.0).astype(np.float64)
-            _, positives, negatives = places[begin[q] : begin[q + 1]].T
-            slopes[positives, negatives] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
+            if number == 0:
+                # Exceptions are of the one metric beside which they were given.
+                _, positives, negatives = places[begin[q] : begin[q + 1]].T
+                slopes[positives, negatives] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
             total += np.rint(slopes * weight).astype(np.int64)
         yield total[:, _order_of_far(rankings, stated, q)]
 

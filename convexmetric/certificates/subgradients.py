@@ -141,7 +141,11 @@ class _Summands:
         kinds[-1] = Hinted if self.more and "arrays" in hints else kinds[-1]
         rules = [kind(part, cone, backoff, whole, hints) for kind, part in zip(kinds, each, strict=True)]
         self.norms, self.last = rules[:-1], rules[-1]
-        self.subgradients = [norm.nearest(Y) for norm, Y in zip(self.norms, given, strict=True)]
+        #: Of every norm an r such that ``r I`` is a subgradient.
+        known = zip(self.norms, hints.get("radii", [np.inf] * len(given)), strict=True)
+        radii = [min(norm.radius(), r) for norm, r in known]
+        self.radii = [r if np.isfinite(r) else 0.0 for r in radii]
+        self.subgradients = [norm.given(Y) for norm, Y in zip(self.norms, given, strict=True)]
         G, rad = np.zeros_like(S) if G is None else G, np.broadcast_to(says.S.rad, S.shape)
         self.dual = Dual(float(says.value.lower()), *(in_blocks(cone, A) for A in (S, G, rad)))
 
@@ -170,12 +174,17 @@ class _Summands:
         Where the last summand's dual points form a ball, S and the Y are scaled together, and multiples of I that are
         subgradients, too, take the place of what Y loses: ``t (S - Y) <= G + (1 - t) r I`` holds for 0, if for any t.
         """
-        dual, norms, last = self.dual, self.subgradients, self.last
+        norms, last = self.subgradients, self.last
         if last.whole or not norms or not isinstance(last, Bounded):
             scaling, table, arrays = last.found(self.beside)
             return scaling, norms, table, arrays
-        start = last.start(self.beside)
-        radii = [norm.radius() * (last.backoff < 1.0) for norm in self.norms]
+        starts = {last.start(self.beside), 1.0}
+        return max((self._together(start) for start in starts), key=lambda found: found[0])
+
+    def _together(self, start: float) -> tuple[float, list[Array], Table, Arrays]:
+        """``start`` S and the subgradients scaled together."""
+        dual, norms, last = self.dual, self.subgradients, self.last
+        radii = [radius * (last.backoff < 1.0) for radius in self.radii]
         room = sum(radii) * (np.ones(last.cone.d) if last.cone.diagonal else np.eye(last.cone.d))
         moved = Dual(dual.v, start * dual.S - sum(self.slopes(norms), -room), dual.G + room, start * dual.rad)
         scaling, table, arrays = last.found(moved)

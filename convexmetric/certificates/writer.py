@@ -29,13 +29,15 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.conic_terms import ConicTerms
-from convexmetric.certificates.dual_points import in_parts, stored
+from convexmetric.certificates.dual_points import between, in_parts, stored
 from convexmetric.certificates.programs import ProgramCertificate
 from convexmetric.certificates.statement import Arrays, Table, describe, plain, without_proof
 from convexmetric.certificates.subgradients import above, feasible, shrunk
+from convexmetric.described import Described
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem, as_problem
+from convexmetric.risks import Minorant
 
 #: Relative amounts by which a metric is scaled, tried in turn, until constraints hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
@@ -46,6 +48,10 @@ AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
 MOST = 10**300
 #: Proven relative gap below which no warning is given, and the largest multiple of the solution's gap without one.
 CLOSE, WEAKER = 1e-6, 2.0
+#: Part of a dual point that is as good as all of it, and by how much more they are moved inside than to the border.
+WHOLE, INWARDS = 1.0 - 1e-9, (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+#: Most tangent planes in the search for a dual point inside.
+PLANES = 30
 
 
 class Certified(Protocol):
@@ -227,23 +233,8 @@ def _proven(
             raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
         if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
             raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
-        table, found = stored(risk, risk.hints(certificate.dual), stated.risk)
         ends = [count * part // parts for part in range(parts + 1)]
-        dual, says = _said(stated, table, found, ends)
-        v, S, G = point.value, point.S, problem.G
-        floor = None if stated.risk.nonnegative else risk.floor()
-        if floor is not None:
-            # As regularizers see a risk that may be negative (MetricProblem.bound).
-            v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
-        if terms is None:
-            hints = problem.regularizer.hints(v, S, G, problem.cone, certificate.M)
-            scale, hints = shrunk(stated, says, hints)
-            if scale < 1.0:
-                found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
-                dual, says = _said(stated, table, found, ends)
-            share, slope = feasible(stated, says, hints, upper, arrays)
-        else:
-            share, slope = terms.feasible(says, upper, arrays)
+        dual, share, slope = _feasible(problem, stated, certificate, point, ends, terms, upper, arrays)
         arrays |= {name: plain(array) for name, array in slope.items()}
         files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
         proof = checker.prove(files)
@@ -257,6 +248,68 @@ def _proven(
         raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
     _compare(problem, stated, arrays, float(proof.upper))
     return replace(proof, claimed=(proof.lower, proof.upper), reason=""), files
+
+
+def _feasible(
+    problem: MetricProblem,
+    stated: kernel.Problem,
+    certificate: Certificate,
+    point: Minorant,
+    ends: Sequence[int],
+    terms: ConicTerms | None,
+    upper: Fraction,
+    arrays: Arrays,
+) -> tuple[list[tuple[Table, Arrays]], Table, Arrays]:
+    """Dual point of every part, and table and arrays of the scaling and subgradient that show it feasible.
+
+    Where nothing but the risk grows with every metric, a dual point at the border of feasibility counts for nothing,
+    and is moved into the inside, by as little as is accepted.
+    """
+    risk, hints = problem.risk, {}
+    if terms is None:
+        v, S, G = point.value, point.S, problem.G
+        floor = None if stated.risk.nonnegative else risk.floor()
+        if floor is not None:
+            # As regularizers see a risk that may be negative (MetricProblem.bound).
+            v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
+        hints = problem.holding(certificate.slopes).regularizer.hints(v, S, G, problem.cone, certificate.M)
+    best, why = None, None
+    for said in _inwards(problem, risk.hints(certificate.dual), point.S, certificate.M):
+        table, found = stored(risk, said, stated.risk)
+        dual, says = _said(stated, table, found, ends)
+        try:
+            if terms is not None:
+                return dual, *terms.feasible(says, upper, arrays)
+            scale, own = shrunk(stated, says, hints)
+            if scale < 1.0:
+                found = {name: array * scale if array.dtype.kind == "f" else array for name, array in found.items()}
+                dual, says = _said(stated, table, found, ends)
+            share, slope = feasible(stated, says, own, upper, arrays)
+        except (kernel.NotProven, InputError) as error:
+            why = why or error
+            continue
+        kept = scale * float(Fraction(share["share"]))
+        if best is None or kept > best[0]:
+            best = kept, dual, share, slope
+        if kept >= WHOLE:
+            break
+    if best is None:
+        raise why or AssertionError()
+    return best[1:]
+
+
+def _inwards(problem: MetricProblem, said: Described, S: Array, M: Array) -> Iterator[Described]:
+    """The hints of a dual point, and of those between it and one inside, if there is one."""
+    yield said
+    inner = problem.inner_plane(M, PLANES) if S.any() else None
+    if inner is None:
+        return
+    dual, plane = inner
+    G = -plane.S if problem.G is None else problem.G - plane.S
+    least = 1.0 - (problem.regularizer.max_dual_scaling(S - plane.S, G, problem.cone) or 0.0)
+    other = problem.risk.hints(dual)
+    for more in INWARDS:
+        yield between(said, other, min(1.0, least + more))
 
 
 def _said(

@@ -60,8 +60,6 @@ class Regularizer(ABC):
     grade: ClassVar[Grade] = "float"
     #: ``(A, prox)`` if ``Omega(M) = h(<A, M>)``: the proximal map of h at margins v with step lengths t.
     margin: tuple[Array, Callable[[Array, Array], Array]] | None = None
-    #: Cache of norms: ``S - G`` of the last dual point, the Y of each norm and theta of its best bound.
-    kept: tuple[Array, list[Array], float] | None = None
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
         """The norms added to a regularizer, that regularizer, and the sum of the norms that are linear on the cone."""
@@ -103,7 +101,8 @@ class Regularizer(ABC):
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """Arrays for certificate files that help to prove the bound of a dual point; arguments as of :meth:`bound`.
 
-        ``slopes``, a list of matrices: subgradients of summands that the file states before others. ``arrays`` and
+        ``slopes``, a list of matrices: subgradients of summands that the file states before others; ``radii``, of each
+        an r such that ``r I`` is one. ``arrays`` and
         ``parameters``, of numbers or text by their names in the file, and ``share``, a number: what proves the last
         summand for S times the share, 1 by default, in place of a search
         (:class:`~convexmetric.certificates.rules.Hinted`).
@@ -199,6 +198,16 @@ class Regularizer(ABC):
         last = (1.0, *at(1.0))
         return last[1] if last[2] >= 0.0 else concave_maximum(at, (0.0, *at(0.0)), last, SHARES, NEARLY)[1]
 
+    def settled(
+        self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
+    ) -> tuple[float, list[Array]] | None:
+        """Share of S and slopes of norms of the best bound; None without norms. Arguments as of :meth:`bound`."""
+        return None
+
+    def holding(self, slopes: tuple[float, list[Array]]) -> Regularizer:
+        """The same function, whose bounds are those of such slopes, without a search."""
+        return self
+
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
         """Largest theta in [0, 1] with ``Omega*_K(theta S - G)`` finite, to accuracy ``near``; None if there is none.
 
@@ -235,8 +244,11 @@ class Regularizer(ABC):
         """By how much ``M`` violates :meth:`constraints`."""
         return 0.0
 
-    def missed(self, M: Array) -> float:
-        """Estimate of what ``M`` gains by violating :meth:`constraints` as little as conic solvers do."""
+    def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
+        """Estimate of what ``M`` gains by violating :meth:`constraints` as little as conic solvers do.
+
+        The other arguments are those of :meth:`bound`, whose multipliers price a violation.
+        """
         return 0.0
 
     def repair(self, M: Array, cone: Cone) -> Array:

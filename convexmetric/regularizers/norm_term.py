@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,8 @@ from convexmetric.arguments import check_flag, check_positive_number
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import seconds_left
-from convexmetric.described import Described, description, symmetric
+from convexmetric.described import Described, description
+from convexmetric.numerics.searches import last_true
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.base import Grade, Regularizer, of_eigenvalues
 from convexmetric.regularizers.splitting import Splitting
@@ -34,8 +36,6 @@ STEPS, LOOK_EVERY = 4_000, 50
 NEARLY = 1e-9
 #: Evaluations in a row without a better bound after which the search ends as well.
 IDLE = 16
-#: Relative distance to the last dual point up to which its Y is used again without a search.
-SAME = 1e-8
 
 #: A bound, the Y that prove it (one per norm), and the scaling theta of the dual point.
 _Proven = tuple[float, list[Array], float]
@@ -62,6 +62,8 @@ class NormTerm(Regularizer):
     def __init__(self, reg: float, prior: Array | None = None, rest: Regularizer | None = None) -> None:
         check_positive_number(reg, "reg")
         self.reg, self.rest = float(reg), Zero() if rest is None else rest
+        #: Share and slopes that :meth:`holding` was given.
+        self.held: tuple[float, list[Array]] | None = None
         #: M0, or None for zero.
         self.centre = None if prior is None else np.asarray(prior, dtype=np.float64)
         self.prior = self.rest.prior if prior is None else self.centre
@@ -110,9 +112,8 @@ class NormTerm(Regularizer):
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
         """A norm of the file format, with weight and prior, as the first summand before those of ``rest``."""
         prior = {} if self.centre is None else {"prior": True}
-        own = Described(
-            {**kind, "weight": self.reg, **prior}, {} if self.centre is None else {"prior": symmetric(self.centre)}
-        )
+        arrays = {} if self.centre is None else {"prior": cone.element(self.centre, "prior")}
+        own = Described({**kind, "weight": self.reg, **prior}, arrays)
         rest = description(self.rest, cone, points)
         each = [own, *(rest.summands or (() if isinstance(self.rest, Zero) else (rest,)))]
         if len(each) == 1:
@@ -125,11 +126,20 @@ class NormTerm(Regularizer):
         return Described(table, arrays, tuple(each), rest.constant)
 
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
-        """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms."""
-        found, (_, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
+        """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms.
+
+        ``radii``: of every norm an r such that ``r I`` is a subgradient.
+        """
+        if self.alone(cone):
+            return {}
+        found, (terms, base, linear) = self._best(value, S, G, cone, hint)[1], self.chain(cone)
         moved = sum(found, linear if G is None else linear + G)
         rest = base.hints(value, S, moved, cone, hint)
-        return rest | {"slopes": [*found, *rest.get("slopes", ())]} if found else rest
+        if not found:
+            return rest
+        radii, more = [float(np.max(term.dual_ball_identity(cone))) for term in terms], rest.get("slopes", [])
+        own = {"slopes": [*found, *more], "radii": [*radii, *rest.get("radii", [np.inf] * len(more))]}
+        return rest | own
 
     def _away(self, M: Any) -> Any:
         """``M - M0``."""
@@ -150,10 +160,53 @@ class NormTerm(Regularizer):
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
         """The best bound of ``rest`` with a linear term ``Y`` added to G, less ``<Y, M0>``."""
-        return self._best(value, S, G, cone, hint)[0]
+        return self._shared(value, S, G, cone) if self.alone(cone) else self._best(value, S, G, cone, hint)[0]
+
+    def alone(self, cone: Cone) -> bool:
+        """Whether nothing else keeps matrices small, without a cone: then ``Y = theta S - G``."""
+        return cone.free and isinstance(self.rest, Zero)
+
+    def _shared(self, value: float, S: Array, G: Array | None, cone: Cone) -> float:
+        """``theta v - <theta S - G, M0>`` at the best theta with ``theta S - G`` in the dual ball."""
+        linear = cone.zeros() if G is None else G
+        centre = cone.zeros() if self.centre is None else self.centre
+        gain = value - cone.inner(S, centre)
+        worst, best = (0.0, 1.0) if gain >= 0.0 else (1.0, 0.0)
+
+        def inside(t: float) -> bool:
+            theta = worst + t * (best - worst)
+            return self.dual_norm(theta * S - linear, cone) <= self.reg
+
+        if not (inside(1.0) or inside(0.0)):
+            return -np.inf
+        theta = best if inside(1.0) else worst + last_true(inside, 0.0, 1.0)[0] * (best - worst)
+        return theta * gain + cone.inner(linear, centre)
+
+    def has_prox(self, cone: Cone) -> bool:
+        """Only where it is :meth:`alone`."""
+        return self.alone(cone)
+
+    def prox(self, V: Array, t: float, cone: Cone) -> Array:
+        """``V`` less t times the nearest subgradient to ``(V - M0) / t`` (Moreau)."""
+        return V - t * self.project_dual_ball(self._away(V) / t, cone)
+
+    def settled(
+        self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array
+    ) -> tuple[float, list[Array]] | None:
+        """Share and slopes of the best bound."""
+        _, slopes, share = self._best(value, S, G, cone, hint)
+        return (share, slopes) if slopes else None
+
+    def holding(self, slopes: tuple[float, list[Array]]) -> NormTerm:
+        """A copy with these slopes, one a norm of the chain."""
+        other = copy(self)
+        other.held = slopes
+        return other
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
         """The chain of ``rest`` with this norm in front, or with its Y added to the linear part where it is linear."""
+        if self.alone(cone):
+            return [], self, cone.zeros()
         terms, base, linear = self.rest.chain(cone)
         only = self.only_slope(cone)
         return ([self, *terms], base, linear) if only is None else (terms, base, linear + only)
@@ -168,7 +221,7 @@ class NormTerm(Regularizer):
         G = linear if G is None else G + linear
         if not terms:
             return base.bound(value, S, G, cone, hint), [], 1.0
-        identities = [term.dual_ball_identity(cone) for term in terms]
+        identities = [cone.zeros() if cone.free else term.dual_ball_identity(cone) for term in terms]
         room, paid = sum(identities, cone.zeros()), self._paid(terms, identities, cone)
 
         def proven(slopes: list[Array], share: float = 1.0) -> _Proven:
@@ -183,21 +236,15 @@ class NormTerm(Regularizer):
             moved = base.bound(value_moved, S_moved, G + room, cone, hint) - paid
             return max(plain, moved), slopes, share
 
-        kept, target = self.kept, S - G
-        starts: list[tuple[list[Array], float]] = []
-        if kept is not None and kept[0].shape == S.shape:
-            starts.append(kept[1:])
-            if norm_of(kept[0] - target) <= SAME * norm_of(target):
-                return proven(*starts[0])
+        if self.held is not None:
+            return proven(self.held[1], self.held[0])
         greedy: list[Array] = []
         for term in terms:
             greedy.append(term.project_dual_ball(S - sum(greedy, G), cone))
         near = [term.slopes(term._away(hint), cone) for term in terms]
-        starts += [(slopes, 1.0) for slopes in (greedy, near, [cone.zeros() for _ in terms])]
-        best = max((proven(*start) for start in starts), key=lambda found: found[0])
-        best = self._searched(value, S, G, cone, hint, best, proven)
-        self.kept = target, *best[1:]
-        return best
+        starts = (greedy, near, [cone.zeros() for _ in terms])
+        best = max((proven(start) for start in starts), key=lambda found: found[0])
+        return self._searched(value, S, G, cone, hint, best, proven)
 
     @staticmethod
     def _paid(terms: list[NormTerm], slopes: list[Array], cone: Cone) -> float:
@@ -246,9 +293,13 @@ class NormTerm(Regularizer):
         """Violation of the constraints of ``rest``."""
         return self.rest.violation(M, cone)
 
-    def missed(self, M: Array) -> float:
+    def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
         """Estimate of what ``M`` gains by violating the constraints of ``rest``."""
-        return self.rest.missed(M)
+        if self.grade == "float":
+            return 0.0
+        _, base, linear = self.chain(cone)
+        _, slopes = self.held or self.settled(value, S, G, cone, M) or (1.0, [])
+        return base.missed(M, value, S, sum(slopes, linear if G is None else G + linear), cone)
 
     def repair(self, M: Array, cone: Cone) -> Array:
         """A metric near ``M`` that satisfies the constraint of ``rest``."""
@@ -271,6 +322,14 @@ class NormTerm(Regularizer):
         """The formula in plain text."""
         norm = self.norm_text(M if self.centre is None else f"({M} - {M}0)")
         return norm if isinstance(self.rest, Zero) else f"{self.rest.text(M)} + {norm}"
+
+
+def of_values(N: Array, of: Callable[[Array], Array], cone: Cone) -> Array:
+    """Apply an odd function to the eigenvalues of an element, or to singular values where there is no cone."""
+    if not cone.free:
+        return of_eigenvalues(N, of)
+    left, values, right = np.linalg.svd(N, full_matrices=False)
+    return cone.from_coordinates(cone.coordinates((left * of(values)) @ right))
 
 
 class Distance(NormTerm):
@@ -331,7 +390,7 @@ class TraceDistance(NormTerm):
 
     def slopes(self, N: Array, cone: Cone) -> Array:
         """``reg`` times the matrix sign of N."""
-        return of_eigenvalues(N, lambda values: self.reg * np.sign(values))
+        return of_values(N, lambda values: self.reg * np.sign(values), cone)
 
     def dual_norm(self, Y: Array, cone: Cone) -> float:
         """Spectral norm: the largest absolute eigenvalue."""
@@ -341,7 +400,7 @@ class TraceDistance(NormTerm):
         """Clip the eigenvalues to ``[-reg, reg]``."""
         if self.dual_norm(Y, cone) <= self.reg:
             return Y
-        return of_eigenvalues(Y, lambda values: np.clip(values, -self.reg, self.reg))
+        return of_values(Y, lambda values: np.clip(values, -self.reg, self.reg), cone)
 
     def dual_ball_identity(self, cone: Cone) -> Array:
         """``reg I``."""
@@ -407,7 +466,7 @@ class EntrywiseL1(NormTerm):
     def _weights(self, cone: Cone) -> Array:
         """``lambda`` on P, zero elsewhere."""
         weights = np.full(cone.shape, self.reg)
-        return weights if self.diagonal or cone.diagonal else weights - np.diag(weights.diagonal())
+        return weights if self.diagonal or cone.diagonal else weights * (1.0 - cone.identity())
 
     def norm(self, N: Array, cone: Cone) -> float:
         """``reg * sum |N_ij|``."""

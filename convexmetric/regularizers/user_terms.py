@@ -107,8 +107,8 @@ class SubjectTo(Regularizer):
         self.joint = [each for each in self.own if self._has_others(each)]
         self.plain = [each for each in self.own if not self._has_others(each)]
         self.elsewhere = bool(self.joint) or self._has_others(self.term)
-        #: Multipliers of the user's constraints at the last bound.
-        self.multipliers: list[Any] = []
+        #: Cache of the program of bounds: values of all parameters, the bound, multipliers of the user's constraints.
+        self._answer: tuple[list[bytes], float, list[Any]] | None = None
 
     def _has_others(self, stated: cp.Expression | cp.Constraint) -> bool:
         return any(variable.id != self.M.id for variable in stated.variables())
@@ -193,14 +193,13 @@ class SubjectTo(Regularizer):
         self.M.save_value(M)
         return max(max(map(_violation, self.plain), default=0.0), self._distance(M))
 
-    def missed(self, M: Array) -> float:
-        """Estimate of what ``M`` gains by violating constraints: violations times the multipliers at the last bound."""
-        if not self.multipliers:
-            return 0.0
+    def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
+        """Estimate of what ``M`` gains by violating constraints: violations times the multipliers of a bound."""
+        multipliers = self._bounded(value, S, G)[1]
         # Sets the values of the users' own variables.
         self._distance(M)
         self.M.save_value(M)
-        return sum(_product(multipliers, each) for multipliers, each in zip(self.multipliers, self.own, strict=True))
+        return sum(_product(price, each) for price, each in zip(multipliers, self.own, strict=True))
 
     def _inside(self, M: Array) -> bool:
         # At the metric zero, the arguments of a constraint are the constants that it compares with.
@@ -279,11 +278,16 @@ class SubjectTo(Regularizer):
         """
         if not (np.isfinite(value) and np.isfinite(S).all()):
             return -np.inf
+        return self._bounded(value, S, G)[0]
+
+    def _bounded(self, value: float, S: Array, G: Array | None) -> tuple[float, list[Any]]:
         program, v, normal, linear = self._bounding
-        v.value, normal.value, linear.value = value, S, cone.zeros() if G is None else G
-        bound = solve_conic(program)
-        self.multipliers = [each.dual_value for each in self.own]
-        return bound
+        v.value, normal.value, linear.value = value, S, self.cone.zeros() if G is None else G
+        values = [each.value for each in program.parameters()]
+        asked = [np.asarray(each.toarray() if sp.issparse(each) else each).tobytes() for each in values]
+        if self._answer is None or self._answer[0] != asked:
+            self._answer = asked, solve_conic(program), [each.dual_value for each in self.own]
+        return self._answer[1:]
 
     @cached_property
     def _bounding(self) -> tuple[cp.Problem, cp.Parameter, cp.Parameter, cp.Parameter]:

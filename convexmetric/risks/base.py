@@ -69,12 +69,16 @@ class Minorant:
         Sum of the sizes of the coefficients with which squared distances stand in S; None if not known.
     size : float, optional
         Sum of the sizes of the terms of ``value``; None if it is about that of ``value``.
+    slopes : tuple of float and list of arrays, optional
+        Share of S and slopes of the regularizer's norms that were found beside it
+        (:meth:`~convexmetric.regularizers.Regularizer.settled`); None if they are to be searched for.
     """
 
     value: float
     S: Array
     weight: float | None = None
     size: float | None = None
+    slopes: tuple[float, list[Array]] | None = None
 
 
 @dataclass(frozen=True)

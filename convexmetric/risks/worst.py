@@ -213,7 +213,7 @@ class Worst(Risk):
         w *= n / max(w.sum(), float(n))
         # What is missing of n goes to all in proportion to what they may still have.
         left = self.most - w
-        w = np.minimum(w + left * ((n - w.sum()) / max(left.sum(), np.finfo(float).tiny)), self.most)
+        w = np.clip(w + left * ((n - w.sum()) / max(left.sum(), np.finfo(float).tiny)), 0.0, self.most)
         kept = [(self.risk.subset(np.array([q]), w[q]), dual.duals[q + 1]) for q in np.flatnonzero(w)]
         found = [said for part, own in kept if part is not None and (said := part.minorant(own)) is not None]
         return added(found) if len(found) == len(kept) else None

@@ -4,7 +4,7 @@
 ``outside_rules.py``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import cvxpy as cp
 import numpy as np
@@ -248,5 +248,41 @@ class RowNorms(NormTerm):
 
     def norm_text(self, M):
         return f"{self.reg:g} ||{M}||_2,1"
+
+    norm_latex = norm_text
+
+
+class WeightedEntries(NormTerm):
+    """rest(M) + reg * sum W_ij |M_ij - M0_ij|."""
+
+    def __init__(self, reg, W, prior=None, rest=None):
+        super().__init__(reg, prior, rest)
+        self.W = W
+
+    def described(self, cone, points):
+        said = self.beside_rest({"kind": "outside weighted entries"}, cone, points)
+        name = "term0_entry_weights" if said.summands else "entry_weights"
+        return replace(said, arrays=said.arrays | {name: self.W})
+
+    def norm(self, N, cone):
+        return self.reg * float((self.W * np.abs(N)).sum())
+
+    def slopes(self, N, cone):
+        return self.reg * self.W * np.sign(N)
+
+    def dual_norm(self, Y, cone):
+        return float((np.abs(Y) / self.W).max())
+
+    def project_dual_ball(self, Y, cone):
+        return np.clip(Y, -self.reg * self.W, self.reg * self.W)
+
+    def dual_ball_identity(self, cone):
+        return self.reg * self.W.diagonal().min() * cone.identity()
+
+    def norm_expression(self, N, cone):
+        return self.reg * cp.sum(cp.multiply(self.W, cp.abs(N)))
+
+    def norm_text(self, M):
+        return f"{self.reg:g} ||{M}||_W"
 
     norm_latex = norm_text

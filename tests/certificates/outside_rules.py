@@ -111,10 +111,32 @@ class InverseTrace(Regularizer):
         return [-(Y.T @ Y) * self.weight], -(Y * self.C).sum() * self.weight * 2.0
 
 
+class WeightedEntries(Regularizer):
+    """weight * sum W_ij |X_ij| >= <P, X>, X = M - M0, where |P_ij| <= weight W_ij. Its slope is that of the hints."""
+
+    wanted, optional, full = "kind weight", "prior", True
+
+    def __init__(self, table, arrays, cone, points):
+        super().__init__(table, arrays, cone, points)
+        self.W = cone.matrix(arrays, "entry_weights")
+
+    def read(self, table, arrays):
+        return self.cone.matrix(arrays, "slope")
+
+    def value(self, factor, M, given):
+        return (abs(M if self.prior is None else M - self.prior) * self.W).sum() * self.weight
+
+    def slopes(self, given, most):
+        most = Ball(self.W) * self.weight
+        require_proven((np.abs(given) <= most.below()).all(), "the slope is too large")
+        return [Ball(given)], Ball(0.0) if self.prior is None else (Ball(given) * self.prior).sum()
+
+
 LOSSES = {"outside exponential": Exponential}
 MEASURES = {"outside rbp": RankBiasedPrecision, "outside partial auc": PartialAUC}
 REGULARIZERS = {
     "outside spectral bound": SpectralBound,
     "outside row norms": RowNorms,
     "outside inverse trace": InverseTrace,
+    "outside weighted entries": WeightedEntries,
 }

@@ -776,7 +776,8 @@ class Worst:
     def __init__(self, risk: dict[str, Any], file: File, d: int) -> None:
         table(risk, "kind share of")
         own, share = risk["of"], rational(risk["share"])
-        need(isinstance(own, dict) and own.get("kind") in ("pairs of lists", "rankings", "listed comparisons"), "of")
+        known = ("pairs of lists", "rankings", "choices", "listed comparisons")
+        need(isinstance(own, dict) and own.get("kind") in known, "of")
         self.of = KINDS[own["kind"]](own, file, d)
         need(0 <= share <= 1 and not self.of.negative, "worst parts")
         self.X, self.n, self.here = self.of.X, self.of.count(), 1

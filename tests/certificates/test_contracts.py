@@ -74,7 +74,7 @@ def test_the_default_certifies_the_optimum_of_the_statement(name):
     M = found.certificate.M
     assert problem.cone.violation(M) <= 1e-12 * abs(M).max()
     assert problem.value(M) == pytest.approx(found.upper_bound, rel=1e-9)
-    again = cm.certify(problem, M, found.certificate.dual)
+    again = cm.certify(problem, M, found.certificate.dual, slopes=found.certificate.slopes)
     assert again.upper_bound == pytest.approx(found.upper_bound, rel=1e-12)
     assert again.lower_bound == pytest.approx(found.lower_bound, rel=1e-9)
 

@@ -21,7 +21,7 @@ from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.losses import Hinge
 from convexmetric.measures import MEASURES, register
-from convexmetric.regularizers import Trace
+from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 RULES = Path(__file__).with_name("outside_rules.py")
@@ -257,6 +257,16 @@ def test_rules_are_json_too(file, capsys):
 
 
 # False proofs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rest", [None, Trace(0.05), SquaredFrobenius(0.1)], ids=repr)
+@pytest.mark.parametrize("prior", [None, 0.1 * G])
+def test_a_norm_without_a_search_is_proven_as_well_as_it_is_solved(prior, rest, tmp_path):
+    for seed in range(3):
+        W = np.random.default_rng(seed).uniform(0.5, 2.0, G.shape)
+        solution = cm.solve(hinges(blocks.WeightedEntries(0.02, W + W.T, prior, rest)), tol=1e-7)
+        verdict = cm.write_certificate(tmp_path / "c.npz", solution, rules=RULES)
+        assert verdict.gap <= max(2.0 * solution.gap, 1e-9)
 
 
 def corrupted(rule, name, arrays):

@@ -22,11 +22,12 @@ BUILDERS = builders()
 OTHERS = [name for name in BUILDERS if name not in CATALOGUE and not name.startswith(("rankings", "sum", "triplets"))]
 
 
-#: Choices, with a cone and without, which only these two judge.
-NEW = ("softmax, trace norm, rectangular", "odd one out, square, full")
+#: Choices, with a cone and without, and their worst parts, which only these two judge.
+NEW = ("softmax, trace norm, rectangular", "odd one out, square, full", "worst choices and auc, trace")
+WRITTEN = [*cases("method"), *cases("choices"), *cases("worst"), *cases("measure", "matrices")]
 
 
-@pytest.mark.parametrize("name", [*cases("method"), *cases("choices"), *cases("measure", "matrices"), *OTHERS])
+@pytest.mark.parametrize("name", [*WRITTEN, *OTHERS])
 def test_both_accept_what_is_written(name, tmp_path):
     problem, path = BUILDERS[name](), tmp_path / "c.npz"
     cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-6))

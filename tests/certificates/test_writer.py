@@ -14,18 +14,28 @@ import numpy as np
 import pytest
 from catalogue import cases, instance
 from forgery import claim, opened, written
-from samples import random_cut_dual, random_metric, some
+from samples import random_cut_dual, random_metric, random_triplets, some
 
 import convexmetric as cm
 from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, SimilarityTriplets, Triplets
-from convexmetric.cones import AllMatrices, BlockDiagonal, PSDCone
+from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.datasets import load
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.measures import measure_named
+from convexmetric.measures import AUC, ReciprocalRank, measure_named
 from convexmetric.regularizers import EntrywiseL1, SquaredFrobenius, Trace, Zero
-from convexmetric.risks import LogisticRankingRisk, PairwiseRisk, RankingRisk, SeparableRisk, SmoothSeparableRisk, Worst
+from convexmetric.risks import (
+    ChoiceRisk,
+    LogisticRankingRisk,
+    PairwiseRisk,
+    RankingRisk,
+    SeparableRisk,
+    SmoothSeparableRisk,
+    SoftmaxRisk,
+    SumRisk,
+    Worst,
+)
 
 PROBLEMS = Path(__file__).resolve().parents[2] / "problems"
 WINE = "ranking-auc-wine-c1"
@@ -542,3 +552,45 @@ def test_a_certificate_says_on_which_coordinates_it_is(tmp_path):
     wide = cm.RankingProblem.from_labels(iris.X, iris.y, kernel="rbf", measure="auc")
     title = cm.write_certificate(path, cm.solve(wide, tol=1e-2)).title
     assert title.endswith("; W on coordinates of the points' span, problem.span")
+
+
+def _held_by_data(kind, seed):
+    """Risks that alone keep metrics small, whose dual points are at the border of feasibility."""
+    rng, y = np.random.default_rng(seed), np.arange(10) % 3
+    cone = (PSDCone, NonnegativeDiagonal)[rng.integers(2)](1 if kind == "boxes" else int(rng.integers(1, 4)))
+    X = rng.standard_normal((10, cone.d))
+    rankings = Rankings(X, X + 0.1, Relevance.between(y, y), cone)
+    triplets = Triplets(X, random_triplets(rng, 10, 20), cone)
+    pairs = PairDistances(X, np.array([rng.choice(10, 2, replace=False) for _ in range(36)]), np.ones(36), cone)
+    boxes = BoxLoss(rng.standard_normal(20), -rng.random(20), rng.random(20), np.full(20, 0.1 * (seed % 2)))
+    hinges = SeparableRisk(triplets, Hinge(0.5))
+    risks = {
+        "boxes": lambda: SeparableRisk(triplets, boxes),
+        "choices": lambda: ChoiceRisk(pairs, 3, temperature=1.0),
+        "softmax": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
+        "auc": lambda: RankingRisk(rankings, AUC(), 5.0),
+        "worst of mrr": lambda: Worst(RankingRisk(rankings, ReciprocalRank(), 5.0), 0.5),
+        "worst of hinges": lambda: SumRisk(Worst(hinges, 0.3), hinges),
+    }
+    return cm.MetricProblem(risks[kind](), Zero())
+
+
+@pytest.mark.parametrize("kind", ["boxes", "choices", "softmax", "auc", "worst of mrr", "worst of hinges"])
+def test_what_the_data_alone_hold_is_proven_as_well_as_it_is_solved(kind, tmp_path):
+    closed = 0
+    for seed in range(8):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)
+            solution = cm.solve(_held_by_data(kind, seed), tol=1e-7)
+        if solution.status == "optimal":
+            closed += 1
+            verdict = cm.write_certificate(tmp_path / "c.npz", solution)
+            assert verdict.accepted
+            assert verdict.gap <= max(2.0 * solution.gap, 1e-7)
+    assert closed >= 4
+
+
+@pytest.mark.parametrize("tol", some([1e-5, 1e-6, 1e-8], 1))
+def test_a_linear_term_that_the_data_alone_hold_is_proven(tol, tmp_path):
+    solution = cm.solve("blocks-linear-held-iris", tol=tol)
+    assert cm.write_certificate(tmp_path / "c.npz", solution).gap <= 1.1 * tol

@@ -107,6 +107,10 @@ class Rule:
         """Subgradient near Y: symmetric, zero between blocks, and in the ball of the dual norm."""
         return self.into_ball(in_blocks(self.cone, Y if Y.ndim == 1 else 0.5 * (Y + Y.T)))
 
+    def given(self, Y: Array) -> Array:
+        """The subgradient of the hints as it is taken."""
+        return self.nearest(Y)
+
     def into_ball(self, Y: Array) -> Array:
         """Move a symmetric matrix, or weights of a diagonal metric, into the ball of the dual norm."""
         raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} is found, and none must be given")
@@ -153,13 +157,17 @@ class Hinted(Rule):
         table = {key: str(Fraction(one)) if isinstance(one, float) else one for key, one in numbers.items()}
         return scaling, table, {name: plain(array) for name, array in self.hints.get("arrays", {}).items()}
 
+    def given(self, Y: Array) -> Array:
+        """The subgradient, backed off towards zero."""
+        return (1.0 - self.backoff) * self.nearest(Y)
+
     def into_ball(self, Y: Array) -> Array:
-        """The subgradient as it is given."""
+        """The subgradient itself: of the ball nothing is known but that it is convex."""
         return Y
 
     def radius(self) -> float:
-        """Zero: nothing is known."""
-        return 0.0
+        """Infinite: that of the hints counts, and zero without one."""
+        return np.inf
 
 
 class Bounded(Rule):

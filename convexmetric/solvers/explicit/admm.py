@@ -10,7 +10,7 @@ are needed. Multipliers of the comparisons and slopes of the norms are feasible 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -66,7 +66,7 @@ class ADMM(Solver):
         splitting = Splitting(terms, base, cone, G, risk.comparisons.rows, loss.prox)
         M = cone.zeros() if monitor.M is None else monitor.M
         splitting.start(M, loss.clip(np.zeros(risk.parts)), [cone.zeros() for _ in terms], cone.zeros())
-        best, idle, gap = omega.kept, 0, monitor.gap
+        idle, gap = 0, monitor.gap
         for _ in range(0, MAX_STEPS, LOOK_EVERY):
             splitting.run(LOOK_EVERY)
             if not np.isfinite(splitting.v).all():
@@ -74,13 +74,10 @@ class ADMM(Solver):
             M = omega.repair(risk.repair(splitting.M), cone)
             monitor.primal(M, problem.value(M), by_risk=True)
             u = loss.clip(splitting.multipliers[: risk.parts])
-            value, S = loss.dual_value(u), risk.comparisons.adjoint(u)
-            if terms:
-                omega.kept = S - G, splitting.slopes, 1.0
-            if monitor.dual(problem.bound(value, S, M), partial(np.copy, u)):
-                best = omega.kept
-            if terms:
-                omega.kept = best
+            point = risk.minorant(u)
+            if point is not None:
+                point = replace(point, slopes=(1.0, splitting.slopes) if terms else None)
+                monitor.dual(problem.holding(point.slopes).bound(point.value, point.S, M), partial(np.copy, u), point)
             idle = 0 if monitor.gap < gap else idle + 1
             gap = monitor.gap
             if monitor.iterate(rho=splitting.rho) or idle == IDLE_LOOKS:

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 command -v coqc > /dev/null || { echo "make prove needs Coq: install Debian's package coq (apt-get install coq)"; exit 1; }
 
-files="Sums Spectra Determinants Losses Shares Slopes Choices Cones Programs Rankings"
+files="Sums Spectra Determinants Losses Shares Slopes Choices Cones Programs Translation Rankings"
 allowed="ClassicalDedekindReals.sig_forall_dec ClassicalDedekindReals.sig_not_dec
     FunctionalExtensionality.functional_extensionality_dep Classical_Prop.classic"
 

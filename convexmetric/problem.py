@@ -443,6 +443,12 @@ class MetricProblem:
             bound = bound if inner is None else max(bound, self._bound_above(inner[1], value, S, hint))
         return bound
 
+    def bound_beside(self, value: float, S: Array, hint: Array) -> float:
+        """Lower bound as :meth:`bound`, by an inner plane where a trace is less than the rounding of S."""
+        inner = self.inner_plane(hint, slopes=S)
+        bound = -np.inf if inner is None else self._bound_above(inner[1], value, S, hint)
+        return float(bound + self.constant) if np.isfinite(bound) else -np.inf
+
     def _bound_above(self, floor: Minorant, value: float, S: Array, hint: Array) -> float:
         G = -floor.S if self.G is None else self.G - floor.S
         # The minorant is lowered by the rounding of ``S - floor.S``, in which a large floor may swamp S.
@@ -456,14 +462,26 @@ class MetricProblem:
         """Whether Omega is zero and G not positive definite, so that only the risk grows with every metric."""
         return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
 
-    def inner_plane(self, hint: Array, tries: int = len(BEYOND)) -> tuple[CutDual, Minorant] | None:
+    def _is_held_by_data(self, slopes: Array | None) -> bool:
+        """Whether only the risk grows with every metric, or a trace does by less than the rounding of these slopes."""
+        if self.held_by_data_alone or slopes is None or self.G is not None:
+            return self.held_by_data_alone
+        weights = self.regularizer.weights()
+        alone = weights is not None and weights == NormWeights(trace=weights.trace)
+        return alone and weights is not None and weights.trace < ROUNDING * norm_of(slopes) < np.inf
+
+    def inner_plane(
+        self, hint: Array, tries: int = len(BEYOND), slopes: Array | None = None
+    ) -> tuple[CutDual, Minorant] | None:
         """If only the risk grows with every metric, a dual point near ``hint`` whose plane does so, too; else None.
+
+        It is also found where a trace grows by less than the rounding of ``slopes``, a sum of the risk's.
 
         A minorant whose S has an eigenvalue of 1e-9 must be scaled to nothing; moved towards this plane instead of
         towards zero it hardly changes. It is the tangent plane at a metric beyond ``hint``; after the first tries the
         mean of all so far, the next metric being beyond ``hint`` where this mean grows least.
         """
-        if not self.held_by_data_alone or self.risk.hard or not hint.any():
+        if not self._is_held_by_data(slopes) or self.risk.hard or not hint.any():
             return None
         cone, G, plane = self.cone, 0.0 if self.G is None else self.G, Minorant(0.0, self.cone.zeros())
         metrics: list[Array] = []

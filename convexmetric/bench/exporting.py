@@ -215,8 +215,6 @@ def _program(name: str, problem: MetricProblem) -> tuple[Program, float]:
         _check_size(name, problem)
     # Rankings and choices have limits of their own.
     form = canonical(problem.statement().problem, quadratic=False)
-    if form.left_out:
-        raise InputError(f"{name} has equations that follow from others but for rounding: pass to='arrays'")
     return form.program, form.constant
 
 

@@ -37,6 +37,8 @@ from convexmetric.risks.rounding import error_of_lifted, error_of_products, erro
 SMALLEST = 1e-290
 #: Relative amount by which bounds of grade conic may cross: the error of the conic solver on the smallest problems.
 NOISE = 1e-6
+#: Share of a minorant's value below which its bound is looked for beside it.
+LOST = 1e-6
 #: Share of the risk up to which its rounding is bounded by its steepest slopes: no pass is spent to make it smaller.
 NEGLIGIBLE = 1e-10
 
@@ -306,6 +308,8 @@ def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[
     else:
         raised = S + dual_error(problem, point)
     lower = problem.bound(value, raised, problem.regularizer.sharpened(raised, problem.G, hint))
+    if lower < LOST * value:
+        lower = max(lower, problem.bound_beside(value, raised, hint))
     plain = problem.bound(point.value, S, problem.regularizer.sharpened(S, problem.G, hint))
     if not np.isfinite(plain):
         return -np.inf, 0.0

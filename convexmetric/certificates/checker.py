@@ -52,8 +52,14 @@ MAX_WORK = 2e12
 #: Operations of a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: a query with logarithms, and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
+#: Operations that a byte of memory counts as much as: at most 2 GB by default.
+BYTE = 1e3
+#: Spreads of the unknowns of points and of dual points.
+SPREADS = {"x": ("x_spreads",), "z": ("z_spreads", "h_spreads")}
 #: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
+#: Variables of a program that a verdict names.
+NAMED = 8
 #: Losses and measures without a logarithm or exponential.
 CHEAP = ("hinge", "absolute", "squared", "hard", "box", "negative root")
 CHEAP_MEASURES = ("auc", "map", "mrr", "err", "precision", "knn")
@@ -169,18 +175,66 @@ def _longest(name: str, arrays: Mapping[str, Array]) -> int:
 
 
 def _of_program(table: dict[str, Any], of: kernel.Arrays) -> float:
-    """Operations for a conic program: products of its matrix, an inverse, and Cholesky factors."""
-    n, m = kernel.natural(table["variables"], "variables", 1), len(of("b", None))
-    cones = kernel.ConeProduct(table["cones"], of)
-    held(m + n, n)
-    held(cones.zero, cones.zero)
-    held(cones.orders.max(initial=0), cones.orders.max(initial=0))
-    orders = cones.orders.astype(np.float64)
+    """Operations for a conic program: products of sparse matrices, fractions, dense systems and cones.
+
+    Bytes count as operations, too, so that a small file cannot fill a large memory.
+    """
+    # Numbers of rows and of variables are those of arrays that are there.
+    cones, n = kernel.ConeProduct(table["cones"], of), kernel.natural(table["variables"], "variables", 1)
+    m, n = len(of("b", cones.rows)), len(of("q", n))
+
+    def places(side: str, lengths: tuple[int, int]) -> list[Array]:
+        names = (f"{name}_{side}" for name in "ap")
+        return [
+            of(name, None, integers=length) if name in of else np.zeros(0, np.int64)
+            for name, length in zip(names, lengths, strict=True)
+        ]
+
+    (a, p), columns = places("rows", (m, n)), places("columns", (n, n))
+    entries = len(a) + 2 * len(p)
+    of_rows, of_columns = np.bincount(a, minlength=m), np.bincount(columns[0], minlength=n)
+    own = np.bincount(p, minlength=n) + np.bincount(columns[1], minlength=n)
+    rows = np.append(np.arange(cones.zero), of("tight", None, integers=m) if "tight" in of else a[:0])
+    # Of points the equations are rows, and the unknowns columns; of dual points the other way round, and P has both.
+    point = _of_system("x", of_rows[rows], of_columns[n - len(of("x", None)) :], of)
+    unknowns = np.append(of_rows, own) if len(p) else of_rows
+    dual = _of_system("z", of_columns + own, unknowns, of)
+    coupled = np.zeros(n, dtype=bool)
+    coupled[p[p != columns[1]]] = coupled[columns[1][p != columns[1]]] = True
+    orders = np.append(cones.orders, coupled.sum()).astype(np.float64)
+    lines = 0.0
+    if "charges" in of:
+        # A line of a cone has the entries of its head.
+        heads = cones.stops[2] + np.cumsum(cones.sizes) - cones.sizes
+        lines = float(((cones.sizes - 1.0) * of_rows[heads]).sum()) + entries + m
+    held = BYTE * (4e2 * (n + m + entries) + 120.0 * float((orders**2).max(initial=0.0)) + 2e2 * lines)
     each = 3e5 * (len(cones.sizes) + len(orders)) + LOGISTIC * m + 60.0 * MULTIPLY * float((orders**3).sum())
     stored = 10.0 * sum(array.nbytes for array in of.arrays.values())
-    return (
-        2e7 + stored + MULTIPLY * n * (m + n) * (20.0 * n + 2e3) + 20.0 * MULTIPLY * float(cones.zero) ** 2 * n + each
-    )
+    return 1.2e8 + stored + point + dual + held + each + 5e3 * (n + m + entries) + 2e3 * lines
+
+
+def _of_system(name: str, tall: Array, wide: Array, of: kernel.Arrays) -> float:
+    """Operations for a system of equations: its relations, and what is left of it once pivots are eliminated.
+
+    ``tall`` and ``wide`` are the numbers of entries of equations and of unknowns.
+    """
+
+    def hint(part: str, most: int) -> Array:
+        key = f"{name}_{part}"
+        return of(key, None, integers=most) if key in of else np.zeros(0, dtype=np.int64)
+
+    follow, equations = hint("follow", len(tall)), hint("pivot_equations", len(tall))
+    unknowns, weights = hint("pivot_unknowns", len(wide)), hint("relation_rows", len(tall))
+    require_valid(len(equations) == len(unknowns), f"{name}: there are as many equations with a pivot as unknowns")
+    spreads = [of.arrays[key] for key in SPREADS[name] if key in of.arrays]
+    moving = min(len(wide), sum(int(np.count_nonzero(own)) for own in spreads))
+    left = max(len(tall) - len(follow) - len(equations), 0)
+    fill = float((tall[equations] * wide[unknowns].astype(np.float64)).sum()) if left else 0.0
+    # An equation that is left without an unknown that moves takes fractions alone.
+    left = min(left, moving)
+    memory = BYTE * (48.0 * left * moving + 96.0 * float(left) ** 2 + 1e2 * fill)
+    dense = MULTIPLY * (6.0 * float(left) ** 2 * moving + 10.0 * float(left) ** 3) + 2e2 * left * moving
+    return memory + dense + 3e3 * float((1.0 + tall[weights]).sum()) + 2e2 * fill
 
 
 def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: float) -> kernel.Contents:
@@ -417,6 +471,8 @@ class Verdict:
     rules : tuple of str
         Rules of the statement that are not the kernel's own, each with the file that it is from: the proof is as good
         as these.
+    steps : tuple of str
+        What makes the points of a conic program exact ones, each step proven (theorems 14 to 18).
     """
 
     accepted: bool
@@ -431,13 +487,18 @@ class Verdict:
     sizes: dict[str, int] = field(repr=False, compare=False, default_factory=dict)
     sha256: str = ""
     rules: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:
-        """Relative gap of the proven bounds, ``(upper - lower) / max(|upper|, |lower|)``; infinite without both."""
+        """Relative gap of the proven bounds, ``(upper - lower) / max(|upper|, |lower|)``; infinite without both.
+
+        Of a conic program, which may well have an optimum of zero, the divisor is at least 1.
+        """
         if self.lower is None or self.upper is None:
             return math.inf
-        return float((self.upper - self.lower) / (max(abs(self.upper), abs(self.lower)) or 1))
+        size = max(abs(self.upper), abs(self.lower), 1 if "kind" in self.description else 0)
+        return float((self.upper - self.lower) / (size or 1))
 
     def __str__(self) -> str:
         said = "accepted" if self.accepted else f"NOT accepted: {self.reason}"
@@ -448,7 +509,8 @@ class Verdict:
             + f"title:     {self.title!a}\n"
             f"problem:   {self.problem}\n"
             f"sizes:     {', '.join(f'{count} {name}' for name, count in self.sizes.items())}\n"
-            f"statement: sha256 {self.sha256}\n"
+            + "".join(f"step:      {step}\n" for step in self.steps)
+            + f"statement: sha256 {self.sha256}\n"
             f"proven:    {decimal(self.lower, -1)} <= optimum <= {decimal(self.upper, 1)}"
             f"   (relative gap {self.gap:.1e})\n"
             f"claimed:   {decimal(self.claimed[0], -1)} <= optimum <= {decimal(self.claimed[1], 1)}\n"
@@ -493,15 +555,42 @@ def in_words(table: dict[str, Any]) -> str:
     """Text of the problem of a proven file, with all its parameters; what rules of others do not look at is escaped."""
     if "kind" in table:
         said = ", ".join(f"{kind} {count}" for kind, count in table["cones"].items() if count) or "none"
+        names = ", ".join(f"{name} ({count})" for name, _, count in table["columns"][:NAMED])
+        more = f" and {len(table['columns']) - NAMED} others" * (len(table["columns"]) > NAMED)
         return (
             f"{'maximise' if table['maximise'] else 'minimise'} a {'quadratic' if table['quadratic'] else 'linear'} "
-            f"function over cones ({said}), with the constant {Fraction(table.get('constant', '0'))}"
+            f"function of {names or table['variables']}{more} over cones ({said}), with the constant "
+            f"{Fraction(table.get('constant', '0'))}"
         )
     return ascii(
         f"minimise {_words(table['risk'])} + {_words(table['regularizer'])} over "
         f"{CONES[table['cone']]} metrics, with "
         f"{'a' if table['linear'] else 'no'} linear term and the constant {Fraction(table.get('constant', '0'))}"
     )[1:-1]
+
+
+def steps(arrays: Mapping[str, Array]) -> tuple[str, ...]:
+    """Steps by which points of a conic program are exact ones of the whole, as the arrays of its proof tell."""
+    count = {name: len(array) for name, array in arrays.items()}
+    none = np.zeros(0, dtype=np.int64)
+    held = np.flatnonzero((arrays["z_spreads"] == 0.0) & (arrays["z"] == 0.0)) if "z_spreads" in arrays else none
+    held = np.setdiff1d(held, arrays.get("z_pivot_unknowns", none))
+    charges = arrays.get("charges", np.zeros(0))
+    said = {
+        "equations that follow from others by exact combinations": count.get("x_follow", 0),
+        "inequalities that the point holds with equality": count.get("tight", 0),
+        "variables eliminated by equations that define them": count.get("x_pivot_unknowns", 0),
+        "columns that are exact combinations of others": count.get("z_follow", 0),
+        "rows without a multiplier": len(held),
+        "multipliers eliminated by columns that define them": count.get("z_pivot_unknowns", 0),
+        f"diagonal entries raised to prove convexity, by at most {charges.max(initial=0.0):.1e}": np.count_nonzero(
+            charges
+        ),
+    }
+    radii = arrays.get("b_radii", charges[:0])
+    said[f"right-hand sides that may be others, by at most {radii.max(initial=0.0):.1e}"] = np.count_nonzero(radii)
+    found = [f"{step}: {number}" for step, number in said.items() if number]
+    return tuple(found)
 
 
 def sizes(problem: kernel.Problem | kernel.ConicStatement) -> dict[str, int]:
@@ -552,7 +641,7 @@ def verify(*paths: Any, rules: Any = (), max_bytes: int = MAX_BYTES, max_work: f
 
 def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdict:
     """:func:`verify` of the contents of files, as :func:`read` returns them."""
-    start, titles = time.perf_counter(), []
+    start, titles, taken = time.perf_counter(), [], list[tuple[str, ...]]()
 
     def titled() -> Iterator[kernel.Contents]:
         for document, arrays in files:
@@ -564,9 +653,11 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
                 whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
             )
             yield document, arrays
+            taken.append(steps(arrays))
 
     with refusals("the problem"):
-        return as_verdict(prove(titled(), max_work), titles[0], time.perf_counter() - start)
+        proof = prove(titled(), max_work)
+        return as_verdict(proof, titles[0], time.perf_counter() - start, taken[0])
 
 
 def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kernel.Proof:
@@ -577,12 +668,12 @@ def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kerne
         return kernel.prove(limited(*contents, max_work=max_work) for contents in files)
 
 
-def as_verdict(proof: kernel.Proof, title: str, seconds: float) -> Verdict:
+def as_verdict(proof: kernel.Proof, title: str, seconds: float, taken: tuple[str, ...] = ()) -> Verdict:
     """Verdict of a proof, with texts and sizes for display."""
     problem = proof.problem
     return Verdict(
         not proof.reason, proof.lower, proof.upper, proof.claimed, proof.reason, title, in_words(problem.table),
-        seconds, problem.table, sizes(problem), problem.sha256, outside(problem.table),
+        seconds, problem.table, sizes(problem), problem.sha256, outside(problem.table), taken,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ import scipy.sparse as sp
 
 from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
-from convexmetric.certificates.programs import completed, dual_arrays, inner, mixed, point_arrays
+from convexmetric.certificates.near import Scaled, completed, inner_dual_point, inner_point, mixed
+from convexmetric.certificates.programs import charges_of
 from convexmetric.certificates.statement import Arrays, Table, plain
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.programs.canonical import Program, matrix_of
+from convexmetric.programs.reduction import Contradiction, charged, opposite, reduced
 from convexmetric.regularizers.user_terms import SubjectTo
 from convexmetric.risks import Minorant
 
@@ -63,14 +65,23 @@ class ConicTerms:
 
     def __init__(self, problem: MetricProblem, stated: kernel.Problem, point: Minorant) -> None:
         assert isinstance(problem.regularizer, SubjectTo)
-        self.stated, self.program, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
+        self.stated, self.whole, self.diagonal = stated, problem.regularizer.form.program, problem.cone.diagonal
         self.d, self.k, self.hard = problem.cone.d, stated.omega.program.fixed, problem.risk.hard
+        self.charges = charges_of(self.whole, stated.omega.program)
+        self.program = charged(self.whole, self.charges)
         bounding, self.rows, self.plane = self._bounding(point.value, point.S, problem.G)
-        self.bounding, self.back = bounding.scaled()
-        answer = self.bounding.solve()
+        try:
+            self.bounding = reduced(bounding)
+            self.of_points = Scaled.of(reduced(self.whole, opposite(self.whole), self.k))
+            self.of_dual_points = Scaled.of(reduced(self.program, (), self.k))
+        except Contradiction as error:
+            raise kernel.NotProven("no metric satisfies the constraints, exactly") from error
+        program, back = self.bounding.program.scaled()
+        answer = program.solve()
         if answer.x is None:
             raise kernel.NotProven(f"the program of its lower bound was not solved: {answer.status}")
-        self.x, self.z = answer.x * self.back["x"], answer.z * self.back["z"]
+        self.x = self.bounding.point(answer.x * back["x"])
+        self.z, self.h = self.bounding.dual(answer.z * back["z"], answer.x * back["h"])
 
     def entries(self, M: Array, off: float = 1.0) -> Array:
         """Entries of a metric as variables; those off the diagonal times a number."""
@@ -121,22 +132,23 @@ class ConicTerms:
     @cached_property
     def _inner_point(self) -> Array | None:
         # A metric of full rank, if constraints allow it.
-        found = inner(self.bounding, False) or inner(self.bounding, False, self.in_cone)
-        return None if found is None else (found[1] * self.back["x"])[:-1]
+        found = inner_point(self.bounding)
+        found = inner_point(self.bounding, self.in_cone) if found is None else found
+        return None if found is None else found[:-1]
 
     def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> Fraction:
         """Upper bound at a metric near M that keeps the constraints; adds what proves it to the arrays."""
         x = np.array(self.x[:-1])
         x[: self.k] = self.entries(M)
         # Entries that equations of one entry each hold at zero.
-        E = self.program.A[: self.program.cones.zero].toarray()
-        single = E[((E != 0.0).sum(axis=1) == 1) & (self.program.b[: len(E)] == 0.0), : self.k]
+        E = self.whole.A[: self.whole.cones.zero].toarray()
+        single = E[((E != 0.0).sum(axis=1) == 1) & (self.whole.b[: len(E)] == 0.0), : self.k]
         held = single.any(axis=0)
-        start = completed(self.program, np.arange(self.k), x, self.z[self.rows])
+        start = completed(self.whole, np.arange(self.k), x, self.z[self.rows])
 
         def proof(v: Array) -> tuple[Fraction, Arrays]:
             v = np.where(np.append(held, np.zeros(len(v) - self.k, dtype=bool)), 0.0, v)
-            own = point_arrays(self.program, v, self.k)
+            own = self.of_points.point(v, self.k)
             metric = v[: self.k] if self.diagonal else matrix_of(v[: self.k], self.d)
             own |= factor_of(metric) if self.diagonal or not held.any() else {"factor": apart(metric)}
             bound, factor, _ = self._value(arrays | own)
@@ -160,20 +172,17 @@ class ConicTerms:
 
     def feasible(self, says: kernel.Minorant, upper: Fraction, known: Arrays) -> tuple[Table, Arrays]:
         """Share of the risk's dual point and a dual point of the regularizer, as a table and arrays."""
-        m, n = len(self.bounding.b), len(self.program.q)
+        m, n = len(self.z), len(self.program.q)
 
         def proof(v: Array) -> tuple[Fraction, Arrays]:
-            arrays = dual_arrays(self.program, v[self.rows], v[m : m + n], self.k)
+            arrays = self.of_dual_points.dual_point(v[self.rows], v[m : m + n], self.k)
+            arrays |= {"charges": self.charges} if self.charges.any() else {}
             share = 1.0 if self.plane is None else min(1.0, max(0.0, float(v[self.plane])))
             given = self.stated.omega.read({}, kernel.Arrays({**known, **arrays}))
             bound = self.stated.lower(says, Fraction(share), given, upper)
             return bound, arrays | {"share": np.array(share)}
 
-        def inside() -> Array | None:
-            found = inner(self.bounding, True)
-            return None if found is None else np.append(found[0] * self.back["z"], found[1] * self.back["h"])
-
-        found, why = mixed(np.append(self.z, self.x), inside, proof)
+        found, why = mixed(np.append(self.z, self.h), partial(inner_dual_point, self.bounding), proof)
         if found is None:
             raise InputError(f"nothing is proven: lower bound: {why}")
         arrays = dict(found[1])

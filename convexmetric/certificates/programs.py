@@ -1,19 +1,19 @@
 r"""Certificates of convex programs in CVXPY, solved by whichever solver: proven bounds on their optimal values.
 
 CVXPY makes of a problem :math:`\min x^\top P x / 2 + q^\top x + c_0` with :math:`b - A x \in K`, K a product of cones.
-These numbers are what is stated; how CVXPY got them is its part. The proof is a point and a dual point, which the
-kernel moves to where all equations hold exactly. For that they must be inside K and its dual cone: where the solver's
-are not, an inner point is mixed in, as little of it as needed.
+These numbers, all of them, are what is stated. The proof is a point and a dual point, which the kernel moves to where
+all equations hold exactly; what was done for a solver that wants less than the whole is a step that the kernel checks.
+How CVXPY got the numbers is outside of the proof: at some points they are compared with what the problem itself says.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache, partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,23 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Bounds
+from convexmetric.certificates.near import Scaled, completed, inner_dual_point, inner_point, mixed
 from convexmetric.certificates.statement import Arrays, Table, plain, without_proof
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
-from convexmetric.programs.canonical import ALIKE, Answer, Canonical, Program, canonical
+from convexmetric.programs import witness
+from convexmetric.programs.canonical import MOVES, Answer, Canonical, Program, canonical, dense, matrix_of, with_values
+from convexmetric.programs.forms import Factored
 from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.reduction import ALIKE, Contradiction, Reduction, charged, opposite, reduced
 
-#: Shares of an inner point that are mixed in; margins that it has, relative to the largest entry.
-SHARES = tuple(10.0 ** (0.5 * power) for power in range(-24, 1))
-MARGINS = (1e-4, 1e-6, 1e-2, 1e-8)
-#: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
-FLOOR, NEAR = 1e-8, 0.1
+#: Radii of rows that are not to say anything.
+UNBOUNDED = 1e300
+#: How often charges are raised, and constraints without room held as equations.
+TRIES = 4
+#: Singular values relative to the largest, below which equations are too near to depending on each other.
+NEARLY = 1e-6
+#: Largest number of entries of a matrix whose singular values are looked at.
+DENSE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,10 @@ class ProgramCertificate(Bounds):
     values : dict
         Values of the problem's variables by their names, of the point that was judged: ``upper_bound`` (of a maximum,
         ``lower_bound``) is the objective there, moved as far as exact feasibility takes.
-    left_out : str
-        Constraints with equations that follow from others but for rounding, and are left out of what is proven.
+    steps : tuple of str
+        What makes the points of the file exact ones of the whole program, each step checked by the kernel.
+    compared : str
+        What was compared of the program with what the problem itself says.
     missing : str
         What a bound was not proven for want of, and what to do; empty if both are proven.
     document, arrays : dict
@@ -59,7 +68,8 @@ class ProgramCertificate(Bounds):
     upper_bound: float
     value: float
     values: dict[str, Array] = field(repr=False)
-    left_out: str
+    steps: tuple[str, ...]
+    compared: str
     missing: str
     document: Table = field(repr=False)
     arrays: Arrays = field(repr=False)
@@ -68,11 +78,14 @@ class ProgramCertificate(Bounds):
         bounds = (
             f"{self.lower_bound:.12g} <= optimum <= {self.upper_bound:.12g}   (proven, relative gap {self.gap:.1e})"
         )
-        words = checker.in_words(self.document["problem"])
-        left_out = f"left out, as they follow from other equations: rows of {self.left_out}" if self.left_out else ""
-        return "\n".join(
-            filter(None, [bounds, f"the solver's value: {self.value:.12g}", words, left_out, self.missing])
-        )
+        lines = [bounds, f"the solver's value: {self.value:.12g}", checker.in_words(self.document["problem"])]
+        return "\n".join(filter(None, [*lines, *self.steps, self.compared, self.missing]))
+
+    @property
+    def gap(self) -> float:
+        """Gap over the size of the bounds, or over 1 where that is less."""
+        size = max(1.0, abs(self.lower_bound), abs(self.upper_bound))
+        return (self.upper_bound - self.lower_bound) / size if math.isfinite(size) else math.inf
 
     def file(self) -> tuple[Table, Arrays, kernel.Proof]:
         """Contents of a file, and the proof of its claims.
@@ -93,9 +106,10 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     .. math:: \text{lower bound} \le \min_x \{ \tfrac12 x^\top P x + q^\top x + c_0 : b - A x \in K \} \le \text{upper
        bound}
 
-    Both are proven by the kernel in interval arithmetic, for the numbers P, q, A, b that CVXPY makes of the problem.
-    No status and no tolerance of a solver is believed, and no box is assumed. If the problem's variables have values,
-    by ``problem.solve()`` or set by hand, and no solver is named, they are the point that is judged.
+    Both are proven by the kernel in interval arithmetic, for all numbers P, q, A, b that CVXPY makes of the problem.
+    These are compared with the problem at some points. No status and no tolerance of a solver is believed, and no box
+    is assumed. If the problem's variables have values, by ``problem.solve()`` or set by hand, and no solver is named,
+    they are the point that is judged.
 
     Parameters
     ----------
@@ -116,13 +130,16 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     -----
     GapWarning
         If a bound is not proven; ``missing`` says why. A lower bound needs bounded level sets (for a maximum, upper),
-        the other one a point that satisfies all inequalities strictly and equations that are independent.
+        the other one a point that satisfies strictly all inequalities that cannot be held as equations.
 
     Raises
     ------
     InputError
-        If the problem is not convex by CVXPY's rules, has integers, or lacks values of parameters.
-    InfeasibleError, UnboundedError, SolverError
+        If the problem is not convex by CVXPY's rules, has integers, or lacks values of parameters; if CVXPY's program
+        says something else than the problem.
+    InfeasibleError
+        If equations or bounds contradict each other exactly, or the solver says so.
+    UnboundedError, SolverError
         If the solver says so, or fails.
 
     Notes
@@ -142,31 +159,31 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     True
     """
     form = canonical(problem)
+    form = priced(form)
     try:
+        tight = opposite(form.program)
         stated = _stated(form)
-    except kernel.NotProven:
-        form = canonical(problem, quadratic=False)
-        stated = _stated(form)
-    program, back = form.program.scaled()
-    work = replace(form, program=program)
-    answer = _solved(program, solver or "CLARABEL", options)
-    given = None if solver else _judged(form, replace(answer, x=answer.x * back["x"], z=answer.z * back["z"]))
-    sign = -1.0 if form.maximise else 1.0
-    value = sign * (answer.value / back["cost"] + form.constant)
-    if given is not None and problem.value is not None:
-        value = float(problem.value)
-    x = answer.x if given is None else given / back["x"]
-    upper, point, no_upper = _upper(work, back, stated.program, x)
-    lower, dual_point, no_lower = _lower(work, back, stated.program, answer)
+        charges = charges_of(form.program, stated.program)
+        left = reduced(charged(form.program, charges), cones=True)
+        held = reduced(form.program, tight)
+    except Contradiction as error:
+        z = np.zeros(len(form.program.b))
+        z[list(error.weights)] = 1.0
+        raise InfeasibleError(f"no point satisfies these constraints, exactly: {form.constraints(z)}") from error
+    answer = _solved(left, solver, options)
+    points, value = _candidates(form, left, reduced(left.whole, tight), answer, solver, options)
+    compared = witness.compare(form, points[0])
+    upper, x, point, no_upper = _upper(form, stated.program, held, points)
+    lower, dual_point, no_lower = _lower(form, stated.program, left, charges, answer)
     ends = [None if end is None else end + Fraction(form.constant) for end in (lower, upper)]
     missing = "; ".join(filter(None, (no_lower, no_upper)))
-    return _certificate(form, ends, value, x * back["x"], {**point, **dual_point}, missing)
+    return _certificate(form, ends, value, x, {**point, **dual_point}, missing, compared)
 
 
 def _document(form: Canonical) -> tuple[Table, Arrays]:
     """Document and arrays of the statement, without a proof."""
     table, arrays = form.program.described()
-    table |= {"kind": "conic program", "maximise": form.maximise}
+    table |= {"kind": "conic program", "maximise": form.maximise, "columns": form.columns}
     if form.constant:
         table["constant"] = str(Fraction(-form.constant if form.maximise else form.constant))
     names = ", ".join(variable.name() for variable in form.problem.variables())
@@ -175,223 +192,236 @@ def _document(form: Canonical) -> tuple[Table, Arrays]:
 
 
 def _stated(form: Canonical) -> kernel.ConicStatement:
-    """The kernel's statement; its quadratic term is proven to be convex."""
+    """The kernel's statement."""
     document, arrays = _document(form)
-    stated = kernel.ConicStatement(document, kernel.Arrays(arrays))
-    stated.program.convex()
-    return stated
+    return kernel.ConicStatement(document, kernel.Arrays(arrays))
 
 
-def _solved(program: Program, solver: str, options: dict[str, Any]) -> Answer:
-    answer = program.solve(solver, **options)
-    if answer.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-        raise InfeasibleError(f"{solver} says that no point satisfies the constraints")
-    if answer.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-        raise UnboundedError(f"{solver} says that the objective has no bound on the constraints")
-    if answer.x is None or not (np.isfinite(answer.x).all() and np.isfinite(answer.z).all()):
-        raise SolverError(
-            f"{solver} returned no point: {answer.status}; name another solver, or give it more iterations"
-        )
-    return answer
+def priced(form: Canonical) -> Canonical:
+    r"""The program with radii on the rows of factored forms, within which are those that are off by nothing.
 
+    With :math:`S - F^\top F = K` and :math:`\vert y_j \vert \le \beta_j` it is at most
+    :math:`\beta^\top \vert K \vert \beta`; or, if K and :math:`\eta F^\top F - K` are positive semidefinite, between
+    zero and :math:`\eta u` (theorem 19). What bounds y and u are other rows than those of the form.
 
-def _judged(form: Canonical, answer: Answer) -> Array | None:
-    """The point whose problem variables have the values that they have now; None if not all have values."""
-    places, program = form.places(), form.program
-    if places is None or any(values is None for _, values in places.values()):
-        return None
-    full = form.spread(answer.x)
-    for own, values in places.values():
-        full[own] = values
-    x: Array = np.zeros(len(program.q))
-    np.add.at(x, form.groups[form.groups >= 0], full[form.groups >= 0])
-    known = np.unique(form.groups[np.concatenate([own for own, _ in places.values()])])
-    return completed(program, known, x, answer.z)
-
-
-def completed(program: Program, known: Any, x: Array, z: Array) -> Array | None:
-    """The point x with the entries besides the known ones such that its value is least; None if none is found.
-
-    Constraints may be missed by a multiple of an inner point, at a price above the multipliers z.
+    Raises
+    ------
+    InputError
+        If there are no such numbers; it names the form.
     """
-    rest = np.setdiff1d(np.arange(len(x)), known)
-    if not len(rest):
-        return x
-    # Rows: the multiple is not negative, equations from both sides, and inequalities.
-    zero, e = program.cones.zero, program.cones.inner()
-    A, b, price = program.A, program.b - program.A[:, known] @ x[known], float(np.abs(z) @ np.maximum(e, 1.0))
-    missed = np.concatenate([np.ones(2 * zero + 1), e[zero:]])[:, None]
-    rows = sp.vstack([sp.csc_array((1, len(rest))), A[:zero, rest], -A[:zero, rest], A[zero:, rest]])
-    stated = Program(
-        sp.block_diag([program.P[rest][:, rest], sp.csc_array((1, 1))], format="csc"),
-        np.append(program.q[rest] + program.P[rest][:, known] @ x[known], 1.0 + 10.0 * price),
-        sp.csc_array(sp.hstack([rows, -missed])),
-        np.concatenate([[0.0], b[:zero], -b[:zero], b[zero:]]),
-        replace(program.cones, zero=0, nonnegative=program.cones.nonnegative + 2 * zero + 1),
-    )
-    found, made = stated.solve(), np.array(x)
-    if found.x is None:
-        return None
-    made[rest] = found.x[:-1]
+    forms = [own for own in form.forms if not own.exact]
+    if not forms:
+        return form
+    radii: Array = np.zeros(len(form.program.b))
+    shares = [share_of(own) for own in forms]
+    # Of a form that is semidefinite the row that says so is exact.
+    rows = [form.rows_of(own, share == np.inf) for own, share in zip(forms, shares, strict=True)]
+    radii[np.concatenate(rows)] = UNBOUNDED
+    reach = _stated(replace(form, program=replace(form.program, radii=radii))).program.reach()
+    for own, share, places in zip(forms, shares, rows, strict=True):
+        error, y, u = error_of(own), reach[form.columns_of(own.y)], float(reach[form.columns_of(own.u)][0])
+        with np.errstate(all="ignore"):
+            prices = np.where(error > 0.0, error * np.outer(y, y), 0.0).sum(), share * u
+        price = min((of for of in prices if of < UNBOUNDED**0.5), default=np.inf)
+        if price == np.inf:
+            raise InputError(
+                f"the matrix of quad_form({witness.short(own.form.args[0])}, P) is not that of a factor, and what it "
+                "is off by has no price as its argument has no proven bounds: add some, such as cp.abs(x) <= 1e4, or "
+                "state cp.sum_squares(F @ x)"
+            )
+        # More than the rounding of this sum.
+        radii[places] = price * (1.0 + ALIKE)
+    return replace(form, program=replace(form.program, radii=radii))
+
+
+def error_of(own: Factored) -> Array:
+    """Upper bounds on the entries of ``S - F' F`` in size."""
+    P, F = kernel.Ball(own.P), kernel.Ball(own.F)
+    K = (P + P.T) * 0.5 - F.T @ F
+    found: Array = np.maximum(K.above(), (-K).above())
+    return found
+
+
+@np.errstate(all="ignore")
+def share_of(own: Factored) -> float:
+    """The number eta of :func:`priced`; infinite if there is none."""
+    P, F = kernel.Ball(own.P), kernel.Ball(own.F)
+    product = F.T @ F
+    K = (P + P.T) * 0.5 - product
+    try:
+        share = 2.0 * float(np.linalg.norm(error_of(own))) / max(float(np.linalg.eigvalsh(product.mid)[0]), 1e-300)
+        for M in (K, product * share - K):
+            kernel.semidefinite(M, "what a factor is off by")
+    except (kernel.NotProven, np.linalg.LinAlgError):
+        return np.inf
+    return share
+
+
+def charges_of(whole: Program, stated: kernel.ConicProgram) -> Array:
+    """What the kernel needs on the diagonal of a quadratic term to prove it positive semidefinite; zeros if nothing.
+
+    A diagonal entry that is negative is taken to zero, and a matrix to eigenvalues that are not negative once rows and
+    columns are of about one.
+    """
+    made = np.zeros(len(whole.q))
+    if stated.S is None or _convex(stated, made):
+        return made
+    S = whole.S
+    coupled = np.unique(sp.coo_array(sp.triu(S, 1)).coords)
+    alone = np.setdiff1d(np.arange(len(made)), coupled)
+    made[alone] = np.maximum(0.0, -S.diagonal()[alone]) * (1.0 + 2.0**-40)
+    if len(coupled):
+        own = S[coupled][:, coupled].toarray()
+        sizes = np.ldexp(1.0, np.frexp(np.sqrt(np.abs(own).max(axis=1)))[1])
+        own /= np.outer(sizes, sizes)
+        share = 4.0 * (len(own) + 8.0) * float(np.finfo(float).eps * np.linalg.norm(own))
+        share += max(0.0, -float(np.linalg.eigvalsh(own)[0]))
+        for _ in range(TRIES):
+            made[coupled] = share * sizes**2
+            if _convex(stated, made):
+                break
+            share *= 4.0
     return made
 
 
-def inner(program: Program, dual: bool, but: Any = ()) -> tuple[Array, Array] | None:
-    """A nearly optimal point and its slack, or dual point z and its h, inside the cones; None if none is found.
+def _convex(stated: kernel.ConicProgram, charges: Array) -> bool:
+    assert stated.S is not None
+    try:
+        stated.convex(stated.charged(stated.S, charges))
+    except kernel.NotProven:
+        return False
+    return True
 
-    It solves the program with the cones moved inward, which of dual points is a reward for slack. Cones of the rows
-    ``but`` are not.
+
+def _solved(left: Reduction, solver: str | None, options: dict[str, Any]) -> Answer:
+    """Point and dual point of what is left, in its units."""
+    program, back = left.program.scaled()
+    answer = left.program.solve(solver, **options) if solver else program.solve()
+    if solver and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.z).all():
+        return answer
+    # CLARABEL has a dual point where the solver has none.
+    answer, name = program.solve() if solver else answer, "CLARABEL"
+    if answer.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        raise InfeasibleError(f"{name} says that no point satisfies the constraints")
+    if answer.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        raise UnboundedError(f"{name} says that the objective has no bound on the constraints")
+    if answer.x is None or not (np.isfinite(answer.x).all() and np.isfinite(answer.z).all()):
+        raise SolverError(f"{name} returned no point: {answer.status}; name another solver, or give it more iterations")
+    return Answer(answer.status, answer.x * back["x"], answer.z * back["z"], answer.value / back["cost"])
+
+
+def _candidates(
+    form: Canonical, left: Reduction, held: Reduction, answer: Answer, solver: str | None, options: dict[str, Any]
+) -> tuple[list[Array], float]:
+    """Points of the program, of which the best is judged, and the value that the solver claims.
+
+    If a solver was named its point is the only one, else that of the values which a solve gave the problem's variables.
+    Values that come from elsewhere stand beside the point of CLARABEL.
     """
-    e = program.cones.inner(dual)
-    asked: Any = np.setdiff1d(np.arange(program.cones.zero, len(e)), but)
-    e[list(but)] = 0.0
-    for share in MARGINS:
-        if dual:
-            margin = share * max(1.0, float(np.abs(program.q).max()))
-            answer = replace(program, q=program.q + margin * (program.A.T @ e)).solve()
-            found = None if answer.x is None else (answer.z + margin * e, answer.x)
-        else:
-            margin = share * max(1.0, float(np.abs(program.b).max(initial=0.0)))
-            answer = replace(program, b=program.b - margin * e).solve()
-            found = None if answer.x is None else (program.b - program.A @ answer.x, answer.x)
-        if found and program.cones.margins(found[0], dual)[asked].min(initial=np.inf) > 0.5 * margin:
-            return found
-    return None
+    problem, z = form.problem, left.dual(answer.z, answer.x)[0]
+    value = (-1.0 if form.maximise else 1.0) * (answer.value + form.constant)
+    # Where other rows are held or left out, the points are others.
+    alike = np.array_equal(held.rows, left.rows) and np.array_equal(held.groups, left.groups)
+    own = held.point(answer.x if alike else _solved(held, None, {}).x)
+    if solver:
+        claimed = _claimed(form, solver, options)
+        given = form.given(claimed)
+        with with_values(problem, claimed):
+            value = float(np.squeeze(problem.objective.value))
+    else:
+        given = form.given({variable.id: variable.value for variable in problem.variables()})
+        value = value if problem.value is None else float(problem.value)
+    if given is None or (found := completed(form.program, *given, z)) is None:
+        return [own], value
+    solved = {} if problem.status is None else problem.solution.primal_vars
+    stale = not solver and any(
+        variable.id not in solved or not np.array_equal(dense(solved[variable.id]), dense(variable.value))
+        for variable in problem.variables()
+    )
+    return [found, own] if stale else [found], value
 
 
-def point_arrays(program: Program, x: Array, fixed: int = 0) -> Arrays:
-    """Arrays of a point near x that is inside its cones, all of it but the first entries.
-
-    Raises
-    ------
-    NotProven
-        If it is not inside.
-    """
-    zero = program.cones.zero
-
-    def margins(v: Array) -> Array:
-        return program.cones.margins(program.b - program.A @ np.append(x[:fixed], v))[zero:]
-
-    if not zero:
-        _require(margins(x[fixed:]))
-        return {"x": x[fixed:]}
-    E = program.A[:zero, fixed:].toarray()
-    rows = np.flatnonzero(E.any(axis=1))
-    # How far each entry may move alone.
-    least = np.maximum(own := _require(margins(x[fixed:])), FLOOR * max(1.0, own.max(initial=0.0)))
-    steep = np.sqrt((sp.csc_array(program.A[zero:, fixed:]) ** 2).T @ least**-2.0)
-    widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
-    target = program.b[rows] - program.A[rows, :fixed] @ x[:fixed]
-    v, widths = _settled(E[rows].T, x[fixed:], widths, target)
-    _require(margins(v))
-    return {"x": v, "x_spreads": widths}
-
-
-def dual_arrays(program: Program, z: Array, h: Array, fixed: int = 0) -> Arrays:
-    """Arrays of a dual point near z and h that is inside its cones.
-
-    Raises
-    ------
-    NotProven
-        If it is not inside.
-    """
-    zero, m, quadratic = program.cones.zero, len(z), program.P.nnz > 0
-    v, G = (np.append(z, h), sp.vstack([program.A, program.P])) if quadratic else (z, program.A)
-    widths = np.full(len(v), max(1.0, float(np.abs(v).max())))
-    widths[zero:m] = _require(program.cones.margins(z, True)[zero:])
-    v, widths = _settled(G.toarray()[:, fixed:], v, widths, -program.q[fixed:])
-    _require(program.cones.margins(v[:m], True)[zero:])
-    found = {"z": v[:m], "z_spreads": widths[:m]}
-    return found | ({"h": v[m:], "h_spreads": widths[m:]} if quadratic else {})
+def _claimed(form: Canonical, solver: str, options: dict[str, Any]) -> dict[int, Any]:
+    """Values of the problem's variables that a solver finds by CVXPY; those that they have stay as they are."""
+    own = cp.Problem(form.problem.objective, form.problem.constraints)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data, chain, inverse = own.get_problem_data(solver, ignore_dpp=True, solver_opts=options)
+            raw = chain.solve_via_data(own, data, warm_start=False, verbose=False, solver_opts=options)
+            found = chain.invert(raw, inverse)
+    except BaseException as error:
+        # A panic of a solver in Rust is no Exception, and its class cannot be imported.
+        if not isinstance(error, (cp.SolverError, ValueError)) and type(error).__name__ != "PanicException":
+            raise
+        raise SolverError(f"{solver} failed: {error}") from error
+    if found.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        raise InfeasibleError(f"{solver} says that no point satisfies the constraints")
+    if found.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        raise UnboundedError(f"{solver} says that the objective has no bound on the constraints")
+    if not found.primal_vars:
+        raise SolverError(f"{solver} returned no point: {found.status}; give it more iterations")
+    return dict(found.primal_vars)
 
 
 def _upper(
-    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, x: Array
-) -> tuple[Fraction | None, Arrays, str]:
-    """Upper bound on the minimum at a point near x, what proves it, or what is missing."""
+    form: Canonical, proven: kernel.ConicProgram, left: Reduction, points: list[Array]
+) -> tuple[Fraction | None, Array, Arrays, str]:
+    """Upper bound on the minimum by the best of some points, the point and what proves it, or what is missing.
 
-    def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = {name: own * back[name] for name, own in point_arrays(form.program, v).items()}
-        return proven.value(kernel.Ball(np.zeros(0)), proven.point(kernel.Arrays(arrays))).upper(), arrays
+    Where no point is inside the constraints, those that leave no room are held as equations.
+    """
+    for _ in range(TRIES):
+        scaled = Scaled.of(left)
 
-    found, why = mixed(x, lambda: (inner(form.program, False) or (None, None))[1], proof)
-    return (*found, "") if found else (None, {}, f"no bound by a point: {_no_point(form, why)}")
+        def proof(v: Array, scaled: Scaled = scaled) -> tuple[Fraction, Arrays]:
+            arrays = scaled.point(v)
+            return proven.value(kernel.Ball(np.zeros(0)), proven.point(kernel.Arrays(arrays))).upper(), arrays
 
-
-def _lower(
-    form: Canonical, back: dict[str, Any], proven: kernel.ConicProgram, answer: Answer
-) -> tuple[Fraction | None, Arrays, str]:
-    """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
-    program, m = form.program, len(form.program.b)
-
-    def inside() -> Array | None:
-        found = inner(program, True)
-        return None if found is None else np.append(*found)
-
-    def proof(v: Array) -> tuple[Fraction, Arrays]:
-        arrays = {name: own * back[name] for name, own in dual_arrays(program, v[:m], v[m:]).items()}
-        return proven.minorant(proven.dual_point(kernel.Arrays(arrays)))[1].lower(), arrays
-
-    found, why = mixed(np.append(answer.z, answer.x), inside, proof)
-    return (*found, "") if found else (None, {}, f"no bound by a dual point: {_no_dual_point(form, why)}")
-
-
-def _settled(G: Array, v: Array, widths: Array, target: Array) -> tuple[Array, Array]:
-    """The vector moved to where ``G^T v = target`` but for rounding, and widths that are not too different."""
-    if not G.size:
-        return v, np.maximum(widths, NEAR * widths.max(initial=0.0))
-    for floor in (FLOOR, NEAR):
-        widths = np.maximum(widths, floor * widths.max())
-        Q, R = np.linalg.qr(G * widths[:, None])
-        with suppress(np.linalg.LinAlgError):
-            v = v + widths * (Q @ np.linalg.solve(R.T, target - G.T @ v))
-    return v, widths
-
-
-def _require(margins: Array) -> Array:
-    """Margins of a point that is inside its cones; stop before the kernel is asked if it is not."""
-    if not margins.min(initial=np.inf) > 0.0:
-        raise kernel.NotProven("the point is not inside its cones")
-    return margins
-
-
-def mixed(
-    base: Array, inner: Callable[[], Array | None], proof: Callable[[Array], tuple[Fraction, Arrays]]
-) -> tuple[tuple[Fraction, Arrays] | None, str]:
-    """Proof of a point with as little of an inner point mixed in as it takes, by bisection; else why there is none."""
-    why = [""]
-
-    def tried(v: Array) -> tuple[Fraction, Arrays] | None:
+        inside = cache(partial(inner_point, left))
+        tried = [mixed(left.with_room(x), inside, proof) for x in points]
+        if any(found for found, _ in tried):
+            end, arrays = min((found for found, _ in tried if found), key=itemgetter(0))
+            return end, np.asarray(arrays["x"]), arrays, ""
+        tight, named = _without_room(form, left)
+        before = left.equations[form.program.cones.zero :]
+        tight = np.union1d(tight, before)
+        if len(tight) == len(before):
+            break
         try:
-            with np.errstate(all="ignore"):
-                return proof(v)
-        except kernel.NotProven as error:
-            why.append(str(error))
-            return None
-
-    found = tried(base)
-    inside = inner() if found is None else None
-    if inside is None:
-        return found, why[-1]
-    low, high = 0, len(SHARES)
-    while low < high:
-        middle = (low + high) // 2
-        better = tried(base + SHARES[middle] * (inside - base))
-        low, high = (middle + 1, high) if better is None else (low, middle)
-        found = better or found
-    return found, why[-1]
+            left = reduced(form.program, tight)
+        except Contradiction:
+            break
+        program, back = left.program.scaled()
+        answer = program.solve()
+        points = [*points, *([] if answer.x is None else [left.point(answer.x * back["x"])])]
+    why = f"{tried[-1][1]}; scale the numbers of the problem to about 1"
+    if named:
+        why = f"no point satisfies all inequalities strictly: give room to, or state as equations: {named}"
+    elif nearly := _nearly_dependent(form, left):
+        why = f"its equations are too near to depending on each other: leave one out, or a row of it, of: {nearly}"
+    return None, points[-1], {}, f"no bound by a point: {why}"
 
 
-def _no_point(form: Canonical, why: str) -> str:
-    """Say why no point is inside the constraints: equations depend on each other, or inequalities are always tight."""
-    program, zero = form.program, form.program.cones.zero
-    if zero:
-        U, sizes, _ = np.linalg.svd(program.A[:zero].toarray(), full_matrices=True)
-        if zero > len(sizes) or sizes[-1] <= ALIKE * sizes[0]:
-            named = form.constraints(_all_rows(form, np.append(U[:, -1], np.zeros(len(program.b) - zero))))
-            return f"its equations depend on each other: leave one out, or a row of it, of: {named}"
+def _nearly_dependent(form: Canonical, left: Reduction) -> str:
+    """Names of constraints of which a combination is nearly zero; empty if there is none."""
+    program = left.program.scaled()[0]
+    zero, n = program.cones.zero, len(program.q)
+    if not zero or zero * n > DENSE:
+        return ""
+    U, sizes, _ = np.linalg.svd(program.A[:zero].toarray(), full_matrices=True)
+    if zero <= len(sizes) and sizes[-1] > NEARLY * sizes[0]:
+        return ""
+    full: Array = np.zeros(len(form.program.b))
+    full[left.rows[:zero]] = U[:, -1]
+    return form.constraints(full)
+
+
+def _without_room(form: Canonical, left: Reduction) -> tuple[Any, str]:
+    """Rows in which all points have a slack of zero, but for rounding, and the names of constraints without room."""
+    program = left.program.scaled()[0]
+    zero, n, e = program.cones.zero, len(program.q), program.cones.inner()
     # The largest t with slacks inside by t; its dual point has the rows that keep it from being positive.
-    n, e = len(program.q), program.cones.inner()
     cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
     A = sp.vstack([program.A[:zero], sp.csc_array((1, n)), program.A[zero:]])
     t = np.concatenate([np.zeros(zero), [1.0], e[zero:]])[:, None]
@@ -400,28 +430,62 @@ def _no_point(form: Canonical, why: str) -> str:
         sp.csc_array((n + 1, n + 1)), np.append(np.zeros(n), -1.0), sp.csc_array(sp.hstack([A, t])), b, cones
     )
     answer = widest.solve()
-    if answer.x is not None and answer.x[-1] < ALIKE * max(1.0, np.abs(program.b).max()):
-        named = form.constraints(_all_rows(form, np.delete(answer.z, zero)))
-        return f"no point satisfies all inequalities strictly: give room to, or state as equations: {named}"
-    return f"{why}; scale the numbers of the problem to about 1"
+    if answer.x is None or answer.x[-1] >= ALIKE * max(1.0, np.abs(program.b).max()):
+        return np.zeros(0, dtype=np.int64), ""
+    z = np.delete(answer.z, zero)
+    full: Array = np.zeros(len(form.program.b))
+    full[left.rows] = z
+    used = z > MOVES * np.abs(z).max()
+    rows = [np.flatnonzero(used[: program.cones.slices[1].stop])]
+    rows[0] = rows[0][rows[0] >= zero]
+    for kind, size, own in program.cones.blocks():
+        if kind == "matrix":
+            i, j = np.triu_indices(size)
+            ends = np.flatnonzero(np.diag(matrix_of(used[own].astype(float), size)))
+            rows.append(np.arange(own.start, own.stop)[np.isin(i, ends) | np.isin(j, ends)])
+        elif z[own.start] > (1.0 + MOVES) * np.linalg.norm(z[own][1:]) and used[own.start]:
+            rows.append(np.arange(own.start, own.stop))
+    return left.rows[np.concatenate(rows)], form.constraints(full)
 
 
-def _all_rows(form: Canonical, z: Array) -> Array:
-    """A dual point with zeros for equations that were left out."""
-    made: Array = np.zeros(form.count)
-    made[form.rows] = z
-    return made
+def _lower(
+    form: Canonical, proven: kernel.ConicProgram, left: Reduction, charges: Array, answer: Answer
+) -> tuple[Fraction | None, Arrays, str]:
+    """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
+    m, scaled = len(form.program.b), Scaled.of(left)
+    more = {"charges": charges} if charges.any() else {}
+
+    def proof(v: Array) -> tuple[Fraction, Arrays]:
+        arrays = scaled.dual_point(v[:m], v[m:]) | more
+        return proven.minorant(proven.dual_point(kernel.Arrays(arrays)))[1].lower(), arrays
+
+    found, why = mixed(np.concatenate(left.dual(answer.z, answer.x)), partial(inner_dual_point, left), proof)
+    return (
+        (*found, "")
+        if found
+        else (None, {}, f"no bound by a dual point: {_no_dual_point(form, proven, left, charges, why)}")
+    )
 
 
-def _no_dual_point(form: Canonical, why: str) -> str:
+def _no_dual_point(form: Canonical, proven: kernel.ConicProgram, left: Reduction, charges: Array, why: str) -> str:
     """Say why no dual point is inside its cones: a direction along which the problem is not bounded."""
-    program = form.program
-    G = np.concatenate([program.A.toarray(), program.P.toarray()])
-    _, sizes, V = np.linalg.svd(G, full_matrices=True)
-    d = V[-1] if len(sizes) < len(V) or sizes[-1] <= ALIKE * sizes[0] else None
+    advice = "add bounds that the optimum surely keeps, such as cp.abs(x) <= 1e4"
+    if charges.any() and not np.isfinite(proven.reach()[charges > 0.0]).all():
+        return (
+            f"the quadratic term of {form.problem.objective.expr} is not proven to be positive semidefinite, and what "
+            f"it lacks has no price as some of {form.named(charges)} have no proven bounds: {advice}, or state it by "
+            "cp.sum_squares"
+        )
+    program, back = left.program.scaled()
+    G = sp.vstack([program.A, program.S])
+    d = None
+    if G.shape[0] * G.shape[1] <= DENSE:
+        _, sizes, V = np.linalg.svd(G.toarray(), full_matrices=True)
+        d = V[-1] if len(sizes) < len(V) or sizes[-1] <= ALIKE * sizes[0] else None
     if d is None:
         # A direction in which the cones recede and the objective does not rise.
-        used = program.P[program.P.indptr[1:] > program.P.indptr[:-1]]
+        S = sp.csr_array(program.S)
+        used = S[np.diff(S.indptr) > 0]
         fixed = sp.csr_array((program.A.T @ program.cones.inner(True))[None])
         A = sp.csc_array(sp.vstack([used, fixed, program.A]))
         b = np.concatenate([np.zeros(used.shape[0]), [-1.0], np.zeros(len(program.b))])
@@ -430,17 +494,15 @@ def _no_dual_point(form: Canonical, why: str) -> str:
         d = answer.x if answer.x is not None and answer.value <= ALIKE * max(1.0, np.abs(program.q).max()) else None
     if d is None:
         return f"{why}; scale the numbers of the problem to about 1"
-    return (
-        f"some of {form.named(d)} are not bounded where the objective is: add bounds that the optimum surely keeps, "
-        "such as cp.abs(x) <= 1e4"
-    )
+    return f"some of {form.named(left.spread(d * back['x']))} are not bounded where the objective is: {advice}"
 
 
 def _certificate(
-    form: Canonical, ends: list[Fraction | None], value: float, x: Array, proof: Arrays, missing: str
+    form: Canonical, ends: list[Fraction | None], value: float, x: Array, proof: Arrays, missing: str, compared: str
 ) -> ProgramCertificate:
     """Certificate of proven bounds, which are those of its file."""
     document, arrays = _document(form)
+    steps = checker.steps({**arrays, **proof})
     if missing:
         warnings.warn(missing, GapWarning, stacklevel=3)
         lower, upper = ends if not form.maximise else [None if end is None else -end for end in reversed(ends)]
@@ -452,7 +514,7 @@ def _certificate(
         document |= {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}
     low = -math.inf if lower is None else outward(lower, -1)
     high = math.inf if upper is None else outward(upper, 1)
-    return ProgramCertificate(low, high, value, form.values(x), form.left_out, missing, document, arrays)
+    return ProgramCertificate(low, high, value, form.values(x), steps, compared, missing, document, arrays)
 
 
 def outward(value: Fraction, away: int) -> float:

@@ -118,7 +118,7 @@ def write_certificate(
         document, arrays, proof = problem.file()
         document["title"] = title or document["title"]
         write_contents(path, document, arrays, parts)
-        return checker.as_verdict(proof, document["title"], perf_counter() - start)
+        return checker.as_verdict(proof, document["title"], perf_counter() - start, problem.steps)
     problem, certificate = _stated_and_certified(problem, solution)
     with _admitted(rules):
         return _proven_and_written(path, problem, certificate, title, parts)

@@ -1,7 +1,8 @@
 """Conic programs that CVXPY makes of convex problems, in the kernel's form, and the way back to the problems.
 
-A program is that of the numbers which CVXPY computes in floats. Nothing here is trusted: what is proven is proven of
-these numbers, by the kernel.
+A program is that of the numbers which CVXPY computes in floats, whole: nothing is dropped, merged or averaged here.
+What is proven is proven of these numbers, by the kernel; :mod:`convexmetric.programs.witness` compares them with the
+problem.
 """
 
 from __future__ import annotations
@@ -9,29 +10,38 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
+from convexmetric.programs.forms import Factored, without_forms
 from convexmetric.programs.lazy import cvxpy as cp
 
 Array = NDArray[np.float64]
 
 #: What CLARABEL is asked for, and that it returns the point at which it gave up.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
+INTEGERS = "problem has integer variables: only convex problems are certified; relax or fix them"
+IMAGINARY = "imaginary part of "
 #: A rational exponent may differ from the one that was meant by so much.
 SAME = 1e-12
 #: Steps of scaling rows and columns.
 SCALINGS = 20
-#: Entries of a direction that are more than noise, relative to its largest; what counts as zero in general.
-MOVES, ALIKE = 1e-5, 1e-9
+#: Multipliers of constraints without variables, and costs beside the largest that do not count.
+NOTHING = 1e-14
+#: Entries of a direction that are more than noise, relative to its largest.
+MOVES = 1e-5
+#: Right-hand sides up to this, or down to its inverse, are not scaled.
+USUAL = 1e4
+#: Characters of a name, and named variables, in a file.
+NAME, NAMES = 60, 4096
 
 
 # Cones ----------------------------------------------------------------------------------------------------------------
@@ -119,13 +129,15 @@ def matrix_of(triangle: Array, order: int, off: float = 1.0) -> Array:
 
 @dataclass(frozen=True)
 class Program:
-    """Minimise ``x'Px/2 + q'x`` such that ``b - A x`` is in a product of cones."""
+    """Minimise ``x'Px/2 + q'x`` such that ``b - A x`` is in a product of cones; P need not be symmetric."""
 
     P: Any
     q: Array
     A: Any
     b: Array
     cones: Cones
+    #: Right-hand sides may differ from b by as much, if there is anything.
+    radii: Any = None
 
     def value(self, x: Array) -> float:
         """The objective."""
@@ -136,7 +148,13 @@ class Program:
         cones, arrays = self.cones.described()
         table = {"variables": len(self.q), "cones": cones, "quadratic": bool(self.P.nnz)}
         arrays |= {"q": self.q, "b": self.b} | _entries("a", self.A)
-        return table, arrays | (_entries("p", sp.triu(self.P)) if self.P.nnz else {})
+        arrays |= {} if self.radii is None else {"b_radii": self.radii}
+        return table, arrays | (_entries("p", self.P) if self.P.nnz else {})
+
+    @property
+    def S(self) -> Any:
+        """The symmetric matrix of the quadratic term, but for rounding."""
+        return sp.csc_array(0.5 * (self.P + self.P.T))
 
     def scaled(self) -> tuple[Program, dict[str, Any]]:
         """A program with rows, columns and costs of about one, and factors that take its points back to this one.
@@ -151,25 +169,42 @@ class Program:
             heads[rows] -= (heads[rows] - rows.start) % 3
         # Bounds of one variable have no say in its scale.
         several = (np.diff(A.indptr) > 1) | (np.arange(m) >= self.cones.slices[1].stop)
-        R, C = np.ones(m), np.ones(len(self.q))
+        C, tall = np.ones(len(self.q)), np.zeros(m)
+        # Rows begin with a size of one, so that factors of theirs have no say in the scale of variables.
+        np.maximum.at(tall, heads, _largest(A, 1))
+        R = 1.0 / _nonzero(tall)[heads]
         for _ in range(SCALINGS):
-            tall = np.zeros(m)
+            tall[:] = 0.0
             np.maximum.at(tall, heads, _largest(sp.diags_array(R) @ A @ sp.diags_array(C), 1))
             wide = _largest(sp.diags_array(R * several) @ A @ sp.diags_array(C), 0)
             wide = np.maximum(wide, _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0))
+            # A cost that is far above the others makes its variable smaller.
+            costs = np.abs(self.q) * C
+            some = np.sort(costs[costs > NOTHING * costs.max(initial=0.0)])
+            share = costs / (USUAL * some[(len(some) - 1) // 2]) if some.size else costs
+            wide = np.maximum(wide, np.where(share > 1.0, share, 0.0))
             R, C = R / np.sqrt(_nonzero(tall))[heads], C / np.sqrt(_nonzero(wide))
         R, C = _power(R), _power(C)
-        most = max(np.abs(C * self.q).max(), _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0).max())
+        # The unit of variables, by which right-hand sides are divided.
+        size = np.abs(R * self.b).max(initial=0.0)
+        unit = 1.0 if size == 0.0 or 1.0 / USUAL <= size <= USUAL else float(_power(size))
+        most = unit * _largest(sp.diags_array(C) @ P @ sp.diags_array(C), 0).max(initial=0.0)
+        most = max(np.abs(C * self.q).max(initial=0.0), most)
         cost = float(_power(1.0 / _nonzero(most)))
         made = Program(
-            sp.csc_array(cost * (sp.diags_array(C) @ self.P @ sp.diags_array(C))), cost * C * self.q,
-            sp.csc_array(sp.diags_array(R) @ self.A @ sp.diags_array(C)), R * self.b, self.cones,
+            sp.csc_array(unit * cost * (sp.diags_array(C) @ self.P @ sp.diags_array(C))), cost * C * self.q,
+            sp.csc_array(sp.diags_array(R) @ self.A @ sp.diags_array(C)), R * self.b / unit, self.cones,
         )  # fmt: skip
-        back = {"x": C, "x_spreads": C, "z": R / cost, "z_spreads": R, "h": C, "h_spreads": C * cost, "cost": cost}
+        back = {"x": unit * C, "x_spreads": C, "z": R / cost, "z_spreads": R, "h": unit * C}
+        back |= {"h_spreads": unit * cost * C, "cost": cost / unit}
         return made, back
 
-    def solve(self, solver: str = "CLARABEL", **options: Any) -> Answer:
-        """Solve by a solver of CVXPY, which is not trusted."""
+    def solve(self, solver: str | None = None, **options: Any) -> Answer:
+        """Solve by a solver of CVXPY, which is not trusted; by default by CLARABEL, as tightly as it can."""
+        if solver is None:
+            solver, options = "CLARABEL", TIGHT
+        if not len(self.q):
+            return Answer(cp.OPTIMAL, np.zeros(0), NOTHING * self.cones.inner(True), 0.0)
         x, (zero, line, round_, _, exponential, power) = cp.Variable(len(self.q)), self.cones.slices
         s: Any = cp.Constant(self.b) - cp.Constant(self.A) @ x if len(self.b) else None
         # Constraints, what becomes of their multipliers, and where that stands in z.
@@ -197,15 +232,15 @@ class Program:
             if own.stop > own.start:
                 each = np.arange(own.start, own.stop).reshape(-1, 3)
                 stated.append((cone(*(s[column] for column in each.T), *more), _columns, each))
-        quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.P)) if self.P.nnz else 0.0
+        quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.S)) if self.P.nnz else 0.0
         problem = cp.Problem(cp.Minimize(self.q @ x + quadratic), [constraint for constraint, _, _ in stated])
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                problem.solve(solver=solver, **((TIGHT if solver == "CLARABEL" else {}) | options))
+                problem.solve(solver=solver, **options)
         except BaseException as error:
             # A panic of a solver in Rust is no Exception, and its class cannot be imported.
-            if not isinstance(error, cp.SolverError) and type(error).__name__ != "PanicException":
+            if not isinstance(error, (cp.SolverError, ValueError)) and type(error).__name__ != "PanicException":
                 raise
             return Answer(f"{solver} failed: {error}")
         if x.value is None or any(constraint.dual_value is None for constraint, _, _ in stated):
@@ -269,12 +304,19 @@ def _columns(z: Any) -> Array:
 class Canonical:
     """A problem's program with the constant ``c0`` of its minimum, and the way back to the problem's variables.
 
-    Variables of CVXPY whose columns are the same matter by their sum, which is one variable of the program; ``groups``
-    has its number for each, -1 of one that is left out: it costs nothing, and the larger it is (or the smaller) the
-    more room do its inequalities have, which are left out with it, as is ``0 <= 0``. So are equations
-    that follow from others but for rounding: without them the minimum is no larger, so that its lower bounds are lower
-    bounds of the problem's. ``rows`` has the rows that stay, of ``count``, and ``equations`` is the number of equations
-    there were.
+    Attributes
+    ----------
+    problem : cvxpy.Problem
+    program : Program
+        The program as CVXPY made it, its columns in another order: ``order`` has CVXPY's number of each.
+    constant : float
+    maximise : bool
+    chain, inverse
+        CVXPY's reductions, and what they keep.
+    starts : dict
+        First column of each of CVXPY's variables.
+    stated, forms
+        The problem as CVXPY was given it, and the quadratic forms that were stated by factors.
     """
 
     problem: Any
@@ -283,68 +325,144 @@ class Canonical:
     maximise: bool
     chain: Any
     inverse: Any
-    columns: dict[int, int]
-    groups: Any
-    rows: Any
-    count: int
-    equations: int
+    starts: dict[int, int]
+    order: Any
+    stated: Any
+    forms: list[Factored]
 
     def values(self, x: Array) -> dict[str, Array]:
         """Values of the problem's variables by their names, with CVXPY's numbers where names are the same."""
-        answer = (self.program.value(x), self.spread(x), np.zeros(self.count))
+        own: Array = np.zeros(len(x))
+        own[self.order] = x
+        answer = (self.program.value(x), own, np.zeros(len(self.program.b)))
         found = self.chain.invert(answer, self.inverse).primal_vars
-        names = Counter(variable.name() for variable in self.problem.variables())
-        return {
-            variable.name() + f" ({variable.id})" * (names[variable.name()] > 1): np.asarray(found[variable.id])
-            for variable in self.problem.variables()
-        }
+        return {name: dense(found[variable.id]) for name, variable in self.variables.items()}
 
-    def spread(self, x: Array) -> Array:
-        """Entries of CVXPY's variables, equal within a group, and zero of those that are left out."""
-        counts = np.bincount(self.groups + 1, minlength=len(x) + 1)[1:]
-        return np.append(x / counts, 0.0)[self.groups]
+    @cached_property
+    def variables(self) -> dict[str, Any]:
+        """The problem's variables by names that are told apart."""
+        variables = self.problem.variables()
+        counts = Counter(variable.name() for variable in variables)
+        return {one.name() + f" ({one.id})" * (counts[one.name()] > 1): one for one in variables}
 
-    def places(self) -> dict[Any, tuple[Any, Array | None]] | None:
-        """Entries of CVXPY's variables that are the problem's, and their values; None if CVXPY changed them."""
-        from cvxpy.reductions.cvx_attr2constr import lower_value
-
-        changed = _changed(self.chain, self.inverse)
-        found: dict[Any, tuple[Any, Array | None]] = {}
-        for variable in self.problem.variables():
-            column = self.columns.get(changed.get(variable.id, variable.id))
-            if column is None or variable.is_complex():
-                return None
-            given = np.zeros(variable.shape) if variable.value is None else np.asarray(variable.value)
-            lowered = np.ravel(lower_value(variable, given), order="F")
-            own = np.arange(column, column + lowered.size)
-            found[variable] = (own, None if variable.value is None else lowered)
+    @cached_property
+    def places(self) -> dict[str, tuple[Any, Any]]:
+        """Columns of the problem's variables by their names, and the variables; of complex ones two parts."""
+        ends = sorted([*self.starts.values(), len(self.order)])
+        back = np.empty(len(self.order), dtype=np.int64)
+        back[self.order] = np.arange(len(self.order))
+        changed, found = self.chain.compose_var_id_map(), dict[str, tuple[Any, Any]]()
+        for name, variable in self.variables.items():
+            parts = [own for own in changed.get(variable.id, [variable.id]) if own in self.starts]
+            for part, own in enumerate(parts):
+                start = self.starts[own]
+                end = ends[ends.index(start) + 1]
+                imaginary = variable.is_imag() or part > 0
+                key = f"{IMAGINARY * imaginary}{name}" if variable.is_complex() else name
+                found[key] = (np.sort(back[start:end]), variable)
         return found
+
+    def given(self, values: dict[int, Any]) -> tuple[Any, Array] | None:
+        """Columns of the problem's variables, and a point with values of these; None if not all have values."""
+        x: Array = np.zeros(len(self.order))
+        for name, (own, variable) in self.places.items():
+            value = values.get(variable.id)
+            lowered = None if value is None else _lowered(variable, value, name.startswith(IMAGINARY))
+            if lowered is None or len(lowered) != len(own):
+                return None
+            x[own] = lowered
+        known = [own for own, _ in self.places.values()]
+        return np.unique(np.concatenate(known)), x
+
+    @property
+    def columns(self) -> list[list[Any]]:
+        """The map from variables to columns, for files."""
+        names = sorted((int(own[0]), len(own), name) for name, (own, _) in self.places.items() if len(own))
+        printed = [[_printable(name), first, count] for first, count, name in names]
+        return printed if len(printed) <= NAMES else []
 
     def named(self, d: Array) -> str:
         """Variables that change along a direction."""
-        places, d = self.places() or {}, self.spread(d)
-        size = np.abs(d).max()
-        names = [of.name() for of, (own, _) in places.items() if np.abs(d[own]).max(initial=0.0) > MOVES * size]
+        moves = np.abs(d) > MOVES * np.abs(d).max()
+        names = [name for name, (own, _) in self.places.items() if moves[own].any()]
+        if not names:
+            # CVXPY's own, in expressions of these.
+            rows = np.unique(sp.csc_array(self.program.A)[:, np.flatnonzero(moves)].indices)
+            beside = np.unique(sp.csr_array(self.program.A)[rows].indices)
+            names = [f"expressions of {name}" for name, (own, _) in self.places.items() if np.isin(own, beside).any()]
         return ", ".join(names) or "variables that CVXPY added"
 
-    @property
-    def left_out(self) -> str:
-        """Constraints of which equations were left out."""
-        missing = np.where(np.isin(np.arange(self.count), self.rows), 0.0, 1.0)
-        missing[self.equations :] = 0.0
-        return self.constraints(missing) if missing.any() else ""
+    @cached_property
+    def owners(self) -> list[tuple[Any, Any]]:
+        """The problem's constraints with their rows, in the order of these; None for what CVXPY added."""
+        finals = self.chain.compose_constr_id_map()
+        # Constraints of the problem come first among those that were stated.
+        pairs = zip(self.stated.constraints, self.problem.constraints, strict=False)
+        own = {finals.get(stated.id, stated.id): constraint for stated, constraint in pairs}
+        return [(own.get(number), rows) for number, rows in self._rows.items()]
+
+    @cached_property
+    def _rows(self) -> dict[int, Any]:
+        """Rows of CVXPY's constraints by their numbers."""
+        data, solver, at, found = self.inverse[-1], self.chain.reductions[-1], 0, dict[int, Any]()
+        for constraint in [*data[solver.EQ_CONSTR], *data[solver.NEQ_CONSTR]]:
+            end = at + sum(int(arg.size) for arg in constraint.args)
+            found[constraint.id] = np.arange(at, end)
+            at = end
+        return found
+
+    def columns_of(self, variable: Any) -> Any:
+        """Columns of a variable that was stated, without attributes that make its entries fewer."""
+        changed, ends = self.chain.compose_var_id_map(), sorted([*self.starts.values(), len(self.order)])
+        start = self.starts[changed.get(variable.id, [variable.id])[0]]
+        return np.flatnonzero((self.order >= start) & (self.order < ends[ends.index(start) + 1]))
+
+    def rows_of(self, form: Factored, all_of: bool) -> Any:
+        """Rows that say what a factored form is: its limit and, of all, that it is not negative."""
+        limit = self._rows[self.chain.compose_constr_id_map().get(form.limit.id, form.limit.id)]
+        if not all_of:
+            return limit
+        A, column = sp.csr_array(self.program.A), self.columns_of(form.u)
+        line = self.program.cones.slices[1]
+        alone = line.start + np.flatnonzero(np.diff(A.indptr)[line] == 1)
+        return np.union1d(limit, alone[np.isin(A.indices[A.indptr[alone]], column)])
 
     def constraints(self, z: Array) -> str:
         """Constraints that have entries in a dual point."""
-        found = self.chain.invert((0.0, np.zeros(len(self.groups)), z), self.inverse).dual_vars
         size = np.abs(z).max()
-        named = []
-        for constraint in self.problem.constraints:
-            own = found.get(constraint.id)
-            parts = [np.ravel(part) for part in (own if isinstance(own, list) else [own]) if part is not None]
-            if max((np.abs(part).max(initial=0.0) for part in parts), default=0.0) > MOVES * size:
-                named.append(str(constraint)[:80])
-        return "; ".join(named) or "bounds of a variable, or rows that CVXPY added"
+        named, rows = list[str](), sp.csr_array(self.program.A)
+        for constraint, own in self.owners:
+            used = own[np.abs(z[own]) > MOVES * size]
+            if not used.size:
+                continue
+            columns = np.unique(np.concatenate([rows.indices[rows.indptr[i] : rows.indptr[i + 1]] for i in used]))
+            bounded = [name for name, (places, _) in self.places.items() if np.isin(columns, places).any()]
+            added = f"bounds of {', '.join(bounded)}" if bounded else "rows that CVXPY added"
+            named.append(str(constraint)[:80] if constraint is not None else added)
+        return "; ".join(dict.fromkeys(named)) or "rows that CVXPY added"
+
+
+def dense(value: Any) -> Array:
+    """A value of CVXPY's as an array."""
+    return value.toarray() if sp.issparse(value) else np.asarray(value)
+
+
+def _printable(name: str) -> str:
+    """A name as files have it."""
+    return ascii(name)[1:-1][:NAME] or "variable"
+
+
+def _lowered(variable: Any, value: Any, imaginary: bool) -> Array:
+    """Entries of a variable's value that are variables of CVXPY's program."""
+    from cvxpy.reductions.cvx_attr2constr import lower_value
+
+    value = dense(value)
+    if not variable.is_complex():
+        return np.ravel(lower_value(variable, value), order="F")
+    value = value.imag if imaginary else value.real
+    if variable.attributes["hermitian"]:
+        return value[np.triu_indices(len(value), k=int(imaginary))]
+    return np.ravel(value, order="F")
 
 
 @cache
@@ -352,7 +470,6 @@ def _interface() -> Any:
     """The class by which CVXPY writes a program in the kernel's form."""
     from cvxpy.constraints import SOC, ExpCone, PowCone3D, SvecPSD
     from cvxpy.reductions.solution import Solution
-    from cvxpy.reductions.solvers import utilities
     from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
     from cvxpy.utilities.psd_utils import TriangleKind
 
@@ -367,8 +484,12 @@ def _interface() -> Any:
             super().__init__()
             self.quadratic = quadratic
 
-        def name(self) -> str:
-            return "CONVEXMETRIC"
+        def name(self) -> Any:
+            # Perspectives hand the name to CVXPY again, which knows no solver of any name of ours, but takes instances.
+            return self
+
+        def __str__(self) -> str:
+            return "convexmetric"
 
         def import_solver(self) -> None:
             """Nothing to import."""
@@ -383,12 +504,9 @@ def _interface() -> Any:
             raise NotImplementedError
 
         def invert(self, solution: Any, inverse_data: Any) -> Any:
-            """Take value, x and z back to the problem before."""
-            value, x, z = solution
-            zero, duals = inverse_data[self.DIMS].zero, dict[Any, Any]()
-            for rows, kind in ((z[:zero], self.EQ_CONSTR), (z[zero:], self.NEQ_CONSTR)):
-                duals |= utilities.get_dual_values(rows, utilities.extract_dual_value, inverse_data[kind])
-            return Solution(cp.OPTIMAL, value, {inverse_data[self.VAR_ID]: x}, duals, {})
+            """Take value and x back to the problem before."""
+            value, x, _ = solution
+            return Solution(cp.OPTIMAL, value, {inverse_data[self.VAR_ID]: x}, {}, {})
 
     return Kernel
 
@@ -407,68 +525,65 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
     """
     if not isinstance(problem, cp.Problem):
         raise InputError(f"problem must be a cvxpy.Problem, got {type(problem).__name__}")
-    if problem.is_mixed_integer():
-        raise InputError("problem has integer variables: only convex problems are certified; relax or fix them")
-    if not problem.is_dcp():
+    parts = list(parts_of(problem))
+    if problem.is_mixed_integer() or any(type(of).__name__ == "FiniteSet" or of_integers(of) for of in parts):
+        raise InputError(INTEGERS)
+    try:
+        convex = problem.is_dcp()
+    except ValueError as error:
+        raise InputError(f"CVXPY cannot tell whether problem is convex: {error}") from error
+    if not convex:
         raise InputError("problem is not convex by CVXPY's rules (problem.is_dcp()); state it so that it is")
     if not problem.variables():
         raise InputError("problem has no variables")
     missing = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if missing:
         raise InputError(f"problem has parameters without values: {', '.join(missing)}; set their .value")
-    atoms = [of for of in _atoms(problem) if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())]
+    atoms = [of for of in parts if getattr(of, "approx_error", 0.0) > SAME or getattr(of, "quad_approx", ())]
     if atoms:
         names = ", ".join(sorted({type(of).__name__ for of in atoms}))
         raise InputError(
             f"CVXPY approximates {names}: pass approx=False to powers, means and norms; others have no form"
         )
     # A copy, so that what CVXPY keeps for the problem's own solver stays.
-    own = cp.Problem(problem.objective, problem.constraints)
+    own, forms = without_forms(problem)
     options = {"use_quad_obj": quadratic}
     try:
-        data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
+        # Values of variables have no say, and are not of the shape that some reductions expect.
+        with warnings.catch_warnings(), with_values(own, {}):
+            # Of what CVXPY's own reductions use.
+            warnings.simplefilter("ignore", FutureWarning)
+            data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
     except cp.SolverError as error:
         raise InputError(f"problem has no form as a conic program of the kernel: {error}") from error
+    except (AttributeError, NotImplementedError, TypeError, ValueError) as error:
+        raise InputError(f"CVXPY cannot state the problem as a conic program: {error}") from error
+    stated = data["param_prob"]
+    if any(stated.x.attributes[kind] for kind in ("boolean", "integer")):
+        # Sets of values, and whatever else CVXPY states by integers of its own.
+        raise InputError(INTEGERS)
     dims, n = data["dims"], len(data["c"])
     powers = tuple(float(alpha) for alpha in dims.p3d)
     cones = Cones(int(dims.zero), int(dims.nonneg), tuple(dims.soc), tuple(dims.psd), int(dims.exp), powers)
-    P = data["P"] if "P" in data else sp.csc_array((n, n))
-    A = sp.csc_array(data["A"])
-    A.eliminate_zeros()
-    A.sum_duplicates()
-    P = sp.csc_array(sp.triu(P) + sp.triu(P, 1).T)
-    P.eliminate_zeros()
-    q, b = np.asarray(data["c"], dtype=np.float64), np.asarray(data["b"], dtype=np.float64)
+    starts = stated.var_id_to_col
+    start = 0 if first is None else starts[first.id]
+    chosen = np.arange(start, start if first is None else start + _length(first))
+    order = np.append(chosen, np.setdiff1d(np.arange(n), chosen))
+    P, A = (_plain(data[name] if name in data else sp.csc_array((n, n))) for name in ("P", "A"))
+    q, b = (np.asarray(data[name], dtype=np.float64) for name in ("c", "b"))
     if not all(np.isfinite(array).all() for array in (P.data, q, A.data, b)):
         raise InputError("problem has numbers that are NaN or infinite; leave out bounds that do not bind")
-    columns = data["param_prob"].var_id_to_col
-    start = 0 if first is None else columns[first.id]
-    apart = range(start, start if first is None else start + _length(first))
-    changed = _changed(chain, inverse)
-    known = {changed.get(variable.id, variable.id) for variable in problem.variables()}
-    starts = sorted(columns, key=columns.__getitem__)
-    added = np.repeat([of not in known for of in starts], np.diff([*(columns[of] for of in starts), n]))
-    idle, loose = _idle(P, q, A, b, cones, added & (not any(variable.is_complex() for variable in problem.variables())))
-    kept, groups = _same_columns(P, q, A, apart, idle)
-    rows = np.append(_independent(A[: cones.zero].toarray(), b[: cones.zero]), np.arange(cones.zero, len(b)))
-    rows, equations = rows[~loose[rows]], cones.zero
-    nonnegative = cones.nonnegative - int(loose.sum())
-    cones = replace(cones, zero=int((rows < equations).sum()), nonnegative=nonnegative)
-    program = Program(P[kept][:, kept], q[kept], A[rows][:, kept], b[rows], cones)
-    maximise = isinstance(problem.objective, cp.Maximize)
-    constant = float(inverse[-1]["offset"])
-    return Canonical(problem, program, constant, maximise, chain, inverse, columns, groups, rows, len(b), equations)
+    program = Program(P[order][:, order], q[order], A[:, order], b, cones)
+    maximise, constant = isinstance(problem.objective, cp.Maximize), float(inverse[-1]["offset"])
+    return Canonical(problem, program, constant, maximise, chain, inverse, starts, order, own, forms)
 
 
-def _independent(E: Array, b: Array) -> Any:
-    """Equations without those that follow from the others; all if they contradict each other."""
-    if not len(b):
-        return np.arange(0)
-    _, R, order = la.qr(E.T, mode="economic", pivoting=True)
-    sizes = np.abs(R.diagonal())
-    kept = np.sort(order[: int((sizes > ALIKE * sizes[0]).sum())])
-    x = la.lstsq(E[kept], b[kept])[0]
-    return kept if np.abs(E @ x - b).max() <= ALIKE * max(1.0, np.abs(b).max()) else np.arange(len(b))
+def _plain(M: Any) -> Any:
+    """A matrix with one entry in a place, and none that is zero."""
+    made = sp.csc_array(M)
+    made.sum_duplicates()
+    made.eliminate_zeros()
+    return made
 
 
 def _length(variable: cp.Variable) -> int:
@@ -477,41 +592,34 @@ def _length(variable: cp.Variable) -> int:
     return d * (d + 1) // 2 if variable.attributes["symmetric"] else int(variable.size)
 
 
-def _changed(chain: Any, inverse: Any) -> dict[int, int]:
-    """The variables that CVXPY put in the place of others, by their numbers."""
-    from cvxpy.reductions.cvx_attr2constr import CvxAttr2Constr
-
-    steps = zip(chain.reductions, inverse, strict=True)
-    found = [data[0] for reduction, data in steps if isinstance(reduction, CvxAttr2Constr) and data]
-    return {old: new.id for own in found for old, new in own.items()}
-
-
-def _idle(P: Any, q: Array, A: Any, b: Array, cones: Cones, added: Any) -> tuple[Any, Any]:
-    """Variables of CVXPY that cost nothing and give room in one direction, and inequalities that say nothing then."""
-    line, of_row = cones.slices[1], np.arange(A.shape[0])
-    inside = (of_row >= line.start) & (of_row < line.stop)
-    signs = [abs(sp.csc_array(A > 0.0)).sum(axis=0), abs(sp.csc_array(A < 0.0)).sum(axis=0)]
-    beyond = sp.csc_array(A[~inside] != 0.0).sum(axis=0)
-    idle = added & (q == 0.0) & (np.diff(P.indptr) == 0) & (beyond == 0) & ((signs[0] == 0) | (signs[1] == 0))
-    loose = (sp.csr_array(A[:, idle] != 0.0).sum(axis=1) > 0) if idle.any() else np.zeros(A.shape[0], dtype=bool)
-    return idle, loose | (inside & (b >= 0.0) & (np.diff(sp.csr_array(A).indptr) == 0))
-
-
-def _same_columns(P: Any, q: Array, A: Any, apart: range, idle: Any) -> tuple[Any, Any]:
-    """The first of all columns that are the same, and the group of every column; those ``apart`` stand first."""
-    seen: dict[Any, int] = {}
-    used, kept, groups = np.diff(P.indptr) > 0, list[int](), np.full(len(q), -1)
-    for j in [*apart, *(j for j in range(len(q)) if j not in apart and not idle[j])]:
-        own, alone = slice(A.indptr[j], A.indptr[j + 1]), used[j] or j in apart
-        groups[j] = seen.setdefault(j if alone else (A.indices[own].tobytes(), A.data[own].tobytes(), q[j]), len(seen))
-        kept += [j] if groups[j] == len(kept) else []
-    return np.array(kept), groups
-
-
-def _atoms(problem: cp.Problem) -> Iterator[Any]:
-    """All expressions of a problem."""
-    left = [problem.objective, *problem.constraints]
+def parts_of(problem: cp.Problem) -> Iterator[Any]:
+    """All expressions and constraints of a problem, and of the problems within it."""
+    left: list[Any] = [problem]
     while left:
         one = left.pop()
+        if isinstance(one, (list, tuple)):
+            left.extend(one)
+            continue
         yield one
-        left.extend(one.args)
+        left.extend([one.objective, one.constraints] if isinstance(one, cp.Problem) else getattr(one, "args", ()))
+
+
+def of_integers(of: Any) -> bool:
+    """Whether a part of a problem is a variable with integers."""
+    return any(getattr(of, "attributes", {}).get(kind) for kind in ("boolean", "integer"))
+
+
+@contextmanager
+def with_values(problem: cp.Problem, values: dict[int, Any]) -> Iterator[None]:
+    """Give a problem's variables other values for a while, none to those without."""
+    variables = problem.variables()
+    before = [variable._value for variable in variables]
+    try:
+        for variable in variables:
+            variable._value = None
+            if variable.id in values:
+                variable.save_value(values[variable.id])
+        yield
+    finally:
+        for variable, value in zip(variables, before, strict=True):
+            variable._value = value

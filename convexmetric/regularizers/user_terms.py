@@ -162,10 +162,7 @@ class SubjectTo(Regularizer):
         """
         cost = self.omega.expression(self.M, self.cone) + self.term
         stated = cp.Problem(cp.Minimize(cost), [*self.omega.constraints(self.M, self.cone), *self.own])
-        found = canonical(stated, first=self.M)
-        # A quadratic term that is not diagonal may be too near to singular to be proven convex: then a cone states it.
-        diagonal = sp.tril(found.program.P, -1).nnz == 0
-        return found if diagonal else canonical(stated, quadratic=False, first=self.M)
+        return canonical(stated, first=self.M)
 
     def described(self, cone: Cone, points: Array | None) -> Described:
         """A conic program: the regularizer, the users' terms and constraints together."""
@@ -173,8 +170,15 @@ class SubjectTo(Regularizer):
             raise InputError(
                 "constraints and terms of your own are proven on positive semidefinite and on diagonal metrics only"
             )
-        table, arrays = self.form.program.described()
-        return Described({"kind": "conic", **table}, arrays, constant=self.form.constant)
+        form = self.form
+        factored = [own.u.name() for own in form.forms if not own.exact]
+        if factored:
+            raise InputError(
+                f"files have no statement of {factored[0]} in constraints or terms of your own, of which a "
+                "factor is taken in floats: state cp.sum_squares(F @ x)"
+            )
+        table, arrays = form.program.described()
+        return Described({"kind": "conic", **table}, arrays, constant=form.constant)
 
     def value(self, M: Array, cone: Cone) -> float:
         """``Omega(M) + h(M)``; infinite if constraints are violated beyond the tolerance, or h has no value."""

@@ -23,6 +23,7 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 ``comparisons``     risks of listed comparisons
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
+``systems``         linear equations, by exact solutions near those of a file
 ``conic``           conic programs, by points near those of a file
 ``proofs``          the problem, and its two bounds
 ==================  =============================================================================================

@@ -37,7 +37,7 @@ def up(radius: Any) -> Any:
     return radius * GROW + TINY
 
 
-def gamma(k: int) -> float:
+def gamma(k: Any) -> Any:
     """Relative error bound of a sum of k terms, each with a few operations counted in k."""
     return k * U / (1.0 - k * U) * GROW
 

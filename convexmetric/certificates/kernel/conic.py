@@ -8,23 +8,41 @@ have a regular matrix, as an approximate inverse shows, so that their solution e
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
-from .balls import Array, Ball, exactly, log, norms, semidefinite, up
-from .errors import require_proven, require_valid
+from .balls import Array, Ball, U, gamma, log, semidefinite, up
+from .errors import NotProven, require_proven, require_valid
 from .files import Arrays, Table, keys, natural, rational, statement_digest
+from .systems import Hints, Sparse, dot, eliminated, hints, joined, numbered, solved, sparse, sums, totals
 
 __all__ = ["ConeProduct", "ConicProgram", "ConicStatement", "matrix_of"]
 
 KINDS = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
-#: Largest number of rows and of variables.
-MOST = 2**24
-#: A vector of a file and the spreads by which it may move, None where it may not.
-Point = tuple[Array, Any]
+#: Largest number of rows and of variables, and of names of variables.
+MOST, NAMES = 2**24, 2**12
+#: Order up to which a matrix is shown to be semidefinite by elimination in fractions.
+EXACT = 30
+#: Rounds in which bounds of variables follow from those of others.
+ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point or dual point of a file: a vector, how far its entries may move, and what makes it exact."""
+
+    v: Array
+    widths: Array
+    hints: Hints
+    #: Rows that a point makes exactly zero.
+    rows: Array
+    #: What a dual point adds to the diagonal of the quadratic term.
+    charges: Array
 
 
 class ConeProduct:
@@ -72,13 +90,22 @@ class ConeProduct:
         require(line.below() >= 0.0, "nonnegative")
         at = 0
         for size in self.sizes.tolist():
-            require((round_[at] - round_[at + 1 : at + size].norm()).below() >= 0.0, "second order")
+            own = round_[at : at + size]
+            # Rows that are exactly zero are in the cone, which their norm cannot show.
+            if own.mid.any() or own.rad.any():
+                require((own[0] - own[1:].norm()).below() >= 0.0, "second order")
             at += size
         at = 0
         for order in self.orders.tolist():
             rows = order * (order + 1) // 2
-            semidefinite(matrix_of(square[at : at + rows], order, dual), f"a {'dual ' * dual}matrix of {what}")
+            own = square[at : at + rows]
+            # Rows and columns that are exactly zero are left out.
+            used = matrix_of(Ball((own.mid != 0.0) | (own.rad != 0.0)), order, dual).mid.any(axis=0)
+            if used.any():
+                M = matrix_of(own, order, dual)[np.ix_(used, used)]
+                semidefinite(M, f"a {'dual ' * dual}matrix of {what}")
             at += rows
+        exponential, power, alpha = self.triples(exponential, power)
         x, y, z = (exponential[at::3] for at in range(3))
         if dual:
             # u < 0 and w >= -u e^(v/u - 1): that (u - v, -u, w) is in the cone itself.
@@ -86,17 +113,23 @@ class ConeProduct:
         # Divisors and what has a logarithm are proven to be positive.
         require((y * log(z / y) - x).below() >= 0.0, "exponential")
         x, y, z = (power[at::3] for at in range(3))
-        rest = Ball(1.0) - self.alpha
+        rest = Ball(1.0) - alpha
         if dual:
-            x, y = x / Ball(self.alpha), y / rest
+            x, y = x / Ball(alpha), y / rest
         size = log(Ball(np.maximum(abs(z).above(), 1e-300)))
-        require((log(x) * self.alpha + log(y) * rest - size).below() >= 0.0, "power")
+        require((log(x) * alpha + log(y) * rest - size).below() >= 0.0, "power")
+
+    def triples(self, exponential: Ball, power: Ball) -> tuple[Ball, Ball, Array]:
+        """Triples of exponential and power cones, with their exponents, that are not exactly zero, as is in each."""
+        kept = [np.repeat((abs(of).above().reshape(-1, 3) > 0.0).any(axis=1), 3) for of in (exponential, power)]
+        return exponential[kept[0]], power[kept[1]], self.alpha[kept[1][::3]]
 
 
 class ConicProgram:
     r"""The least :math:`\frac12 x^\top P x + q^\top x` with :math:`b - A x` in K.
 
-    Where the first ``fixed`` entries of x are given it is a function of them; else a number.
+    Its bounds hold for all b within radii. P need not be symmetric: ``S = (P + P^T) / 2`` has the same values (theorem
+    13). Where the first ``fixed`` entries of x are given it is a function of them; else a number.
     """
 
     def __init__(self, table: Table, arrays: Arrays, fixed: int = 0) -> None:
@@ -104,64 +137,146 @@ class ConicProgram:
         self.cones = ConeProduct(table["cones"], arrays)
         require_valid(isinstance(table["quadratic"], bool), "quadratic must be true or false")
         self.q, self.b = arrays("q", self.n), arrays("b", self.cones.rows)
-        self.A = matrix(arrays, "a", self.cones.rows, self.n)
-        self.P = np.zeros((0, self.n))
-        if table["quadratic"]:
-            upper = matrix(arrays, "p", self.n, self.n)
-            require_valid(not np.tril(upper, -1).any(), "the entries of p must stand on or above its diagonal")
-            self.P = upper + np.triu(upper, 1).T
+        radii = spreads(arrays, "b_radii", self.cones.rows) if "b_radii" in arrays else np.zeros(self.cones.rows)
+        line = slice(*self.cones.stops[1:3])
+        require_valid(not np.delete(radii, line).any(), "b_radii must be zero but for rows that are not negative")
+        self.within = Ball(self.b, radii)
+        self.A = sparse(arrays, "a", self.cones.rows, self.n)
+        self.quadratic, self.S = table["quadratic"], None
+        if self.quadratic:
+            P = sparse(arrays, "p", self.n, self.n)
+            halves = 0.5 * P.values
+            require_valid((2.0 * halves == P.values).all(), "an entry of p is too small to be halved")
+            self.S = Sparse(np.tile(halves, 2), np.append(P.rows, P.columns), np.append(P.columns, P.rows), P.shape)
 
     def point(self, arrays: Arrays) -> Point:
-        """Read a point and, where there are equations, the spreads by which it may move to satisfy them."""
-        own = self.n - self.fixed
-        return arrays("x", own), spreads(arrays, "x_spreads", own) if self.cones.zero else None
+        """Read a point, and how it becomes one that satisfies all equations exactly, those of tight rows among them."""
+        own, zero = self.n - self.fixed, self.cones.zero
+        x, tight = arrays("x", own), np.zeros(0, dtype=np.int64)
+        if "tight" in arrays:
+            tight = arrays("tight", None, integers=self.cones.rows)
+            fits = len(tight) and tight[0] >= zero and (np.diff(tight) > 0).all()
+            require_valid(fits, "tight must be rows of no equation in ascending order")
+        rows = np.append(np.arange(zero), tight)
+        widths = spreads(arrays, "x_spreads", own) if len(rows) else np.zeros(own)
+        return Point(x, widths, hints(arrays, "x", len(rows), own), rows, np.zeros(self.n))
 
     def dual_point(self, arrays: Arrays) -> Point:
-        """Read a dual point with its spreads: z, and h below it where there is a P."""
-        z, widths = arrays("z", self.cones.rows), spreads(arrays, "z_spreads", self.cones.rows)
-        if not len(self.P):
-            return z, widths
-        return np.append(z, arrays("h", self.n)), np.append(widths, spreads(arrays, "h_spreads", self.n))
+        """Read a dual point z, h below it and charges where there is a P, and how it becomes an exact one."""
+        m, n = self.cones.rows, self.n
+        z, widths, charges = arrays("z", m), spreads(arrays, "z_spreads", m), np.zeros(n)
+        if self.quadratic:
+            z, widths = np.append(z, arrays("h", n)), np.append(widths, spreads(arrays, "h_spreads", n))
+            charges = spreads(arrays, "charges", n) if "charges" in arrays else charges
+        return Point(z, widths, hints(arrays, "z", n, len(z), self.fixed), np.zeros(0, np.int64), charges)
 
     def value(self, fixed: Ball, point: Point) -> Ball:
         """Value at a feasible point near that of the file."""
-        k, x = self.fixed, Ball(point[0])
-        if point[1] is not None:
-            rows = np.flatnonzero(self.A[: self.cones.zero, k:].any(axis=1))
-            self.kept(np.setdiff1d(np.arange(self.cones.zero), rows), fixed)
-            target = Ball(self.b[rows]) - column(self.A[rows, :k], fixed)
-            x = near(self.A[rows, k:].T, point[0], point[1], target, "point")
-        x = joined(fixed, x)
-        self.cones.contain(Ball(self.b) - column(self.A, x), "the slack")
-        value = column(self.q[None], x)[0]
-        return value + (x * column(self.P, x)).sum() * 0.5 if len(self.P) else value
-
-    def kept(self, rows: Array, fixed: Ball) -> None:
-        """Stop unless equations between given entries alone hold, which must be known exactly."""
-        exact = np.broadcast_to(fixed.rad, fixed.mid.shape) == 0.0
-        for i in rows.tolist():
-            used = np.flatnonzero(self.A[i])
-            value = sum(exactly(self.A[i, j]) * exactly(fixed.mid[j]) for j in used.tolist())
-            holds = exact[used].all() and value == exactly(self.b[i])
-            require_proven(holds, "an equation between given entries alone is not proven to hold exactly")
+        k, x = self.fixed, joined(fixed, Ball(point.v))
+        M, widths = self.A.of_rows(point.rows), np.append(np.zeros(k), point.widths)
+        own = replace(point.hints, unknowns=point.hints.unknowns + k)
+        x = solved(M, self.b[point.rows], x, widths, own, "point")
+        require_proven(not self.within.rad[point.rows].any(), "a tight row has a radius")
+        slack = self.within - self.A @ x
+        slack.mid[point.rows] = slack.rad[point.rows] = 0.0
+        alone = np.setdiff1d(np.arange(len(self.b)), self.A.rows)
+        slack.mid[alone], slack.rad[alone] = self.b[alone], self.within.rad[alone]
+        self.cones.contain(slack, "the slack")
+        value = dot(self.q, x)
+        return value if self.S is None else value + (x * (self.S @ x)).sum() * 0.5
 
     def minorant(self, point: Point) -> tuple[Ball, Ball]:
         """Slope and constant of a lower bound that is linear in the given entries of x, by a dual point."""
-        m, k, G = self.cones.rows, self.fixed, np.concatenate([self.A, self.P])
-        found = near(G[:, k:], *point, Ball(-self.q[k:]), "dual point")
-        z, h = found[:m], found[m:]
-        self.cones.contain(z, "the dual point", dual=True)
-        constant = -column(self.b[None], z)[0]
-        if len(self.P):
-            self.convex()
-            constant = constant - (h * column(self.P, h)).sum() * 0.5
-        return Ball(self.q[:k]) + column(G[:, :k].T, found), constant
+        m, k, G = self.cones.rows, self.fixed, self.A.T
+        S = None if self.S is None else self.charged(self.S, point.charges)
+        if S is not None:
+            G = Sparse(
+                np.append(G.values, S.values), np.append(G.rows, S.rows), np.append(G.columns, S.columns + m),
+                (self.n, m + self.n),
+            )  # fmt: skip
+        own = replace(point.hints, **{name: getattr(point.hints, name) - k for name in ("follow", "equations")})
+        own = replace(own, relation=own.relation.some(np.arange(len(own.relation.rows)), np.arange(self.n) - k))
+        found = solved(G.of_rows(np.arange(k, self.n)), -self.q[k:], Ball(point.v), point.widths, own, "dual point")
+        # Rows come first, and then h.
+        self.cones.contain(found, "the dual point", dual=True)
+        constant, h = -dot(self.b, found), found[m:]
+        reach = self.within.rad * (np.abs(found.mid) + found.rad)[:m]
+        constant = Ball(constant.mid, up(constant.rad + np.sum(reach)))
+        if S is not None:
+            self.convex(S)
+            constant = constant - (h * (S @ h)).sum() * 0.5 - self.charge(point.charges)
+        return Ball(self.q[:k]) + (G @ found)[:k], constant
 
-    def convex(self) -> None:
-        """Stop unless P is positive semidefinite."""
-        used = np.flatnonzero(self.P.any(axis=0))
-        if used.size:
-            semidefinite(Ball(self.P[np.ix_(used, used)]), "the quadratic term")
+    @staticmethod
+    def charged(S: Sparse, charges: Array) -> Sparse:
+        """``S + diag(charges)``."""
+        at = np.flatnonzero(charges)
+        return Sparse(np.append(S.values, charges[at]), np.append(S.rows, at), np.append(S.columns, at), S.shape)
+
+    @staticmethod
+    def convex(S: Sparse) -> None:
+        """Stop unless S is positive semidefinite; of a variable that stands alone its diagonal entry shows it."""
+        coupled, n = np.zeros(S.shape[0], dtype=bool), S.shape[0]
+        coupled[S.rows[S.rows != S.columns]] = True
+        alone = ~coupled[S.rows]
+        diagonal = sums(Ball(S.values[alone]), S.rows[alone], n)
+        require_proven(np.all(diagonal.below() >= 0.0), "the quadratic term is not proven to be positive semidefinite")
+        number = numbered(np.flatnonzero(coupled), n)
+        together = S.some(coupled[S.rows], number, number)
+        if coupled.any():
+            try:
+                semidefinite(together.dense(), "the quadratic term")
+            except NotProven:
+                # A singular matrix may be semidefinite exactly.
+                if coupled.sum() > EXACT or not exactly_semidefinite(together):
+                    raise
+
+    def charge(self, charges: Array) -> Ball:
+        """Half the sum of ``charges x^2`` is at most this on all feasible points (theorem 18)."""
+        at = np.flatnonzero(charges)
+        if not at.size:
+            return Ball(0.0)
+        reach = self.reach()[at]
+        require_proven(np.isfinite(reach).all(), "a variable that is charged is not proven to be bounded")
+        return (Ball(reach) * Ball(reach) * Ball(charges[at])).sum() * 0.5
+
+    def reach(self) -> Array:
+        """Upper bounds on the sizes of variables, from linear rows and pairs of rows of second-order cones."""
+        i, j, a, b = self.lines()
+        terms, low, high = np.bincount(i, minlength=len(b)), np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        for _ in range(ROUNDS):
+            least = np.where(a > 0.0, a * low[j], a * high[j])
+            open_end = ~np.isfinite(least)
+            known = np.where(open_end, 0.0, least)
+            whole, sizes = totals(known, i, len(b)), totals(np.abs(known), i, len(b))
+            most = (b[i] - (whole[i] - known) + up(gamma(terms + 3) * sizes)[i]) / np.abs(a)
+            # The entries beside it have their ends. Three more roundings are relative to what is found.
+            others = totals(open_end, i, len(b))[i] - open_end == 0
+            most = np.where(others, most + up(4.0 * U * np.abs(most)), np.inf)
+            above, below = np.full((2, self.n), np.inf)
+            np.minimum.at(above, j[a > 0.0], most[a > 0.0])
+            np.minimum.at(below, j[a < 0.0], most[a < 0.0])
+            low, high = np.maximum(low, -below), np.minimum(high, above)
+        return np.maximum(np.abs(low), np.abs(high))
+
+    def lines(self) -> tuple[Array, Array, Array, Array]:
+        """Linear inequalities of all feasible x: entries by their lines, variables and values, and right-hand sides."""
+        zero, line, m = self.cones.zero, self.cones.stops[2], self.cones.rows
+        starts = line + np.cumsum(self.cones.sizes) - self.cones.sizes
+        heads = np.repeat(starts, self.cones.sizes)
+        tails = line + np.arange(len(heads))
+        heads, tails = heads[tails > heads], tails[tails > heads]
+        own = np.append(np.arange(line), np.arange(zero))
+        count, pairs = len(own), np.arange(len(own), len(own) + 2 * len(tails))
+        signs = np.repeat([1.0, -1.0], [line, zero])
+        chosen = Sparse(
+            np.concatenate([signs, np.ones(len(pairs)), np.repeat([1.0, -1.0], len(tails))]),
+            np.concatenate([np.arange(count), pairs, pairs]), np.concatenate([own, heads, heads, tails, tails]),
+            (count + len(pairs), m),
+        )  # fmt: skip
+        values, i, j = eliminated(chosen, Ball(np.ones(m)), self.A)
+        used = values.mid != 0.0
+        return i[used], j[used], values.mid[used], (chosen @ self.within).above()
 
 
 class ConicStatement:
@@ -170,13 +285,14 @@ class ConicStatement:
     With ``maximise`` its value is the constant less the least value of the program.
     """
 
-    wanted, optional, dual_keys = "kind variables cones quadratic maximise", "constant", ""
+    wanted, optional, dual_keys = "kind variables cones quadratic maximise columns", "constant", ""
 
     def __init__(self, document: Table, arrays: Arrays) -> None:
         table = self.table = document["problem"]
         require_valid(isinstance(table["maximise"], bool), "maximise must be true or false")
         self.constant = rational(table.get("constant", "0"), "constant")
         self.program = ConicProgram(table, arrays)
+        named_columns(table["columns"], self.program.n)
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
         self.risk = self
@@ -214,33 +330,20 @@ class ConicStatement:
         return value.lower()
 
 
-def near(G: Array, v: Array, widths: Array, target: Ball, what: str) -> Ball:
-    r"""Enclose the vector ``v + W W G y`` with ``G^T (v + W W G y) = target``, W the diagonal matrix of ``widths``.
-
-    With ``H = W G D`` it is ``v + W H u`` for ``H^T H u = D (target - G^T v)``, D powers of two that give the columns
-    of H norms of about one. B is computed in floats and not trusted: if ``E = I - B H^T H`` has a norm below one, then
-    ``H^T H`` is regular and ``|u - u'| <= |B (r - H^T H u')| / (1 - |E|)`` for any u'.
-    """
-    powers = np.clip(np.round(np.log2(norms(G * widths[:, None], 0))), -400.0, 400.0)
-    D = np.ldexp(1.0, -powers.astype(np.int64))
-    H = Ball(G) * widths[:, None] * D
-    N = H.T @ H
-    try:
-        B = Ball(np.linalg.inv(N.mid))
-    except np.linalg.LinAlgError:
-        B = Ball(np.full_like(N.mid, np.nan))
-    E = Ball(np.eye(len(D))) - B @ N
-    size = float(norms(np.abs(E.mid) + E.rad))
-    require_proven(size <= 0.5, f"the equations of the {what} are not proven to be independent")
-    # One product, of which the leading digits cancel without rounding.
-    missed = column(np.column_stack([G.T, -target.mid]), Ball(np.append(v, 1.0)))
-    r = Ball(-missed.mid, up(missed.rad + target.rad)) * D
-    u = column(B, Ball(r.mid)).mid
-    rest = column(B, r - column(N, Ball(u)))
-    error = norms(np.abs(rest.mid) + rest.rad) / (1.0 - size)
-    move = column(H, Ball(u))
-    reach = norms(np.abs(H.mid) + H.rad, 1) * up(error)
-    return Ball(v) + Ball(move.mid, up(move.rad + reach)) * widths
+def exactly_semidefinite(S: Sparse) -> bool:
+    """Whether elimination in fractions shows that a symmetric matrix is positive semidefinite."""
+    rows: list[dict[int, Fraction]] = [{} for _ in range(S.shape[0])]
+    for i, j, value in zip(S.rows.tolist(), S.columns.tolist(), S.values.tolist(), strict=True):
+        rows[i][j] = rows[i].get(j, Fraction(0)) + Fraction(value)
+    for k, row in enumerate(rows):
+        # Of pivots before it no entry is left.
+        entries, pivot = {j: value for j, value in row.items() if value}, row.get(k, Fraction(0))
+        if pivot < 0 or (pivot == 0 and entries):
+            return False
+        for i, factor in entries.items():
+            for j, value in entries.items():
+                rows[i][j] = rows[i].get(j, Fraction(0)) - factor / pivot * value
+    return True
 
 
 def matrix_of(entries: Ball, order: int, dual: bool) -> Ball:
@@ -255,35 +358,22 @@ def matrix_of(entries: Ball, order: int, dual: bool) -> Ball:
     return Ball(mid, rad)
 
 
-def column(A: Any, x: Ball) -> Ball:
-    """Product of a matrix and a vector, whose radii count entry by entry: a row of few entries has little of them."""
-    A, rad = Ball.of(A), np.broadcast_to(x.rad, x.mid.shape)
-    product = (Ball(A.mid) @ Ball(x.mid[:, None]))[:, 0]
-    more = np.abs(A.mid) @ rad + np.broadcast_to(A.rad, A.mid.shape) @ (np.abs(x.mid) + rad)
-    return Ball(product.mid, up(product.rad + more))
-
-
-def joined(*parts: Ball) -> Ball:
-    """Join vectors, one after the other."""
-    radii = [np.broadcast_to(part.rad, part.mid.shape) for part in parts]
-    return Ball(np.concatenate([part.mid for part in parts]), np.concatenate(radii))
-
-
 def spreads(arrays: Arrays, name: str, length: int) -> Array:
-    """Read positive numbers."""
+    """Read numbers that are not negative."""
     found = arrays(name, length)
-    require_valid((found > 0.0).all(), f"{name} must be positive")
+    require_valid((found >= 0.0).all(), f"{name} must not be negative")
     return found
 
 
-def matrix(arrays: Arrays, name: str, rows: int, columns: int) -> Array:
-    """Read a matrix, of which the file holds entries and their places, column by column and none twice."""
-    values = arrays(f"{name}_values", None)
-    i, j = (
-        arrays(f"{name}_{side}", len(values), integers=length)
-        for side, length in (("rows", rows), ("columns", columns))
-    )
-    require_valid((np.diff(j * rows + i) > 0).all(), f"the entries of {name} must stand column by column, none twice")
-    made = np.zeros((rows, columns))
-    made[i, j] = values
-    return made
+def named_columns(columns: Any, n: int) -> None:
+    """Check the map from variables to columns: names with a first column and a number of columns, in their order."""
+    fits = isinstance(columns, list) and len(columns) <= NAMES
+    require_valid(fits, f"columns must be a list of at most {NAMES} variables")
+    end = 0
+    for own in columns:
+        known = (
+            isinstance(own, list) and len(own) == 3 and isinstance(own[0], str) and re.fullmatch("[ -~]{1,200}", own[0])
+        )
+        require_valid(known, "columns: a variable has a name, a first column and a number of columns")
+        end = natural(own[1], "columns: the first", end) + natural(own[2], "columns: the number")
+        require_valid(end <= n, "columns: a variable has columns beyond the last")

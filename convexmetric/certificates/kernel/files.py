@@ -19,7 +19,7 @@ Table = dict[str, Any]
 Kind = TypeVar("Kind")
 Contents = tuple[Table, Mapping[str, Array]]
 
-FORMAT, VERSION = "convexmetric-certificate", 2
+FORMAT, VERSION = "convexmetric-certificate", 3
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
 #: What is said of a rule that is in no table.
@@ -39,7 +39,7 @@ def checked(document: Any, arrays: Mapping[str, Array]) -> Contents:
     """Return description and arrays if format, version and hashes are right; refuse otherwise."""
     keys(document, "certificate.json", "format version title problem dual claimed sha256")
     how = ": write it anew from its problem and solution (write_certificate)" if document["version"] == 1 else ""
-    known = document["format"] == FORMAT and document["version"] == VERSION
+    known = document["format"] == FORMAT and document["version"] in (VERSION - 1, VERSION)
     require_valid(known, f"the file is not a {FORMAT} of version {VERSION}{how}")
     hashes = document["sha256"]
     named = isinstance(hashes, dict) and set(hashes) == set(arrays)

@@ -20,7 +20,7 @@ from .errors import CertificateError, NotProven, refusals, require_proven, requi
 from .metrics import Cone, Minorant
 
 from .files import (  # isort: skip
-    Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, statement_digest,
+    VERSION, Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, statement_digest,
 )  # fmt: skip
 from .reader import contents
 from .regularizers import REGULARIZERS
@@ -88,6 +88,11 @@ def stated(document: Table, arrays: Arrays) -> Any:
     """Read the statement of a file."""
     table = document["problem"]
     kind = entry(STATEMENTS, table, "problem") if isinstance(table, dict) and "kind" in table else Problem
+    # Conic programs of version 2 had been changed before they were stated.
+    omega = table.get("regularizer") if isinstance(table, dict) else None
+    conic = kind is ConicStatement or (isinstance(omega, dict) and omega.get("kind") == "conic")
+    known = document["version"] == VERSION or not conic
+    require_valid(known, f"conic programs are of version {VERSION}: write the file anew from its problem")
     return kind(document, arrays)
 
 

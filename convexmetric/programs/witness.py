@@ -1,0 +1,394 @@
+"""The witness of CVXPY's translation: at some points, the program must say what the problem itself says.
+
+What CVXPY makes of a problem is outside of every proof. So its objective and its constraints are evaluated at the
+judged point and at points at random, and compared with those of the program: in fractions where they are affine or
+quadratic, else up to rounding, or up to the accuracy of a solver where the program has variables that CVXPY added. What
+parts by more is named, and nothing is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from convexmetric.errors import InputError
+from convexmetric.programs.canonical import Canonical, Program, dense, with_values
+from convexmetric.programs.lazy import cvxpy as cp
+from convexmetric.programs.reduction import pivots
+
+Array = NDArray[np.float64]
+
+#: How far points at random are from the judged one, and the number of points that have few entries besides zeros.
+SPREADS, SPARSE = (0.3, 0.01), 2
+#: What is explained by rounding of coefficients, of values in floats, and by a solver, relative to the terms' sizes.
+EXACT, ROUNDED, SOLVED = 1e-12, 1e-9, 1e-6
+#: Numbers of a problem up to which it is evaluated in fractions, and a solver is asked at all points that are near; at
+#: so many otherwise.
+SMALL, ASKED = 5_000, 2
+#: How far away variables have not what they were declared with, beside the largest right-hand side.
+FAR = 1e3
+
+
+def compare(form: Canonical, x: Array) -> str:
+    """Compare a program with its problem at x and at some points at random; say what was compared.
+
+    Raises
+    ------
+    InputError
+        If they part by more than rounding explains; it names the expression.
+    """
+    check_attributes(form)
+    said = list[tuple[int, int]]()
+    for number, point in enumerate(points(form, x)):
+        values = form.values(point)
+        own = {variable.id: values[name] for name, variable in form.variables.items()}
+        with np.errstate(all="ignore"), with_values(form.problem, own):
+            made = Witness.at(form, own)
+            if made is not None:
+                said.append(made.check(asked=number <= len(SPREADS) if made.size <= SMALL else number < ASKED))
+    count, exact = sum(total for total, _ in said), sum(exact for _, exact in said)
+    if not count:
+        return "not compared with the problem's own values"
+    return f"compared at {len(said)} points with the problem's own values: {count} agree, {exact} of them in fractions"
+
+
+def points(form: Canonical, x: Array) -> Iterator[Array]:
+    """The judged point, some near it, and some with few entries besides zeros."""
+    known, rng = np.unique(np.concatenate([own for own, _ in form.places.values()])), np.random.default_rng(0)
+    yield x
+    for spread in SPREADS:
+        made, own = np.array(x), np.abs(x[known])
+        made[known] += spread * np.maximum(own, 0.1 * max(1e-3, own.max(initial=0.0))) * rng.standard_normal(len(known))
+        yield made
+    for _ in range(SPARSE):
+        made, some = np.zeros(len(x)), rng.choice(known, max(1, len(known) // 3), replace=False)
+        made[some] = rng.choice([-1.0, 1.0], len(some)) * 2.0 ** rng.integers(-6, 7, len(some))
+        yield made
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A problem and its program at one point, which the problem's variables have as their values.
+
+    ``known`` are the columns of these variables, ``found`` those that equations define by them, and ``open`` the rest;
+    x has the values of the former.
+    """
+
+    form: Canonical
+    known: Any
+    found: Any
+    open: Any
+    x: Any
+    size: int
+
+    @classmethod
+    def at(cls, form: Canonical, values: dict[int, Any]) -> Witness | None:
+        """The problem at the values that its variables have; None if its objective has none there."""
+        program, given = form.program, form.given(values)
+        if given is None or value_of(form.problem.objective.expr) is None:
+            return None
+        known, x = given
+        size = program.A.nnz + program.P.nnz + sum(constant.size for constant in form.problem.constants())
+        rest = np.setdiff1d(np.arange(len(x)), known)
+        E = sp.csr_array(sp.csr_array(program.A)[: program.cones.zero])
+        own = sp.csr_array(E[:, rest])
+        equations, unknowns = pivots(own, np.ones(len(rest)))
+        alone = np.diff(own.indptr)[equations] == 1
+        equations, found = equations[alone], rest[unknowns[alone]]
+        exact = fractions(x) if size <= SMALL else x
+        aim = fractions(program.b[equations]) if size <= SMALL else program.b[equations]
+        exact[found] = (aim - product(E[equations], exact)) / np.ravel(E[equations, found])
+        return cls(form, known, found, np.setdiff1d(rest, found), exact, size)
+
+    def check(self, asked: bool) -> tuple[int, int]:
+        """Compare objective and constraints: numbers of values that agree, and of those compared in fractions."""
+        form, A = self.form, sp.csr_array(self.form.program.A)
+        is_open = np.zeros(len(self.x), dtype=bool)
+        is_open[self.open] = True
+        rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        closed = np.bincount(rows, weights=is_open[A.indices], minlength=A.shape[0]) == 0
+        objective, sign = form.problem.objective.expr, -1 if form.maximise else 1
+        count, exact, asked_of = 0, 0, list[tuple[Any, Any]]()
+        for constraint, own in [(None, None), *form.owners]:
+            if constraint is None and own is not None:
+                continue
+            if not (self.objective_is_closed if own is None else closed[own].all()):
+                asked_of.append((constraint, own))
+                continue
+            stated, sizes = self.objective() if own is None else self.slack(own)
+            expected, of = sides(objective if own is None else constraint, sign, own is None, self.size <= SMALL)
+            if expected is None or expected.size != stated.size:
+                continue
+            within = EXACT if stated.dtype == object and expected.dtype == object else ROUNDED
+            require_close(
+                of, stated, expected, within * sizes, isinstance(constraint, (cp.Zero, cp.constraints.Equality))
+            )
+            count, exact = count + stated.size, exact + (stated.size if within == EXACT else 0)
+        if asked_of and asked:
+            count += self.ask(asked_of, closed)
+        return count, exact
+
+    @property
+    def objective_is_closed(self) -> bool:
+        """Whether the objective does not depend on open columns."""
+        program = self.form.program
+        return not (program.q[self.open].any() or program.S[self.open].nnz)
+
+    def objective(self) -> tuple[Any, Array]:
+        """Value of the program without its open columns, and the size of its terms."""
+        program, x = self.form.program, self.x
+        constant = Fraction(self.form.constant) if x.dtype == object else self.form.constant
+        terms = sp.csr_array(program.q[None])
+        quadratic = product(sp.csr_array(program.P), x)
+        value = product(terms, x)[0] + sum(a * b for a, b in zip(x, quadratic, strict=True)) / 2 + constant
+        size = np.abs(x.astype(float))
+        sizes = np.abs(program.q) @ size + size @ (abs(program.P) @ size) + abs(self.form.constant)
+        return np.array([value], dtype=x.dtype), np.array([sizes])
+
+    def slack(self, rows: Any) -> tuple[Any, Array]:
+        """Slack of some rows, and the sizes of its terms."""
+        A, b = sp.csr_array(self.form.program.A)[rows], self.form.program.b[rows]
+        sizes = abs(A) @ np.abs(self.x.astype(float)) + np.abs(b)
+        return (fractions(b) if self.x.dtype == object else b) - product(A, self.x), sizes
+
+    def ask(self, asked_of: list[tuple[Any, Any]], closed: Any) -> int:
+        """Compare what depends on variables that CVXPY added, by their best values, which a solver finds.
+
+        Every constraint of the problem that has some is relaxed by a number, as little as it takes: its violation.
+        """
+        program, x = self.form.program, self.x.astype(float)
+        A, cones = sp.csr_array(program.A), program.cones
+        e, line = cones.inner(), cones.slices[1]
+        relaxed = [own for _, own in asked_of if own is not None]
+        if any(own.max() >= line.stop or own.min() < line.start for own in relaxed):
+            return 0
+        kept = ~closed
+        for *_, own in cones.blocks():
+            kept[own] = kept[own].any()
+        for triples in cones.slices[4:]:
+            kept[triples] = np.repeat(kept[triples].reshape(-1, 3).any(axis=1), 3)
+        columns = np.zeros((len(program.b), len(relaxed)))
+        for k, own in enumerate(relaxed):
+            columns[own, k] = -e[own]
+        rows, x[self.open] = np.flatnonzero(kept), 0.0
+        S = program.S
+        left = replace(
+            cones, zero=int(kept[: cones.zero].sum()), nonnegative=int(kept[line].sum()),
+            second_order=tuple(n for (kind, n, own) in cones.blocks() if kind == "second order" and kept[own].any()),
+            semidefinite=tuple(n for (kind, n, own) in cones.blocks() if kind == "matrix" and kept[own].any()),
+            exponential=int(kept[cones.slices[4]].sum()) // 3,
+            powers=tuple(np.array(cones.powers)[kept[cones.slices[5]].reshape(-1, 3).any(axis=1)]),
+        )  # fmt: skip
+        stated = Program(
+            sp.block_diag([S[self.open][:, self.open], sp.csc_array((len(relaxed),) * 2)], format="csc"),
+            np.append(program.q[self.open] + (S @ x)[self.open], np.ones(len(relaxed))),
+            sp.csc_array(sp.hstack([A[rows][:, self.open], columns[rows]])),
+            program.b[rows] - A[rows] @ x, left,
+        )  # fmt: skip
+        scaled, back = stated.scaled()
+        errors = list[InputError]()
+        # An answer that parts may be a solver's fault: it is asked again in other units.
+        for made, factors in ((scaled, back["x"]), (stated, 1.0)):
+            answer = made.solve()
+            if answer.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+                continue
+            try:
+                self.require_best(asked_of, x, answer.x * factors)
+            except InputError as error:
+                errors += [error] if answer.status == cp.OPTIMAL else []
+            else:
+                return len(asked_of)
+        if errors:
+            raise errors[0]
+        return 0
+
+    def require_best(self, asked_of: list[tuple[Any, Any]], x: Array, best: Array) -> None:
+        """Stop unless objective and violations of constraints are those of the best values of open columns."""
+        program, x = self.form.program, np.array(x)
+        x[self.open] = best[: len(self.open)]
+        size, violations, A = np.abs(x), iter(best[len(self.open) :]), sp.csr_array(program.A)
+        for constraint, own in asked_of:
+            if own is None:
+                of, sign = self.form.problem.objective.expr, -1.0 if self.form.maximise else 1.0
+                value, found = sign * (program.value(x) + self.form.constant), value_of(of)
+                allowed = np.abs(program.q) @ size + size @ (abs(program.P) @ size) + abs(self.form.constant)
+            else:
+                of, value, found = constraint, next(violations), value_of(constraint.expr)
+                allowed = np.max(abs(A[own]) @ size + np.abs(program.b[own]))
+            if found is not None:
+                expected = np.array([np.max(found)])
+                require_close(of, np.array([value]), expected, SOLVED * np.array([1.0 + allowed]), False)
+
+
+def sides(of: Any, sign: int, objective: bool, small: bool) -> tuple[Any, Any]:
+    """What an objective or constraint says the program's value or slack is, and the expression; None if not known."""
+    if objective:
+        found = valued(of, small)
+        return (None if found is None else np.ravel(sign * found)), of
+    kind = type(of).__name__
+    if kind in ("Inequality", "Equality"):
+        one, other = (valued(arg, small) for arg in of.args)
+        found = None if one is None or other is None else np.broadcast_to(other - one, of.shape)
+        return (None if found is None else np.ravel(found, order="F")), of
+    if kind in ("NonPos", "NonNeg", "Zero"):
+        found = valued(of.args[0], small)
+        return (None if found is None else np.ravel(found if kind == "NonNeg" else -found, order="F")), of
+    if kind == "SOC":
+        t, X = (valued(arg, small) for arg in of.args)
+        if t is None or X is None:
+            return None, of
+        X = np.reshape(X, (-1, 1)) if X.ndim < 2 else X.T if of.axis == 1 else X
+        return np.ravel(np.vstack([np.reshape(t, (1, -1)), X]), order="F"), of
+    if kind in ("ExpCone", "PowCone3D"):
+        parts = [valued(arg, small) for arg in of.args[:3]]
+        if any(part is None for part in parts):
+            return None, of
+        return np.ravel(np.vstack([np.ravel(part, order="F") for part in parts]), order="F"), of
+    if kind == "PSD" and len(of.args[0].shape) == 2:
+        found = valued(of.args[0], small)
+        if found is None:
+            return None, of
+        i, j = np.triu_indices(len(found))
+        return ((found + found.T) / 2)[i, j], of
+    return None, of
+
+
+def short(of: Any) -> str:
+    """Text of an expression or constraint on one line."""
+    return " ".join(str(of).split())[:120]
+
+
+def require_close(of: Any, stated: Any, expected: Any, allowed: Array, either: bool) -> None:
+    """Stop if values part by more than is allowed; of equations the sign of either side does not matter."""
+    off = np.abs((stated - expected).astype(float))
+    if either:
+        off = np.minimum(off, np.abs((stated + expected).astype(float)))
+    if not (off <= allowed + np.finfo(float).tiny).all():
+        worst = int(np.argmax(off - allowed))
+        raise InputError(
+            f"CVXPY's program says {float(stated[worst]):.12g} where {short(of)} is {float(expected[worst]):.12g}, "
+            "at the same point: a proof of that program is none of the problem. State the expression otherwise"
+        )
+
+
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
+def fractions(values: Any) -> Any:
+    """An array of fractions."""
+    made = np.empty(np.shape(values), dtype=object)
+    for at, value in np.ndenumerate(values):
+        made[at] = Fraction(float(value))
+    return made
+
+
+def product(A: Any, x: Any) -> Any:
+    """Product of a sparse matrix by rows and a vector, of floats or of fractions."""
+    if x.dtype != object:
+        return A @ x
+    made = np.empty(A.shape[0], dtype=object)
+    entries = list(zip(A.indices.tolist(), A.data.tolist(), strict=True))
+    for i in range(A.shape[0]):
+        own = entries[A.indptr[i] : A.indptr[i + 1]]
+        made[i] = sum((Fraction(value) * x[j] for j, value in own), Fraction(0))
+    return made
+
+
+def valued(e: Any, small: bool) -> Any:
+    """Value of an expression, in fractions if it is small, affine or quadratic; else in floats; None if it has none."""
+    if small and (e.is_affine() or e.is_quadratic()):
+        found = in_fractions(e)
+        if found is not None:
+            return found
+    return value_of(e)
+
+
+def value_of(e: Any) -> Any:
+    """Value of an expression in floats; None if it has none, or is complex."""
+    try:
+        value = in_floats(e)
+    except (ArithmeticError, AssertionError, AttributeError, NotImplementedError, TypeError, ValueError):
+        return None
+    return value if value is not None and np.isrealobj(value) and np.isfinite(value).all() else None
+
+
+def in_floats(e: Any) -> Any:
+    """Value of an expression, every part of it in the shape that CVXPY says it has, which some values have not."""
+    if isinstance(e, cp.Expression) and e.args and isinstance(e, cp.atoms.atom.Atom):
+        args = [in_floats(arg) for arg in e.args]
+        value = None if any(arg is None for arg in args) else dense(e.numeric(args))
+    else:
+        value = None if e.value is None else dense(e.value)
+    return value if value is None or value.size != e.size else np.reshape(value, e.shape, order="F")
+
+
+def in_fractions(e: Any) -> Any:
+    """Value of an affine or quadratic expression in fractions; None if one of its atoms is not known here."""
+    kind = type(e).__name__
+    if not e.args:
+        value = dense(e.value)
+        return fractions(value) if np.isrealobj(value) else None
+    args = [in_fractions(arg) for arg in e.args]
+    if any(arg is None for arg in args):
+        return None
+    if kind in ("Promote", "broadcast_to"):
+        return np.broadcast_to(args[0], e.shape)
+    if kind == "QuadForm":
+        return args[0] @ args[1] @ args[0]
+    if kind == "quad_over_lin" and e.axis is None:
+        return np.asarray(np.sum(args[0] * args[0]) / args[1])
+    if kind.startswith("Power") and float(getattr(e.p, "value", e.p)) == 2.0:
+        return args[0] * args[0]
+    if kind == "MulExpression":
+        return np.asarray(args[0] @ args[1] if args[0].ndim and args[1].ndim else args[0] * args[1])
+    if not e.is_atom_affine():
+        return None
+    found = np.asarray(e.numeric(args))
+    known = found.dtype == object and all(isinstance(value, (Fraction, int)) for value in found.flat)
+    return np.reshape(found, e.shape, order="F") if known and found.size == e.size else None
+
+
+# What variables were declared to be -----------------------------------------------------------------------------------
+
+
+def check_attributes(form: Canonical) -> None:
+    """Stop if the program has no rows for the signs, bounds or semidefiniteness that a variable was declared with.
+
+    Far away, where it has not what it says, one of the rows that speak of this variable alone must not be kept.
+
+    Raises
+    ------
+    InputError
+        If all are kept; it names the variable.
+    """
+    program, rng = form.program, np.random.default_rng(0)
+    A, far = sp.csr_array(program.A), FAR * (1.0 + np.abs(program.b).max(initial=0.0))
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    added = np.zeros(A.shape[0], dtype=bool)
+    for of, own in form.owners:
+        added[own] = of is None
+    added[program.cones.slices[2]] = added[: program.cones.zero] = added[program.cones.slices[3].stop :] = False
+    for variable in form.problem.variables():
+        own = np.concatenate([of for of, one in form.places.values() if one.id == variable.id])
+        others = np.bincount(rows, weights=~np.isin(A.indices, own), minlength=A.shape[0])
+        for sign in (1.0, -1.0) * (not variable.is_complex()):
+            x = np.zeros(A.shape[1])
+            x[own] = sign * far * rng.uniform(0.5, 1.5, len(own))
+            # CVXPY's way back would move values to where they should be.
+            alike = len(own) == variable.size
+            name = next(name for name, one in form.variables.items() if one.id == variable.id)
+            value = np.reshape(x[own], variable.shape, order="F") if alike else form.values(x)[name]
+            with np.errstate(all="ignore"):
+                margins = program.cones.margins(program.b - A @ x)[added & (others == 0)]
+            off = np.abs(value - dense(variable.project(value))).max(initial=0.0) > ROUNDED * far
+            if off and margins.min(initial=np.inf) >= 0.0:
+                raise InputError(
+                    f"CVXPY's program does not say what {variable.name()} was declared to be, by signs, bounds or "
+                    "other attributes: a proof of that program is none of the problem. State them as constraints"
+                )

@@ -84,33 +84,18 @@ def test_entries_of_a_metric_come_first_and_are_kept_apart():
     np.testing.assert_array_equal(rows[:, :6], -np.eye(6))
 
 
-def test_variables_that_matter_by_their_sum_are_one():
-    X = cp.Variable((2, 2), name="X")
+def test_programs_are_whole():
+    X, x = cp.Variable((2, 2), name="X"), cp.Variable(3, name="x")
     form = canonical(cp.Problem(cp.Minimize(cp.trace(X) + cp.sum(X)), [X >> 0, cp.trace(X) == 1]))
-    assert len(form.program.q) == 3
-    np.testing.assert_array_equal(form.values(np.array([1.0, 4.0, 3.0]))["X"], [[1.0, 2.0], [2.0, 3.0]])
-
-
-def test_what_costs_nothing_and_only_gives_room_is_left_out():
-    x = cp.Variable(3, name="x")
-    weights = np.array([0.0, 1.0, 2.0])
-    form = canonical(cp.Problem(cp.Minimize(weights @ cp.abs(x)), [cp.sum(x) == 1]))
-    assert len(form.program.q) == 5
-    assert len(form.program.b) == 5
-    assert form.left_out == ""
-    # A variable of the user's stays, whatever it is for.
-    y = cp.Variable(name="y")
-    assert len(canonical(cp.Problem(cp.Minimize(cp.sum(x)), [x >= y, y >= 0, x <= 1])).program.q) == 4
-
-
-def test_equations_that_contradict_each_other_stay():
-    x = cp.Variable(2, name="x")
-    twice = canonical(cp.Problem(cp.Minimize(x[0]), [cp.sum(x) == 1, 2 * cp.sum(x) == 2, x >= 0]))
-    assert twice.program.cones.zero == 1
-    assert "Sum(x" in twice.left_out
-    against = canonical(cp.Problem(cp.Minimize(x[0]), [cp.sum(x) == 1, 2 * cp.sum(x) == 3, x >= 0]))
-    assert against.program.cones.zero == 2
-    assert against.left_out == ""
+    np.testing.assert_array_equal(form.program.q, [2.0, 1.0, 1.0, 2.0])
+    np.testing.assert_array_equal(form.values(np.array([1.0, 2.0, 5.0, 3.0]))["X"], [[1.0, 5.0], [2.0, 3.0]])
+    # Nothing is asked of the size of x_0, of which CVXPY's variable only gives room.
+    form = canonical(cp.Problem(cp.Minimize(np.array([0.0, 1.0, 2.0]) @ cp.abs(x)), [cp.sum(x) == 1]))
+    assert (len(form.program.q), len(form.program.b)) == (6, 7)
+    # Equations that follow from others, or contradict them, stay.
+    for side in (2, 3):
+        form = canonical(cp.Problem(cp.Minimize(x[0]), [cp.sum(x) == 1, 2 * cp.sum(x) == side, x >= 0]))
+        assert form.program.cones.zero == 2
 
 
 def test_approximations_are_refused():

@@ -213,7 +213,7 @@ def opened(whole: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if sum(array.size for array in arrays.values()) > MOST:
         raise TooLarge(f"more than {MOST} numbers")
     table(document, "format version title problem dual claimed sha256")
-    need(document["format"] == "convexmetric-certificate" and document["version"] == 2, "format")
+    need(document["format"] == "convexmetric-certificate" and document["version"] in (2, 3), "format")
     title = document["title"]
     need(isinstance(title, str) and len(title) <= 500 and title.isprintable(), "title")
     need(isinstance(document["sha256"], dict) and set(document["sha256"]) == set(arrays), "hashes")
@@ -1301,6 +1301,7 @@ class Part(Statement):
     def __init__(self, whole: bytes) -> None:
         self.document, arrays = opened(whole)
         super().__init__(self.document["problem"], File(arrays))
+        need(self.document["version"] == 3 or not isinstance(self.omega, ConicTerm), "a conic regularizer of version 2")
         self.dual, claimed = self.document["dual"], self.document["claimed"]
         table(self.dual, "kind share regularizer" + KEYS[type(self.risk)], "rows")
         table(claimed, "lower upper")
@@ -1384,7 +1385,7 @@ class Conic:
     def __init__(self, said: dict[str, Any], file: File, k: int = 0) -> None:
         need(isinstance(said["quadratic"], bool), "true or false")
         n, self.k, self.quadratic = integer(said["variables"], max(k, 1), 2**24 - 1), k, said["quadratic"]
-        need(n <= 100, "more variables than this checker takes")
+        need(n <= 200, "more variables than this checker takes")
         kinds = "zero nonnegative second_order semidefinite exponential power"
         table(said["cones"], kinds)
         count = {kind: integer(said["cones"][kind], 0, 2**24 - 1) for kind in kinds.split()}
@@ -1404,59 +1405,108 @@ class Conic:
         m, self.zero = sum(rows for _, rows, _ in self.kinds), count["zero"]
         need(m <= 1000, "more rows than this checker takes")
         self.q, self.b = file.array("q", (n,)), file.array("b", (m,))
-        self.A, self.P = self._entries(file, "a", m, n), [[ZERO] * n for _ in range(n)]
-        if self.quadratic:
-            upper = self._entries(file, "p", n, n)
-            need(not any(upper[i][j] for i in range(n) for j in range(i)), "below the diagonal")
-            self.P = [[upper[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+        self.radii = spreads(file, "b_radii", m) if "b_radii" in file.arrays else [ZERO] * m
+        lines = range(count["zero"], count["zero"] + count["nonnegative"])
+        need(not any(self.radii[i] for i in range(m) if i not in lines), "radii of other rows")
+        self.A = entries(file, "a", m, n)
+        self.P = entries(file, "p", n, n) if self.quadratic else [Row() for _ in range(n)]
+        halves = [entry / 2 for row in self.P for entry in row.values()]
+        need(all(Fraction(float(half)) == half for half in halves), "an entry of P whose half is no float")
 
     def read_proof(self, file: File) -> None:
         """The arrays of O4."""
-        n, m = len(self.q), len(self.b)
-        self.x, self.z = file.array("x", (n - self.k,)), file.array("z", (m,))
-        self.x_spreads = file.array("x_spreads", (n - self.k,)) if self.zero else []
-        self.z_spreads, self.h, self.h_spreads = file.array("z_spreads", (m,)), [], []
+        n, m, k = len(self.q), len(self.b), self.k
+        self.tight = ascending(file.array("tight", (None,), m)) if "tight" in file.arrays else []
+        need("tight" not in file.arrays or (self.tight and self.tight[0] >= self.zero), "tight rows")
+        self.equations = [*range(self.zero), *self.tight]
+        self.x, self.z, self.h = file.array("x", (n - k,)), file.array("z", (m,)), list[Fraction]()
+        self.x_spreads = spreads(file, "x_spreads", n - k) if self.equations else []
+        self.z_spreads, self.charges = spreads(file, "z_spreads", m), [ZERO] * n
         if self.quadratic:
-            self.h, self.h_spreads = file.array("h", (n,)), file.array("h_spreads", (n,))
-        need(all(s > 0 for s in [*self.x_spreads, *self.z_spreads, *self.h_spreads]), "spreads")
-
-    @staticmethod
-    def _entries(file: File, name: str, rows: int, columns: int) -> Matrix:
-        values = file.array(f"{name}_values", (None,))
-        places = [
-            file.array(f"{name}_{side}", (len(values),), of) for side, of in (("columns", columns), ("rows", rows))
-        ]
-        order = list(zip(*places, strict=True))
-        need(order == sorted(set(order)), "order of entries")
-        made = [[ZERO] * columns for _ in range(rows)]
-        for value, (j, i) in zip(values, order, strict=True):
-            made[i][j] = value
-        return made
+            self.h = file.array("h", (n,))
+            self.z_spreads += spreads(file, "h_spreads", n)
+            self.charges = spreads(file, "charges", n) if "charges" in file.arrays else self.charges
+        self.x_steps = Steps(file, "x", 0, len(self.equations), n - k)
+        self.z_steps = Steps(file, "z", k, n, m + len(self.h))
 
     def least(self, given: list[Fraction]) -> Fraction:
         """U at the given entries, without the constant."""
-        x = self.x
-        if self.zero:
-            missed = [b - dot(row[: self.k], given) for b, row in zip(self.b, self.A[: self.zero], strict=False)]
-            rows = [i for i in range(self.zero) if any(self.A[i][self.k :])]
-            shown(not any(missed[i] for i in range(self.zero) if i not in rows), "equations of the given entries")
-            columns = [[self.A[i][j] for i in rows] for j in range(self.k, len(self.q))]
-            x = moved(columns, x, self.x_spreads, [missed[i] for i in rows], len(rows))
+        k, x = self.k, self.x
+        if self.equations:
+            whole = {at: Row({**self.A[i], len(self.q): self.b[i]}) for at, i in enumerate(self.equations)}
+            self.x_steps.follow_from(whole)
+            own = {at: Row({j - k: a for j, a in row.items() if k <= j < len(self.q)}) for at, row in whole.items()}
+            target = {at: self.b[i] - self.A[i].dot(given) for at, i in enumerate(self.equations)}
+            x = self.x_steps.solution(own, target, x, self.x_spreads)
         x = [*given, *x]
-        self.contains([b - dot(row, x) for b, row in zip(self.b, self.A, strict=True)], dual=False)
-        return dot(self.q, x) + dot(x, [dot(row, x) for row in self.P]) / 2
+        shown(not any(self.radii[i] for i in self.equations), "a tight row with a radius")
+        least = [b - radius for b, radius in zip(self.b, self.radii, strict=True)]
+        self.contains([b - row.dot(x) for b, row in zip(least, self.A, strict=True)], dual=False)
+        return dot(self.q, x) + dot(x, [row.dot(x) for row in self.P]) / 2
 
     def says(self) -> tuple[list[Fraction], Fraction]:
         """Slope in the given entries, and L without the constant."""
         n, m, k = len(self.q), len(self.b), self.k
-        G, v = [*self.A, *(self.P if self.h else [])], [*self.z, *self.h]
-        own, target = [row[k:] for row in G], [-q for q in self.q[k:]]
-        v = moved(own, v, [*self.z_spreads, *self.h_spreads], target, n - k)
+        charged = self.symmetric()
+        M = [Row({i: self.A[i][j] for i in range(m) if j in self.A[i]}) for j in range(n)]
+        for row, more in zip(M, charged if self.h else [], strict=False):
+            row.update({m + i: s for i, s in more.items()})
+        own = {j: M[j] for j in range(k, n)}
+        self.z_steps.follow_from({j: Row({**row, m + n: -self.q[j]}) for j, row in own.items()})
+        v = self.z_steps.solution(own, {j: -self.q[j] for j in own}, [*self.z, *self.h], self.z_spreads)
         z, h = v[:m], v[m:] or [ZERO] * n
         self.contains(z, dual=True)
-        shown(semidefinite(self.P), "P")
-        slope = [self.q[j] + dot([row[j] for row in G], v) for j in range(k)]
-        return slope, -dot(self.b, z) - dot(h, [dot(row, h) for row in self.P]) / 2
+        shown(semidefinite([[row.get(j, ZERO) for j in range(n)] for row in charged]), "P with its charges")
+        slope = [self.q[j] + M[j].dot(v) for j in range(k)]
+        most = [b + radius for b, radius in zip(self.b, self.radii, strict=True)]
+        return slope, -dot(most, z) - dot(h, [row.dot(h) for row in charged]) / 2 - self.charged() / 2
+
+    def symmetric(self) -> list[Row]:
+        """(P + P') / 2, with the charges on its diagonal; its places are those of P and of P', and of charges."""
+        made = [Row() for _ in self.q]
+        for i, row in enumerate(self.P):
+            for j, entry in row.items():
+                made[i][j] = made[i].get(j, ZERO) + entry / 2
+                made[j][i] = made[j].get(i, ZERO) + entry / 2
+        for j, charge in enumerate(self.charges):
+            if charge:
+                made[j][j] = made[j].get(j, ZERO) + charge
+        return made
+
+    def charged(self) -> Fraction:
+        """The sum of charges by squares of what bounds their variables."""
+        if not any(self.charges):
+            return ZERO
+        total = ZERO
+        for charge, (low, high) in zip(self.charges, self.ends(), strict=True):
+            if charge:
+                if low is None or high is None:
+                    raise Unproven("a charge on what may be of any size")
+                total += charge * max(abs(low), abs(high)) ** 2
+        return total
+
+    def ends(self) -> list[Ends]:
+        """What bounds every variable, after eight rounds."""
+        lines, found = self.lines(), list[Ends]([(None, None)] * len(self.q))
+        for _ in range(8):
+            found = tightened(lines, found)
+        return found
+
+    def lines(self) -> list[Line]:
+        """Inequalities a'x <= c of all feasible x, of one row, or of two of a second-order cone."""
+        found, at = list[Line](), 0
+        for kind, rows, _ in self.kinds:
+            first = list(self.A[at].items()) if rows else []
+            if kind in ("zero", "nonnegative"):
+                found.append((first, self.b[at] + self.radii[at]))
+            if kind == "zero":
+                found.append(([(j, -a) for j, a in first], -self.b[at]))
+            for i in range(at + 1, at + rows if kind == "second order" else at):
+                for sign in (-1, 1):
+                    other = [(j, sign * a) for j, a in self.A[i].items()]
+                    found.append((first + other, self.b[at] + sign * self.b[i]))
+            at += rows
+        return found
 
     def contains(self, s: list[Fraction], dual: bool) -> None:
         """Whether the rows that are not of the kind zero are in their cones."""
@@ -1464,6 +1514,124 @@ class Conic:
         for kind, rows, of in self.kinds:
             own, at = s[at : at + rows], at + rows
             shown(INSIDE[kind](own, of, dual), f"outside of a {kind} cone")
+
+
+class Row(dict[int, Fraction]):
+    """A row of a matrix by its entries, those of a file, which may be zero, among them."""
+
+    def dot(self, x: list[Fraction]) -> Fraction:
+        """The product with a vector, of which entries beyond its end are zero."""
+        return sum((a * x[j] for j, a in self.items() if a and j < len(x)), ZERO)
+
+
+#: Entries (j, a) and c of a'x <= c, and the ends of a variable, None where there is none.
+Line = tuple[list[tuple[int, Fraction]], Fraction]
+Ends = tuple[Fraction | None, Fraction | None]
+
+
+def tightened(lines: list[Line], ends: list[Ends]) -> list[Ends]:
+    """A round of bounds: what a line leaves for each of its entries, the others being as small as they can be."""
+    found = [list(pair) for pair in ends]
+    for line, c in lines:
+        least = [ZERO if not a else None if (end := ends[j][a < 0]) is None else a * end for j, a in line]
+        for at, (j, a) in enumerate(line):
+            others = least[:at] + least[at + 1 :]
+            if a and None not in others:
+                end, side = (c - sum((other for other in others if other), ZERO)) / a, int(a > 0)
+                old = found[j][side]
+                found[j][side] = end if old is None else min(old, end) if side else max(old, end)
+    return [(low, high) for low, high in found]
+
+
+def entries(file: File, name: str, rows: int, columns: int) -> list[Row]:
+    """A matrix of a file, by its rows."""
+    values = file.array(f"{name}_values", (None,))
+    places = [file.array(f"{name}_{side}", (len(values),), of) for side, of in (("columns", columns), ("rows", rows))]
+    order = list(zip(*places, strict=True))
+    need(order == sorted(set(order)), "order of entries")
+    made = [Row() for _ in range(rows)]
+    for value, (j, i) in zip(values, order, strict=True):
+        made[i][j] = value
+    return made
+
+
+def spreads(file: File, name: str, length: int) -> list[Fraction]:
+    found: list[Fraction] = file.array(name, (length,))
+    need(all(s >= 0 for s in found), f"negative {name}")
+    return found
+
+
+def ascending(numbers: list[int]) -> list[int]:
+    need(numbers == sorted(set(numbers)), "numbers that do not ascend")
+    return numbers
+
+
+class Steps:
+    """Relations and pivots of a system M y = t, of equations from ``first`` on, below ``end``."""
+
+    def __init__(self, file: File, name: str, first: int, end: int, unknowns: int) -> None:
+        self.follow: list[int] = []
+        self.relation = [Row() for _ in range(end)]
+        if f"{name}_follow" in file.arrays:
+            self.follow = ascending(file.array(f"{name}_follow", (None,), end))
+            need(self.follow, "nothing that follows")
+            self.relation = entries(file, f"{name}_relation", end, len(self.follow))
+        self.pivots: list[tuple[int, int]] = []
+        if f"{name}_pivot_equations" in file.arrays:
+            equations = file.array(f"{name}_pivot_equations", (None,), end)
+            chosen = file.array(f"{name}_pivot_unknowns", (len(equations),), unknowns)
+            need(len(set(equations)) == len(equations) == len(set(chosen)) > 0, "no pivots, or twice")
+            self.pivots = list(zip(equations, chosen, strict=True))
+        used = [*self.follow, *(i for i, _ in self.pivots), *(i for i, row in enumerate(self.relation) if row)]
+        need(min(used, default=first) >= first, "equations of given entries")
+        need(not set(self.follow) & {i for i, _ in self.pivots}, "pivots of equations that follow")
+
+    def follow_from(self, whole: dict[int, Row]) -> None:
+        """Step 1, of equations with their targets as a further entry."""
+        for k, i in enumerate(self.follow):
+            own = [self.relation[at].get(k) for at in self.follow]
+            shown(own[k] and own.count(None) == len(own) - 1, f"equation {i} is not the one that a relation shows")
+            total = Row()
+            for at, row in whole.items():
+                if weight := self.relation[at].get(k):
+                    for j, a in row.items():
+                        total[j] = total.get(j, ZERO) + weight * a
+            shown(not any(total.values()), "a relation does not hold")
+
+    def solution(
+        self, M: dict[int, Row], target: dict[int, Fraction], near: list[Fraction], spread: list[Fraction]
+    ) -> list[Fraction]:
+        """Steps 2 to 4."""
+        of = {u: e for e, u in self.pivots}
+        for e, u in self.pivots:
+            shown(M[e].get(u), "a pivot of zero")
+            shown(not any(j in of and j != u for j in M[e]), "pivots with others in their equations")
+        free = [j for j in range(len(near)) if spread[j] and j not in of]
+        held = [ZERO if spread[j] or j in of else near[j] for j in range(len(near))]
+        place = {j: at for at, j in enumerate(free)}
+        left, aims = list[list[Fraction]](), list[Fraction]()
+        for i, row in M.items():
+            if i in self.follow or i in of.values():
+                continue
+            rest, aim = [row.get(j, ZERO) for j in free], target[i] - row.dot(held)
+            if not any(j in of or j in place for j in row):
+                shown(aim == 0, "an equation of held unknowns does not hold")
+                continue
+            for u in of.keys() & row.keys():
+                pivot, share = M[of[u]], row[u] / M[of[u]][u]
+                aim -= share * (target[of[u]] - pivot.dot(held))
+                rest = [a - share * pivot.get(j, ZERO) for a, j in zip(rest, free, strict=True)]
+            left.append(rest)
+            aims.append(aim)
+        G = [list(column) for column in zip(*left, strict=True)] if left else [[] for _ in free]
+        found = moved(G, [near[j] for j in free], [spread[j] for j in free], aims, len(left))
+        y = held[:]
+        for j, at in place.items():
+            y[j] = found[at]
+        # The unknowns of pivots are zero in y as yet, and no pivot's equation has one of another.
+        for e, u in self.pivots:
+            y[u] = (target[e] - sum((a * y[j] for j, a in M[e].items() if j != u), ZERO)) / M[e][u]
+        return y
 
 
 def dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
@@ -1504,6 +1672,8 @@ def _square(s: list[Fraction], order: int, dual: bool) -> bool:
 
 
 def _exponential(s: list[Fraction], of: Any, dual: bool) -> bool:
+    if not any(s):
+        return True
     x, y, z = s
     if dual:
         # -u e^(v/u - 1) <= w: ln(w / -u) >= v/u - 1.
@@ -1512,6 +1682,8 @@ def _exponential(s: list[Fraction], of: Any, dual: bool) -> bool:
 
 
 def _power(s: list[Fraction], alpha: Fraction, dual: bool) -> bool:
+    if not any(s):
+        return True
     x, y, z = [s[0] / alpha, s[1] / (1 - alpha), s[2]] if dual else s
     if min(x, y) <= 0:
         return False
@@ -1563,10 +1735,18 @@ class Program(Conic):
 
     def __init__(self, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         problem, dual, file = document["problem"], document["dual"], File(arrays)
-        table(problem, "kind variables cones quadratic maximise", "constant")
+        need(document["version"] == 3, "a conic program of version 2")
+        table(problem, "kind variables cones quadratic maximise columns", "constant")
         need(problem["kind"] == "conic program" and isinstance(problem["maximise"], bool), "program")
         self.maximise, self.c0 = problem["maximise"], rational(problem.get("constant", "0"))
         super().__init__(problem, file)
+        columns, end = problem["columns"], 0
+        need(isinstance(columns, list) and len(columns) <= 4096, "columns")
+        for of in columns:
+            need(isinstance(of, list) and len(of) == 3 and isinstance(of[0], str), "columns")
+            need(re.fullmatch("[ -~]{1,200}", of[0]), "the name of a variable")
+            first = integer(of[1], end, len(self.q))
+            end = first + integer(of[2], 0, len(self.q) - first)
         table(dual, "", "rows")
         need(dual.get("rows", [0, 1]) == [0, 1] and not isinstance(dual.get("rows", [0])[0], bool), "rows")
         self.read_proof(file)

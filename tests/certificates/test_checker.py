@@ -606,7 +606,7 @@ def changed(path, contents, **tables):
     [
         ({"format": "other"}, "not a convexmetric-certificate"),
         ({"version": 1}, "write it anew"),
-        ({"version": 3}, "version"),
+        ({"version": 4}, "version"),
         ({"surplus": 1}, "unknown"),
         ({"title": "a\x1b[2J"}, "title"),
         ({"claimed": {"lower": "1"}}, "claimed"),

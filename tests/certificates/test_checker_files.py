@@ -307,7 +307,7 @@ def of_trials(candidates, trials, d, n):
 def document_of(problem, dual):
     claims = {"lower": "-1", "upper": "1000000000"}
     return {
-        "format": "convexmetric-certificate", "version": 2, "title": "zero", "problem": problem, "dual": dual,
+        "format": "convexmetric-certificate", "version": 3, "title": "zero", "problem": problem, "dual": dual,
         "claimed": claims,
     }  # fmt: skip
 
@@ -454,3 +454,36 @@ def test_a_verdict_begins_with_a_wide_gap():
     assert checker.Verdict(False, None, one, (one, one), "why", "", "", 0.0).gap == float("inf")
     zero = Fraction(0)
     assert checker.Verdict(True, zero, zero, (zero, zero), "", "", "", 0.0).gap == 0.0
+
+
+def test_the_verdict_on_a_program_names_its_variables_and_the_steps_of_its_proof():
+    verdict = cm.verify(Path(__file__).parents[1] / "corpus" / "accepted" / "program.npz")
+    assert verdict.accepted
+    assert verdict.steps == (
+        "equations that follow from others by exact combinations: 2",
+        "inequalities that the point holds with equality: 2",
+        "variables eliminated by equations that define them: 1",
+        "rows without a multiplier: 3",
+        "multipliers eliminated by columns that define them: 1",
+        "diagonal entries raised to prove convexity, by at most 2.0e-03: 1",
+    )
+    assert all(f"step:      {step}\n" in str(verdict) for step in verdict.steps)
+    cones = "zero 2, nonnegative 2, second_order 1"
+    assert verdict.problem == (
+        f"minimise a quadratic function of x (2), w (1) over cones ({cones}), with the constant 0"
+    )
+    # Of an optimum of about 1/2 the gap is over one.
+    assert verdict.gap == pytest.approx(float(verdict.upper - verdict.lower))
+    names = [[f"v{number}", number, 1] for number in range(10)]
+    table = verdict.description | {"columns": names, "maximise": True, "quadratic": False}
+    said = checker.in_words(table | {"cones": dict.fromkeys(table["cones"], 0)})
+    assert "maximise a linear function of v0 (1), v1 (1)" in said
+    assert "v7 (1) and 2 others over cones (none)" in said
+    assert "function of 3 over" in checker.in_words(table | {"columns": []})
+    held = {"z_spreads": np.zeros(3), "z": np.array([0.0, 1.0, 0.0]), "z_pivot_unknowns": np.array([2])}
+    assert checker.steps(held | {"z_follow": np.array([1])}) == (
+        "columns that are exact combinations of others: 1",
+        "rows without a multiplier: 1",
+        "multipliers eliminated by columns that define them: 1",
+    )
+    assert checker.steps({"z": np.zeros(4), "points": np.zeros((3, 1))}) == ()

@@ -390,7 +390,7 @@ def conic(quadratic=False, others=2):
         table = {"kind": "conic", "variables": n, "cones": cones, "quadratic": quadratic}
         arrays = {"q": q, "b": A @ x + slack, "second_order_sizes": np.array([3]), "semidefinite_sizes": np.array([2])}
         arrays |= {"power_exponents": np.array([0.3])} | by_columns("a", A)
-        arrays |= by_columns("p", np.triu(P)) if quadratic else {}
+        arrays |= by_columns("p", P) if quadratic else {}
         hints = {"x": x[k:], "z": z} | ({"h": h} if quadratic else {})
         hints = {name: of + 1e-7 * rng.standard_normal(len(of)) for name, of in hints.items()}
         spread = {f"{name}_spreads": np.exp(rng.uniform(-1, 1, len(of))) for name, of in hints.items()}
@@ -442,7 +442,7 @@ def certificate(rng, risk, cone, regularizer, linear=True):
     problem = {"cone": cone, "features": D, "risk": table, "regularizer": omega, "linear": linear, "constant": "-22/7"}
     whole = "negative" in str(table) or "'low': '1'" in str(table)
     document = {
-        "format": "convexmetric-certificate", "version": 2, "title": "random", "problem": problem,
+        "format": "convexmetric-certificate", "version": kernel.VERSION, "title": "random", "problem": problem,
         "dual": dual | {"share": "1" if whole else "5/7", "regularizer": parameters},
         "claimed": {"lower": "0", "upper": "1"}, "sha256": {},
     }  # fmt: skip
@@ -662,7 +662,7 @@ def matrices(rng, risk, space, kind, shape=None, prior=True, linear=True, rank=N
     problem = {"cone": space, "features": shape[0], "risk": table, "regularizer": omega, "linear": linear}
     problem |= {"features_of_items": shape[1]} if space == "matrices" else {}
     document = {
-        "format": "convexmetric-certificate", "version": 2, "title": "random", "problem": problem,
+        "format": "convexmetric-certificate", "version": kernel.VERSION, "title": "random", "problem": problem,
         "dual": dual | {"share": "5/7", "regularizer": {}}, "claimed": {"lower": "0", "upper": "1"}, "sha256": {},
     }  # fmt: skip
     contents = document, {name: np.ascontiguousarray(array) for name, array in (arrays | hints).items()}

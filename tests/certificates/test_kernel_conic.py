@@ -1,61 +1,13 @@
 """Conic programs in the kernel: every kind of cone, known optima, and numbers that must not be accepted."""
 
-import copy
-import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
-import second_checker as exact
-from forgery import archive, packed
+from conic_files import KINDS, both, certificate, changed, entries, proved, said, stated, without
 
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, ConeProduct, ConicProgram, NotProven
-from convexmetric.certificates.kernel.conic import column, near
-
-KINDS = ("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power")
-
-
-def entries(name, M):
-    """A matrix by its entries, column by column."""
-    j, i = np.nonzero(M.T)
-    return {f"{name}_values": M[i, j], f"{name}_rows": i, f"{name}_columns": j}
-
-
-def stated(q, A, b, cones, P=None, maximise=False, constant=None):
-    """Description and arrays of a statement; a cone is a number of rows, sizes, or exponents."""
-    table = dict.fromkeys(KINDS, 0)
-    arrays = {"q": np.array(q, dtype=float), "b": np.array(b, dtype=float), **entries("a", np.array(A, dtype=float))}
-    for kind, of in cones.items():
-        table[kind] = of if isinstance(of, int) else len(of)
-        if kind == "power":
-            arrays["power_exponents"] = np.array(of)
-        elif not isinstance(of, int):
-            arrays[f"{kind}_sizes"] = np.array(of)
-    problem = {"kind": "conic program", "variables": len(q), "cones": table}
-    problem |= {"quadratic": P is not None, "maximise": maximise} | ({"constant": constant} if constant else {})
-    arrays |= {} if P is None else entries("p", np.triu(np.array(P, dtype=float)))
-    document = {"problem": problem, "dual": {}, "claimed": {"lower": "-1000", "upper": "1000"}, "title": "a program"}
-    return document | {"format": kernel.FORMAT, "version": kernel.VERSION, "sha256": {}}, arrays
-
-
-def certificate(statement, x, z, h=None, spread=1.0):
-    """The statement with a proof; all spreads are the same."""
-    document, arrays = statement
-    found = {"x": np.array(x, dtype=float), "z": np.array(z, dtype=float)}
-    found |= {} if h is None else {"h": np.array(h, dtype=float)}
-    spreads = ["z", *(["h"] if h is not None else []), *(["x"] if document["problem"]["cones"]["zero"] else [])]
-    found |= {f"{name}_spreads": np.full(len(found[name]), spread) for name in spreads}
-    return copy.deepcopy(document), {**arrays, **found}
-
-
-def proved(contents, close=Fraction(1, 10**12)):
-    """Bounds of the kernel, which those of the second checker are inside of, and close to."""
-    found, true = kernel.prove([contents]), exact.judge(archive(packed(contents)))
-    for mine, its, sign in ((found.lower, true.lower, 1), (found.upper, true.upper, -1)):
-        assert mine is None or (its is not None and (its - mine) * sign >= 0)
-        assert mine is None or abs(its - mine) <= (abs(its) + 1) * close
-    return found
 
 
 def linear():
@@ -168,17 +120,6 @@ def test_claims_beyond_what_is_proven_are_not_accepted():
         assert "claimed" in proved((document | {"claimed": claimed}, arrays)).reason
 
 
-def both(contents):
-    """What the kernel says, after the second checker has been asked: None if a file is refused."""
-    try:
-        found = proved(contents)
-    except CertificateError:
-        with pytest.raises(exact.Refused):
-            exact.judge(archive(packed(contents)))
-        return None
-    return found
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_point_near_or_far_proves_a_wrong_bound(name):
     make, optimum = PROGRAMS[name]
@@ -274,62 +215,28 @@ def test_what_is_beyond_the_edges_is_not_inside(cones, s, dual):
 def test_exact_zeros_are_on_the_boundary():
     assert inside(product(nonnegative=2), [0.0, 1.0])
     assert not inside(product(nonnegative=2), [-5e-324, 1.0])
+    cones = {"second_order": [2, 1, 3], "semidefinite": [2, 3], "exponential": 2, "power": [0.5, 0.25, 0.75, 0.5]}
+    own, rows = product(**cones), 6 + 9 + 18
+    for dual in (False, True):
+        zero, other = np.zeros(rows), np.zeros(rows)
+        assert inside(own, zero, dual)
+        # Of the second cones, and of the last row and column of the larger matrix, and the rest is zero.
+        inner = [(2, [1.0]), (9, [1.0, 0.5, 0.0, 2.0])]
+        inner += [(18, [-1.0, 0.0, 1.0] if dual else [0.0, 1.0, 2.0]), (24, [1.0, 1.0, 0.5])]
+        for at, values in inner:
+            other[at : at + len(values)] = values
+            assert inside(own, other, dual)
+        for at in range(rows):
+            assert not contained(own, Ball(zero, 1e-300 * np.eye(rows)[at]), dual)
+            # No entry off the diagonal beside a zero, and no triple of which one is zero but nearly.
+            if at not in (0, 2, 3, 6, 8, 9, 12, 14):
+                assert not inside(own, zero + 1e-300 * np.eye(rows)[at], dual)
 
 
 def test_sizes_are_at_least_one():
     for kind in ("second_order", "semidefinite"):
         with pytest.raises(CertificateError, match="at least 1"):
             product(**{kind: [0], "nonnegative": 1})
-
-
-@pytest.mark.parametrize("factor", [0.7, 1.3, 0.4, 1.6])
-def test_an_inverse_that_is_false_makes_no_vector_false(factor, monkeypatch):
-    true = np.linalg.inv
-    monkeypatch.setattr(np.linalg, "inv", lambda N: factor * true(N))
-    rng = np.random.default_rng(2)
-    G, v, target = rng.standard_normal((6, 3)), rng.standard_normal(6), rng.standard_normal(3)
-    if abs(factor - 1) * np.sqrt(3) > 0.5:
-        if abs(factor - 1) > 0.5:
-            with pytest.raises(NotProven):
-                near(G, v, np.ones(6), Ball(target), "it")
-        factor = 1.0 + (factor - 1.0) / 3.0
-    found = near(G, v, np.ones(6), Ball(target), "it")
-    given = [list(map(Fraction, of.tolist())) for of in (v, np.ones(6), target)]
-    exactly = exact.moved([[Fraction(entry) for entry in row] for row in G.tolist()], *given)
-    for j, true_entry in enumerate(exactly):
-        assert abs(Fraction(found.mid[j]) - true_entry) <= Fraction(found.rad[j])
-
-
-@pytest.mark.parametrize("factor", [0.6, 0.7, 1.0])
-def test_the_radius_of_a_solution_is_no_larger_than_it_must_be(factor, monkeypatch):
-    """Of one equation, with a false inverse: every end of the target is reached, and little more."""
-    monkeypatch.setattr(np.linalg, "inv", lambda N: factor / N)
-    for t in (-3.0, 3.0):
-        G, v, rad = np.array([[1.0], [2.0]]), np.array([0.5, 0.25]), 0.5
-        found = near(G, v, np.array([1.0, 0.5]), Ball([t], rad), "it")
-        given = [[Fraction(1)], [Fraction(2)]], list(map(Fraction, v)), [Fraction(1), Fraction(1, 2)]
-        ends = [exact.moved(*given, [Fraction(t) + sign * Fraction(rad)]) for sign in (-1, 1)]
-        for j in range(2):
-            far = max(abs(Fraction(found.mid[j]) - end[j]) for end in ends)
-            assert far <= Fraction(found.rad[j]) <= far * Fraction(1001, 1000)
-    monkeypatch.setattr(np.linalg, "inv", lambda N: 0.4 / N)
-    with pytest.raises(NotProven):
-        near(G, v, np.ones(2), Ball([1.0]), "it")
-
-
-def test_products_with_vectors_have_the_radii_of_their_entries():
-    rng = np.random.default_rng(3)
-    for scale in (0.0, 1e-9, 1.0):
-        A, x = rng.standard_normal((4, 3)), rng.standard_normal(3) * [1.0, 1e6, 1e-6]
-        radii = scale * rng.random((4, 3)), scale * rng.random(3) * [1e-6, 1e6, 0.0]
-        found = column(Ball(A, radii[0]), Ball(x, radii[1]))
-        for i in range(4):
-            pairs = [tuple(map(Fraction, four)) for four in zip(A[i], radii[0][i], x, radii[1], strict=True)]
-            middle = sum(a * b for a, _, b, _ in pairs)
-            most = sum(abs(a) * s + r * (abs(b) + s) for a, r, b, s in pairs)
-            size = sum(abs(a * b) for a, _, b, _ in pairs)
-            rad, off = Fraction(found.rad[i]), abs(Fraction(found.mid[i]) - middle)
-            assert off + most <= rad <= most * Fraction(1001, 1000) + size / 2**50
 
 
 def given(A, b, zero, q=(0.0, 0.0, 0.0), fixed=2):
@@ -351,7 +258,7 @@ def given(A, b, zero, q=(0.0, 0.0, 0.0), fixed=2):
 def test_equations_between_given_entries_hold_exactly_or_not_at_all(x, rad, holds):
     # x0 - 2 x1 = 1/2, and x1 + 3 y = 4.
     program = given([[1.0, -2.0, 0.0], [0.0, 1.0, 3.0], [0.0, 0.0, -1.0]], [0.5, 4.0, 0.0], 2)
-    point = np.array([0.9]), np.ones(1)
+    point = program.point(Arrays({"x": np.array([0.9]), "x_spreads": np.ones(1)}))
     if holds:
         for exactly in (Ball(x), Ball(x, np.array(rad))):
             assert 0 <= program.value(exactly, point).upper() <= 1e-100
@@ -362,12 +269,15 @@ def test_equations_between_given_entries_hold_exactly_or_not_at_all(x, rad, hold
 
 def test_given_entries_may_be_known_to_a_radius_where_no_such_equation_has_them():
     program = given([[0.0, 2.0, 0.0], [1.0, 1.0, 3.0], [0.0, 0.0, -1.0]], [4.0, 4.0, 0.0], 2, q=(0.0, 0.0, 1.0))
-    value = program.value(Ball([1.0, 2.0], np.array([1e-6, 0.0])), (np.array([0.3]), np.ones(1)))
+    value = program.value(
+        Ball([1.0, 2.0], np.array([1e-6, 0.0])), program.point(Arrays({"x": np.array([0.3]), "x_spreads": np.ones(1)}))
+    )
     assert value.lower() <= Fraction(1, 3) <= value.upper()
     assert 1e-7 <= float(value.rad) <= 1e-6
     # Equations of some variables, not of all.
     program = given([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]], [3.0, 5.0], 2, q=(0.0, 0.0, 1.0, 1.0))
-    value = program.value(Ball([1.0, 1.0]), (np.zeros(2), np.ones(2)))
+    point = program.point(Arrays({"x": np.zeros(2), "x_spreads": np.ones(2)}))
+    value = program.value(Ball([1.0, 1.0]), point)
     assert value.lower() <= 6 <= value.upper()
 
 
@@ -376,34 +286,8 @@ def test_there_are_as_many_variables_as_given_entries():
         given([[1.0]], [1.0], 0, q=(0.0,))
 
 
-def test_nearly_dependent_equations_prove_nothing():
-    G = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-40], [1.0, 1.0]])
-    with pytest.raises(NotProven, match="independent"):
-        near(G, np.ones(3), np.ones(3), Ball(np.ones(2)), "it")
-
-
 def test_rows_that_are_zero_are_any_numbers_of_a_dual_point():
     assert inside(product(zero=2, nonnegative=1), [-3.0, 7.0, 1.0], True)
-
-
-def test_the_vector_near_one_is_the_exact_one():
-    rng = np.random.default_rng(1)
-    for rows, columns, scale in itertools.product((5, 9), (1, 3), (0, 3, 6)):
-        G = rng.standard_normal((rows, columns)) * 10.0 ** rng.uniform(-scale, scale, columns)
-        v, widths = rng.standard_normal(rows), np.exp(rng.uniform(-3, 3, rows))
-        target, rad = rng.standard_normal(columns), 10.0 ** rng.uniform(-12, -8)
-        fractions = [[Fraction(entry) for entry in row] for row in G.tolist()]
-        ends = []
-        for signs in itertools.product((-1, 0, 1), repeat=columns):
-            aim = [Fraction(t) + sign * Fraction(rad) for t, sign in zip(target.tolist(), signs, strict=True)]
-            given = list(map(Fraction, v.tolist())), list(map(Fraction, widths.tolist()))
-            ends.append(exact.moved(fractions, *given, aim))
-        sharp, wide = near(G, v, widths, Ball(target), "it"), near(G, v, widths, Ball(target, rad), "it")
-        for j in range(rows):
-            true = ends[len(ends) // 2][j]
-            assert abs(Fraction(sharp.mid[j]) - true) <= Fraction(sharp.rad[j])
-            assert sharp.rad[j] <= 1e-9 * max(1.0, np.abs(sharp.mid).max())
-            assert all(abs(Fraction(wide.mid[j]) - end[j]) <= Fraction(wide.rad[j]) for end in ends)
 
 
 def test_equations_that_depend_on_each_other_prove_nothing():
@@ -414,11 +298,12 @@ def test_equations_that_depend_on_each_other_prove_nothing():
     found = both((document, arrays))
     assert "not proven to be independent" in found.reason
     assert found.upper is None
-    # A variable without a row.
-    statement = stated([1, 0], [[-1, 0]], [0], {"nonnegative": 1})
-    found = both(certificate(statement, [1e-9, 0], [1]))
-    assert found.lower is None
-    assert found.upper is not None
+    # A variable without a row, which costs something or nothing.
+    for cost in (1, 0):
+        statement = stated([1, cost], [[-1, 0]], [0], {"nonnegative": 1})
+        found = both(certificate(statement, [1e-9, 0], [1]))
+        assert (found.lower is None) == bool(cost)
+        assert found.upper is not None
 
 
 @pytest.mark.parametrize("P", [[[1, 0], [0, -1e-9]], [[1, 2], [2, 1]], [[0, 1], [1, 0]]])
@@ -435,27 +320,10 @@ def test_an_unbounded_program_has_no_lower_bound():
     assert (found.lower, found.upper >= -5) == (None, True)
 
 
-def changed(contents, **changes):
-    """Arrays replaced, or left out where None."""
-    arrays = contents[1] | changes
-    return contents[0], {name: array for name, array in arrays.items() if array is not None}
-
-
-def said(contents, *way, **values):
-    """A table of the description changed."""
-    document = copy.deepcopy(contents[0])
-    table = document
-    for key in way:
-        table = table[key]
-    table |= values
-    return document, contents[1]
-
-
 BAD = {
     "x of another length": lambda: changed(linear(), x=np.ones(3)),
     "no z": lambda: changed(linear(), z=None),
-    "spreads of zero": lambda: changed(linear(), z_spreads=np.zeros(3)),
-    "a spread of zero": lambda: changed(linear(), z_spreads=np.array([1.0, 0.0, 1.0])),
+    "a negative spread": lambda: changed(linear(), z_spreads=np.array([1.0, -1e-300, 1.0])),
     "a note": lambda: said(linear(), "problem", note=1),
     "no variables at all": lambda: certificate(stated([], np.zeros((1, 0)), [0], {"nonnegative": 1}), [], [1]),
     "negative spreads": lambda: changed(quadratic(), h_spreads=-np.ones(2)),
@@ -470,7 +338,10 @@ BAD = {
     "a row beyond": lambda: changed(linear(), a_rows=np.array([0, 3, 0, 2])),
     "a column beyond": lambda: changed(linear(), a_columns=np.array([0, 0, 1, 2])),
     "places too few": lambda: changed(linear(), a_columns=np.array([0, 0, 1])),
-    "p below the diagonal": lambda: changed(curved(), p_rows=np.array([0, 1, 1]), p_columns=np.array([0, 0, 1])),
+    "p rows before columns": lambda: changed(curved(), p_rows=np.array([1, 0, 0, 1])),
+    "a place of p twice": lambda: changed(curved(), p_rows=np.array([0, 0, 0, 1])),
+    "an entry of p that has no half": lambda: changed(curved(), p_values=np.array([2.0, 1.0, 5e-324, 2.0])),
+    "no columns": lambda: without(linear(), "problem", "columns"),
     "sizes of zero": lambda: changed(ball(), second_order_sizes=np.array([0])),
     "sizes too few": lambda: said(matrices(), "problem", "cones", semidefinite=2),
     "exponent of one": lambda: changed(power(), power_exponents=np.array([1.0])),
@@ -545,7 +416,7 @@ def test_entries_of_a_metric_are_zero_where_no_row_of_its_factor_has_both_number
     cone = kernel.Cone({"cone": "psd", "features": 3}, Arrays({}))
     omega = kernel.ConicTerm(table, Arrays(arrays), cone, None)
     factor = np.array(factor)
-    given = (np.zeros(0), np.ones(0)), None
+    given = omega.program.point(Arrays({"x": np.zeros(0), "x_spreads": np.zeros(0)})), None
     if holds:
         value = omega.value(factor, cone.metric(factor), given)
         assert value.lower() <= 15 <= value.upper()

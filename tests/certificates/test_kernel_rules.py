@@ -1035,7 +1035,8 @@ def accepts(contents, fits):
 def test_the_description_of_a_file():
     document, arrays = certificate(np.random.default_rng(12), "few", "psd", "zero")
     document["sha256"] = {name: kernel.digest(array) for name, array in arrays.items()}
-    kernel.files.checked(document, arrays)
+    for version in (2, 3):
+        kernel.files.checked(document | {"version": version}, arrays)
     for change in (
         *({key: None} for key in document), {"note": 1}, {"sha256": {}}, {"sha256": list(arrays)},
         {"sha256": document["sha256"] | {"more": ""}},
@@ -1044,10 +1045,28 @@ def test_the_description_of_a_file():
         changed = {key: value for key, value in (document | change).items() if value is not None}
         with pytest.raises(CertificateError):
             kernel.files.checked(changed, arrays)
-    for version, anew in ((1, True), (3, False)):
+    for version, anew in ((1, True), (0, False), (4, False)):
         with pytest.raises(CertificateError) as found:
             kernel.files.checked(document | {"version": version}, arrays)
         assert ("write it anew" in str(found.value)) == anew
+
+
+def test_files_of_the_second_version_are_those_without_conic_programs():
+    rng, second = np.random.default_rng(13), {"version": 2}
+    document, arrays = certificate(rng, "few", "psd", "zero")
+    whole, old = proved((document, arrays)), proved((document | second, arrays))
+    assert whole.upper is not None
+    assert (old.lower, old.upper, old.problem.sha256) == (whole.lower, whole.upper, whole.problem.sha256)
+    # Parts of either version are parts of one certificate.
+    risk = whole.problem.risk
+    first, rest = part(document, arrays, risk, 0, 1), part(document, arrays, risk, 1, len(risk))
+    assert proved((first[0] | second, first[1]), rest).upper == whole.upper
+    document, arrays = certificate(rng, "few", "psd", "conic")
+    assert proved((document, arrays)).upper is not None
+    with pytest.raises(CertificateError, match="write the file anew from its problem"):
+        proved((document | second, arrays))
+    with pytest.raises(exact.Refused):
+        exact.judge(archive(packed((document | second, arrays))))
 
 
 def test_the_reader_of_the_kernel_unpickles_nothing(tmp_path):

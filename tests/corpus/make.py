@@ -34,7 +34,7 @@ def document(problem: dict[str, Any], dual: str, lower: str, upper: str, title: 
     """The description of a certificate of one feature."""
     return {
         "format": "convexmetric-certificate",
-        "version": 2,
+        "version": 3,
         "title": title,
         "problem": {"cone": "psd", "features": 1, "linear": False} | problem,
         "dual": {"kind": dual, "share": "1", "regularizer": {}},
@@ -107,6 +107,37 @@ def nothing_to_pay() -> Contents:
     """A margin of zero: the optimum is zero, at zero."""
     contents = without_dual(changed(triplet(factor=np.zeros((1, 1))), terms(margin="0")))
     return claiming(contents, "0", f"1/{10**200}")
+
+
+def program(*tables: Callable[[dict[str, Any]], Any], **change: Any) -> bytes:
+    """Minimise ``x^2/2 - y - y^2/2048``, y = x twice over, 0 <= w <= 0, abs(x) <= 2: -512/1023.
+
+    The curvature that lacks is charged, to the bound on y; entries of other arrays are given as matrices.
+    """
+    cones = dict.fromkeys(("zero", "nonnegative", "second_order", "semidefinite", "exponential", "power"), 0)
+    table: dict[str, Any] = {"kind": "conic program", "variables": 3, "quadratic": True, "maximise": False}
+    table |= {"cones": cones | {"zero": 2, "nonnegative": 2, "second_order": 1}, "columns": [["x", 0, 2], ["w", 2, 1]]}
+    given: dict[str, Any] = {
+        "q": [0.0, -1, 0], "b": [0.0, 0, 0, 0, 2, 0], "second_order_sizes": [2],
+        "a": [[1, -1, 0], [2, -2, 0], [0, 0, -1], [0, 0, 2], [0, 0, 0], [1, 0, 0]],
+        "p": [[1, 3, 0], [-3, -(2.0**-10), 0], [0, 0, 0]],
+        "tight": [2, 3], "x": [1.0, 0.5, 7], "x_spreads": [0.0, 1, 1],
+        "x_follow": [1, 3], "x_relation": [[-2, 0], [1, 0], [0, 2], [0, 1]],
+        "x_pivot_equations": [2], "x_pivot_unknowns": [2],
+        "z": [-1.0, 0, 0, 1, 0, 0], "z_spreads": [1.0, 0, 0, 1, 0, 0], "h": [1.0, 0, 0], "h_spreads": [1.0, 0, 0],
+        "z_pivot_equations": [2], "z_pivot_unknowns": [2], "charges": [0.0, 2.0**-9, 0],
+    }  # fmt: skip
+    arrays = {}
+    for name, of in (given | change).items():
+        if name in ("a", "p", "x_relation"):
+            columns, rows = np.nonzero(np.array(of, dtype=float).T)
+            arrays |= {f"{name}_values": np.array(of, dtype=float)[rows, columns]}
+            arrays |= {f"{name}_rows": rows, f"{name}_columns": columns}
+        elif of is not None:
+            arrays[name] = np.array(of)
+    made = {"format": "convexmetric-certificate", "version": 3, "title": "by hand", "problem": table, "dual": {}}
+    made |= {"claimed": {"lower": "-51/100", "upper": "-1/2"}, "sha256": {}}
+    return deflate(reduce(changed, tables, (made, arrays)))
 
 
 # Changes --------------------------------------------------------------------------------------------------------------
@@ -697,6 +728,13 @@ ATTACKS = [
         "a rational in other than lowest terms, with leading zeros",
         lambda: changed(triplet(), regularizer(weight="0050/0100")),
     ),
+    Attack(A, "program", "a conic program by relations, pivots, tight rows, held unknowns and a charge", program),
+    Attack(
+        A,
+        "second-version",
+        "a metric problem in a file of the second version",
+        lambda: changed(triplet(), top(version=2)),
+    ),
     Attack(
         N,
         "claims-a-hair-better",
@@ -1088,6 +1126,33 @@ ATTACKS = [
     Attack(N, "sum-slope", "a slope outside of its box, of one risk of a sum", lambda: twice_half((0.06, -0.06))),
     Attack(N, "rest-of-many", "a part of one row of 10,000, each with 20,000 far items", rest_of_many),
     Attack(N, "linear-of-any-size", "a linear term that overflows with the points", lambda: linear(1e308)),
+    Attack(N, "program-relation", "an equation that does not follow", lambda: program(b=[0.0, 1, 0, 0, 2, 0])),
+    Attack(
+        N,
+        "program-relation-of-two",
+        "a relation with another equation that follows",
+        lambda: program(x_relation=[[-2, 0], [1, 0], [2, 2], [1, 1]]),
+    ),
+    Attack(
+        N,
+        "program-pivots-coupled",
+        "a pivot in the equation of another one",
+        lambda: program(x_pivot_equations=[2, 0], x_pivot_unknowns=[1, 0]),
+    ),
+    Attack(N, "program-held", "an equation of held unknowns that is missed", lambda: program(z_spreads=[0.0] * 6)),
+    Attack(N, "program-multiplier", "a multiplier that is negative", lambda: program(z=[-1.0, 0, 0, -1, 0, 0])),
+    Attack(
+        N,
+        "program-concave",
+        "a lower triangle that is not convex",
+        lambda: program(p=[[1, 0, 0], [-0.25, 0, 0], [0, 0, 0]]),
+    ),
+    Attack(
+        N,
+        "program-charge-without-bound",
+        "a charge on what may be of any size",
+        lambda: program(a=[[1, -1, 0], [2, -2, 0], [0, 0, -1], [0, 0, 2], [0, 0, 0], [0, 0, 0]]),
+    ),
     Attack(R, "bz2-bomb", "1 GiB in a bz2 member that says it is short", bz2_bomb),
     Attack(
         R,
@@ -1623,7 +1688,7 @@ ATTACKS = [
         R,
         "key-twice",
         "a key twice",
-        lambda: text_with(lambda text: text.replace('"version": 2', '"version": 2, "version": 2')),
+        lambda: text_with(lambda text: text.replace('"version": 3', '"version": 3, "version": 3')),
     ),
     Attack(R, "key-unknown", "an unknown key", lambda: changed(triplet(), problem(note="x"))),
     Attack(
@@ -1689,7 +1754,21 @@ ATTACKS = [
     Attack(R, "text-after", "text after the description", lambda: text_with(lambda text: text + "{}")),
     Attack(R, "other-format", "a file of another format", lambda: changed(triplet(), top(format="other"))),
     Attack(R, "first-version", "a file of the first version", lambda: changed(triplet(), top(version=1))),
-    Attack(R, "other-version", "a file of a later version", lambda: changed(triplet(), top(version=3))),
+    Attack(R, "other-version", "a file of a later version", lambda: changed(triplet(), top(version=4))),
+    Attack(R, "program-tight-equation", "an equation that is held tight", lambda: program(tight=[1, 3])),
+    Attack(R, "program-pivot-follows", "a pivot of an equation that follows", lambda: program(x_pivot_equations=[1])),
+    Attack(
+        R,
+        "program-columns-ansi",
+        "the name of a variable that erases a line and writes another",
+        lambda: program(problem(columns=[[ANSI, 0, 3]])),
+    ),
+    Attack(
+        R,
+        "program-second-version",
+        "a conic program in a file of the second version",
+        lambda: program(top(version=2)),
+    ),
 ]
 
 

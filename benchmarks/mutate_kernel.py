@@ -44,10 +44,13 @@ KERNEL = Path("convexmetric/certificates/kernel")
 #: Quick tests that need the kernel and nothing else of the package: of arithmetic, of the reader, and of all else.
 OWN = {
     "balls.py": ("test_kernel_balls",),
-    "conic.py": ("test_kernel_conic", "test_kernel_bounds"),
+    "conic.py": ("test_kernel_conic", "test_kernel_hints", "test_kernel_bounds"),
     "reader.py": ("test_kernel_reader",),
+    "systems.py": ("test_kernel_systems", "test_kernel_hints"),
 }
-RULES = ("test_kernel_bounds", "test_kernel_rules", "test_kernel_conic")
+RULES = ("test_kernel_bounds", "test_kernel_rules", "test_kernel_conic", "test_kernel_hints")
+#: What has the kernel, or is of it, and is imported anew for a mutant.
+STALE = ("convexmetric", "test_kernel", "forgery", "corpus", "conic_files")
 #: Folders of what they import.
 FOLDERS = ("tests", "tests/certificates")
 SURVIVORS = ROOT / "tests" / "certificates" / "survivors.toml"
@@ -155,9 +158,7 @@ def attempt(kernel: Kernel, mutant: Mutant | None, order: Sequence[str], found: 
     else:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        for name in [
-            name for name in sys.modules if name.startswith(("convexmetric", "test_kernel", "forgery", "corpus"))
-        ]:
+        for name in [name for name in sys.modules if name.startswith(STALE)]:
             del sys.modules[name]
         kernel.codes[name_of(mutant.path)] = compile(mutant.text, str(mutant.path), "exec")
     try:

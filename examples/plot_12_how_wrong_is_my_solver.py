@@ -188,7 +188,7 @@ show_pictures()
 # known factor, :math:`0.003^2`, and nothing else should change. But the tolerances of a solver are partly
 # absolute, so that *nearly feasible* now means something else. With its default accuracy SCS says ``optimal`` again,
 # of a volume that is proven to be too small by a factor of more than a hundred. (The upper bound is that of SCS's truss
-# after what is needed was added to it.)
+# after what is needed was added to it. Where an optimum is below 1, the gap that is printed is the difference itself.)
 
 small, small_v, _, _ = truss(0.003)
 small.solve(solver="SCS", **PLAIN)

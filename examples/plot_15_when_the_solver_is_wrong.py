@@ -189,13 +189,13 @@ assert negative_distances(D) > 1000
 # C asks SCS for a tolerance of 0.002. Its dual objective would be a lower bound if the multipliers were feasible. It is
 # *above* the optimum, since the conditions of the dual are missed: in the proof of weak duality what is missed is
 # multiplied by the solution, :math:`x^\top (P x + c + A^\top z)`. After clipping, the same :math:`u` gives a true
-# bound, a quarter of a percent below.
+# bound, two or three tenths of a percent below.
 
 print(f"C: dual objective {C['dual']:.6f} > optimum {optimum:.6f}, though only {C['dual missed']:.0e} are missed")
 print(f"   from the same multipliers: {C['bounds'][0]:.6f} <= optimum")
 assert C["status"] == "optimal"
 assert C["dual"] > reference.upper_bound
-assert 0.997 * optimum < C["bounds"][0] < 0.998 * optimum
+assert 0.997 * optimum < C["bounds"][0] < 0.999 * optimum
 
 # %%
 # Units

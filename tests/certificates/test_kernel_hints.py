@@ -506,3 +506,68 @@ def test_singular_forms_are_shown_to_be_convex_up_to_some_order(order, last, hol
         return
     with pytest.raises(NotProven, match="positive semidefinite"):
         ConicProgram.convex(S)
+
+
+#: Radii are enlarged by the factor of all radii, a millionth.
+HAIR, NEAR = 1e-5, Fraction(1, 10**5)
+
+
+def banded(radii=(0.25, 0, 0.5), **changes):
+    """Minimise x + 2 y with x >= 1, 0 <= 3 and y >= 2, each up to its radius: 5, and from 3.75 to 6.25."""
+    statement = {"q": [1, 2], "A": [[-1, 0], [0, 0], [0, -1]], "b": [-1, 3, -2], "cones": {"nonnegative": 3}}
+    hints = {"b_radii": radii, "x": [1.25 + HAIR, 2.5 + HAIR], "z": [1, 0, 2], "z_spreads": [1, 1, 1]}
+    return filled(statement, hints, changes)
+
+
+def test_bounds_hold_for_all_right_hand_sides_within_radii():
+    plain, found = proved(banded(None)), proved(banded(), NEAR)
+    assert not found.reason
+    assert plain.lower == pytest.approx(5.0, abs=1e-14)
+    assert Fraction(15, 4) - Fraction(1, 10**5) <= found.lower <= Fraction(15, 4)
+    assert found.upper == pytest.approx(6.25 + 3 * HAIR, abs=1e-9)
+    # A point that is inside for b alone is none.
+    for x in ([1.25 - HAIR, 2.6], [1.3, 2.5 - HAIR]):
+        assert proved(banded(x=x), NEAR).upper is None
+    assert proved(banded(None, x=[1.25 - HAIR, 2.5 - HAIR])).upper is not None
+    # A row without entries counts as well.
+    for radius, holds in ((3 - HAIR, True), (3 + HAIR, False)):
+        assert (proved(banded((0, radius, 0), x=[1.1, 2.1])).upper is not None) == holds
+
+
+def test_multipliers_that_move_pay_for_radii():
+    # The dual point moves to where its equations hold, and with it what it pays.
+    found = proved(banded(z=[1 + 1e-3, 0, 2 - 1e-3]), NEAR)
+    assert Fraction(15, 4) - Fraction(1, 10**5) <= found.lower <= Fraction(15, 4)
+
+
+def test_tight_rows_have_no_radius():
+    for radii, holds in (((0, 0, 0.5), True), ((0.25, 0, 0), False)):
+        found = proved(banded(radii, tight=[0], x=[1, 2.6], x_spreads=[1, 0]), NEAR)
+        assert (found.upper is not None) == holds
+
+
+def test_radii_are_of_inequalities_alone_and_not_negative():
+    assert both(banded((-0.25, 0, 0))) is None
+    assert both(banded((0.25, 0))) is None
+    for name, size in (("zero", 1), ("second_order", [1]), ("semidefinite", [1])):
+        cones = {"nonnegative": 2, name: size}
+        at = 0 if name == "zero" else 2
+        more = {"x_spreads": [1, 1]} if name == "zero" else {}
+        order = [2, 0, 1] if name == "zero" else [0, 1, 2]
+        A, b = np.array([[-1, 0], [0, -1], [0, -1]])[order], np.array([-1, -2, -2])[order]
+        radii = np.zeros(3)
+        files = []
+        for radius in (0.0, 0.5):
+            radii[at] = radius
+            files.append(banded(tuple(radii), A=A, b=b, cones=cones, z=[0, 1, 2], **more))
+        assert both(files[0]) is not None
+        assert both(files[1]) is None
+
+
+def test_bounds_of_charged_variables_follow_from_wider_sides():
+    # |x| <= 2 by two rows, with a radius of 1: a charge of 2^-10 costs 2^-11 times 9 in the place of 4.
+    statement = {"q": [0], "A": [[1], [-1]], "b": [2, 2], "cones": {"nonnegative": 2}, "P": [[1 - 2.0**-10]]}
+    hints = {"x": [0], "z": [0, 0], "z_spreads": [0, 0], "h": [0], "h_spreads": [1], "charges": [2.0**-10]}
+    for radii, size in (([0, 0], 2), ([1, 1], 3), ([0, 1], 3)):
+        found = proved(filled(statement, {**hints, "b_radii": radii}, {}), NEAR)
+        assert -(2.0**-11) * size**2 * (1 + 1e-5) <= found.lower <= -(2.0**-11) * size**2

@@ -200,8 +200,8 @@ class ConicProgram:
         # Rows come first, and then h.
         self.cones.contain(found, "the dual point", dual=True)
         constant, h = -dot(self.b, found), found[m:]
-        reach = self.within.rad * (np.abs(found.mid) + found.rad)[:m]
-        constant = Ball(constant.mid, up(constant.rad + np.sum(reach)))
+        # Multipliers of rows with a radius are not negative.
+        constant = constant - (found[:m] * self.within.rad).sum()
         if S is not None:
             self.convex(S)
             constant = constant - (h * (S @ h)).sum() * 0.5 - self.charge(point.charges)

@@ -54,7 +54,7 @@ def test_scaled_programs_have_the_same_optimum_and_exact_factors():
     wide = replace(
         stated, A=sp.csc_array(stated.A * apart), P=sp.csc_array(np.diag(apart**2)), q=stated.q * apart * 1e4
     )
-    made, back = wide.scaled()
+    made, back = wide.scaled
     for factors in back.values():
         assert (np.frexp(factors)[0] == 0.5).all()
     rows = np.abs(made.A.toarray()).max(axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import convexmetric as cm
-from convexmetric.certificates.programs import priced, share_of
+from convexmetric.certificates.programs import off_by, priced
 from convexmetric.errors import InputError
 from convexmetric.programs.canonical import canonical
 from convexmetric.programs.forms import factor, factored_forms, without_forms
@@ -37,7 +37,7 @@ def test_what_a_factor_is_off_by_is_within_the_radii(name, sign):
     stated = priced(canonical(cp.Problem(cp.Minimize(x[0]), [limit, cp.abs(x) <= 2])))
     (own,) = stated.forms
     radii = stated.program.radii
-    rows = stated.rows_of(own, share_of(own) == np.inf)
+    rows = stated.rows_of(own, off_by(own)[1] == np.inf)
     assert (radii[rows] > 0.0).all()
     assert not np.delete(radii, rows).any()
     S, F, radius = exactly(P) + exactly(P).T, exactly(own.F), min(map(Fraction, radii[rows].tolist()))

@@ -185,16 +185,13 @@ def _of_program(table: dict[str, Any], of: kernel.Arrays) -> float:
 
     def places(side: str, lengths: tuple[int, int]) -> list[Array]:
         names = (f"{name}_{side}" for name in "ap")
-        return [
-            of(name, None, integers=length) if name in of else np.zeros(0, np.int64)
-            for name, length in zip(names, lengths, strict=True)
-        ]
+        return [_integers(of, *each) for each in zip(names, lengths, strict=True)]
 
     (a, p), columns = places("rows", (m, n)), places("columns", (n, n))
     entries = len(a) + 2 * len(p)
     of_rows, of_columns = np.bincount(a, minlength=m), np.bincount(columns[0], minlength=n)
     own = np.bincount(p, minlength=n) + np.bincount(columns[1], minlength=n)
-    rows = np.append(np.arange(cones.zero), of("tight", None, integers=m) if "tight" in of else a[:0])
+    rows = np.append(np.arange(cones.zero), _integers(of, "tight", m))
     # Of points the equations are rows, and the unknowns columns; of dual points the other way round, and P has both.
     point = _of_system("x", of_rows[rows], of_columns[n - len(of("x", None)) :], of)
     unknowns = np.append(of_rows, own) if len(p) else of_rows
@@ -207,10 +204,15 @@ def _of_program(table: dict[str, Any], of: kernel.Arrays) -> float:
         # A line of a cone has the entries of its head.
         heads = cones.stops[2] + np.cumsum(cones.sizes) - cones.sizes
         lines = float(((cones.sizes - 1.0) * of_rows[heads]).sum()) + entries + m
-    held = BYTE * (4e2 * (n + m + entries) + 120.0 * float((orders**2).max(initial=0.0)) + 2e2 * lines)
+    memory = BYTE * (4e2 * (n + m + entries) + 120.0 * float((orders**2).max(initial=0.0)) + 2e2 * lines)
     each = 3e5 * (len(cones.sizes) + len(orders)) + LOGISTIC * m + 60.0 * MULTIPLY * float((orders**3).sum())
     stored = 10.0 * sum(array.nbytes for array in of.arrays.values())
-    return 1.2e8 + stored + point + dual + held + each + 5e3 * (n + m + entries) + 2e3 * lines
+    return 1.2e8 + stored + point + dual + memory + each + 5e3 * (n + m + entries) + 2e3 * lines
+
+
+def _integers(of: kernel.Arrays, name: str, most: int) -> Array:
+    """An array of integers, empty if it is not there."""
+    return of(name, None, integers=most) if name in of else np.zeros(0, dtype=np.int64)
 
 
 def _of_system(name: str, tall: Array, wide: Array, of: kernel.Arrays) -> float:
@@ -218,13 +220,10 @@ def _of_system(name: str, tall: Array, wide: Array, of: kernel.Arrays) -> float:
 
     ``tall`` and ``wide`` are the numbers of entries of equations and of unknowns.
     """
-
-    def hint(part: str, most: int) -> Array:
-        key = f"{name}_{part}"
-        return of(key, None, integers=most) if key in of else np.zeros(0, dtype=np.int64)
-
-    follow, equations = hint("follow", len(tall)), hint("pivot_equations", len(tall))
-    unknowns, weights = hint("pivot_unknowns", len(wide)), hint("relation_rows", len(tall))
+    follow, equations, weights = (
+        _integers(of, f"{name}_{part}", len(tall)) for part in ("follow", "pivot_equations", "relation_rows")
+    )
+    unknowns = _integers(of, f"{name}_pivot_unknowns", len(wide))
     require_valid(len(equations) == len(unknowns), f"{name}: there are as many equations with a pivot as unknowns")
     spreads = [of.arrays[key] for key in SPREADS[name] if key in of.arrays]
     moving = min(len(wide), sum(int(np.count_nonzero(own)) for own in spreads))

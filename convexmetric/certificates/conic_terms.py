@@ -76,7 +76,7 @@ class ConicTerms:
             self.of_dual_points = Scaled.of(reduced(self.program, (), self.k))
         except Contradiction as error:
             raise kernel.NotProven("no metric satisfies the constraints, exactly") from error
-        program, back = self.bounding.program.scaled()
+        program, back = self.bounding.program.scaled
         answer = program.solve()
         if answer.x is None:
             raise kernel.NotProven(f"the program of its lower bound was not solved: {answer.status}")

@@ -22,7 +22,7 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import kernel
 from convexmetric.certificates.statement import Arrays
 from convexmetric.programs.canonical import Program
-from convexmetric.programs.reduction import SMALL, Reduction, Relations, pivots
+from convexmetric.programs.reduction import SMALL, Reduction, Relations, definitions, pivots
 
 #: Shares of an inner point that are mixed in; margins that it has, relative to the largest entry.
 SHARES = tuple(10.0 ** (0.5 * power) for power in range(-24, 1))
@@ -46,7 +46,7 @@ class Scaled:
     @classmethod
     def of(cls, left: Reduction) -> Scaled:
         """Scale the whole of a reduction by powers of two."""
-        return cls(left, *left.whole.scaled())
+        return cls(left, *left.whole.scaled)
 
     def restored(self, arrays: Arrays) -> Arrays:
         """Arrays in the units of the program that is stated."""
@@ -187,7 +187,7 @@ def inner_point(left: Reduction, but: Any = ()) -> Array | None:
 
     It solves the program with the cones moved inward.
     """
-    program, back = left.program.scaled()
+    program, back = left.program.scaled
     e, asked = asked_inside(left, program, but, False)
     for share in MARGINS:
         margin = share * max(1.0, float(np.abs(program.b).max(initial=0.0)))
@@ -204,7 +204,7 @@ def inner_dual_point(left: Reduction) -> Array | None:
 
     It solves the program with a reward for slack.
     """
-    program, back = left.program.scaled()
+    program, back = left.program.scaled
     e, asked = asked_inside(left, program, (), True)
     for share in MARGINS:
         margin = share * max(1.0, float(np.abs(program.q).max()))
@@ -261,14 +261,13 @@ def completed(whole: Program, known: Any, x: Array, z: Array) -> Array | None:
     if not len(rest):
         return made
     zero = whole.cones.zero
-    E = sp.csr_array(sp.csr_array(whole.A)[:zero][:, rest])
-    equations, unknowns = pivots(E, np.ones(len(rest)))
-    if len(unknowns) == len(rest):
-        # Equations define them.
-        aim = whole.b[equations] - sp.csr_array(whole.A)[equations][:, known] @ x[known]
-        made[rest[unknowns]] = aim / np.ravel(E[equations, unknowns])
+    E = sp.csr_array(whole.A)[:zero]
+    equations, found = definitions(E, rest)
+    if len(found) == len(rest):
+        aim = whole.b[equations] - E[equations][:, known] @ x[known]
+        made[found] = aim / np.ravel(E[equations, found])
         return made
-    program, back = whole.scaled()
+    program, back = whole.scaled
     x, z = x / back["x"], z / back["z"]
     e = program.cones.inner()
     # Rows: the multiple is not negative, equations from both sides, and inequalities.
@@ -282,8 +281,8 @@ def completed(whole: Program, known: Any, x: Array, z: Array) -> Array | None:
         np.concatenate([[0.0], b[:zero], -b[:zero], b[zero:]]),
         replace(program.cones, zero=0, nonnegative=program.cones.nonnegative + 2 * zero + 1),
     )
-    found = stated.solve()
-    if found.x is None:
+    answer = stated.solve()
+    if answer.x is None:
         return None
-    made[rest] = found.x[:-1] * back["x"][rest]
+    made[rest] = answer.x[:-1] * back["x"][rest]
     return made

@@ -26,7 +26,17 @@ from convexmetric.certificates.near import Scaled, completed, inner_dual_point, 
 from convexmetric.certificates.statement import Arrays, Table, plain, without_proof
 from convexmetric.errors import GapWarning, InfeasibleError, InputError, SolverError, UnboundedError
 from convexmetric.programs import witness
-from convexmetric.programs.canonical import MOVES, Answer, Canonical, Program, canonical, dense, matrix_of, with_values
+from convexmetric.programs.canonical import (
+    MOVES,
+    Answer,
+    Canonical,
+    Program,
+    canonical,
+    dense,
+    guarded,
+    matrix_of,
+    with_values,
+)
 from convexmetric.programs.forms import Factored
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.reduction import ALIKE, Contradiction, Reduction, charged, opposite, reduced
@@ -171,7 +181,8 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
         z[list(error.weights)] = 1.0
         raise InfeasibleError(f"no point satisfies these constraints, exactly: {form.constraints(z)}") from error
     answer = _solved(left, solver, options)
-    points, value = _candidates(form, left, reduced(left.whole, tight), answer, solver, options)
+    convex = held if left.whole is form.program else reduced(left.whole, tight)
+    points, value = _candidates(form, left, convex, answer, solver, options)
     compared = witness.compare(form, points[0])
     upper, x, point, no_upper = _upper(form, stated.program, held, points)
     lower, dual_point, no_lower = _lower(form, stated.program, left, charges, answer)
@@ -213,13 +224,13 @@ def priced(form: Canonical) -> Canonical:
     if not forms:
         return form
     radii: Array = np.zeros(len(form.program.b))
-    shares = [share_of(own) for own in forms]
+    errors, shares = zip(*map(off_by, forms), strict=True)
     # Of a form that is semidefinite the row that says so is exact.
     rows = [form.rows_of(own, share == np.inf) for own, share in zip(forms, shares, strict=True)]
     radii[np.concatenate(rows)] = UNBOUNDED
     reach = _stated(replace(form, program=replace(form.program, radii=radii))).program.reach()
-    for own, share, places in zip(forms, shares, rows, strict=True):
-        error, y, u = error_of(own), reach[form.columns_of(own.y)], float(reach[form.columns_of(own.u)][0])
+    for own, error, share, places in zip(forms, errors, shares, rows, strict=True):
+        y, u = reach[form.columns_of(own.y)], float(reach[form.columns_of(own.u)][0])
         with np.errstate(all="ignore"):
             prices = np.where(error > 0.0, error * np.outer(y, y), 0.0).sum(), share * u
         price = min((of for of in prices if of < UNBOUNDED**0.5), default=np.inf)
@@ -234,27 +245,20 @@ def priced(form: Canonical) -> Canonical:
     return replace(form, program=replace(form.program, radii=radii))
 
 
-def error_of(own: Factored) -> Array:
-    """Upper bounds on the entries of ``S - F' F`` in size."""
-    P, F = kernel.Ball(own.P), kernel.Ball(own.F)
-    K = (P + P.T) * 0.5 - F.T @ F
-    found: Array = np.maximum(K.above(), (-K).above())
-    return found
-
-
 @np.errstate(all="ignore")
-def share_of(own: Factored) -> float:
-    """The number eta of :func:`priced`; infinite if there is none."""
+def off_by(own: Factored) -> tuple[Array, float]:
+    """Upper bounds on the entries of K of :func:`priced` in size, and its eta; infinite if there is none."""
     P, F = kernel.Ball(own.P), kernel.Ball(own.F)
     product = F.T @ F
     K = (P + P.T) * 0.5 - product
+    error: Array = np.maximum(K.above(), (-K).above())
     try:
-        share = 2.0 * float(np.linalg.norm(error_of(own))) / max(float(np.linalg.eigvalsh(product.mid)[0]), 1e-300)
+        share = 2.0 * float(np.linalg.norm(error)) / max(float(np.linalg.eigvalsh(product.mid)[0]), 1e-300)
         for M in (K, product * share - K):
             kernel.semidefinite(M, "what a factor is off by")
     except (kernel.NotProven, np.linalg.LinAlgError):
-        return np.inf
-    return share
+        return error, np.inf
+    return error, share
 
 
 def charges_of(whole: Program, stated: kernel.ConicProgram) -> Array:
@@ -295,19 +299,24 @@ def _convex(stated: kernel.ConicProgram, charges: Array) -> bool:
 
 def _solved(left: Reduction, solver: str | None, options: dict[str, Any]) -> Answer:
     """Point and dual point of what is left, in its units."""
-    program, back = left.program.scaled()
+    program, back = left.program.scaled
     answer = left.program.solve(solver, **options) if solver else program.solve()
     if solver and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.z).all():
         return answer
     # CLARABEL has a dual point where the solver has none.
     answer, name = program.solve() if solver else answer, "CLARABEL"
-    if answer.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-        raise InfeasibleError(f"{name} says that no point satisfies the constraints")
-    if answer.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-        raise UnboundedError(f"{name} says that the objective has no bound on the constraints")
+    _require_solvable(answer.status, name)
     if answer.x is None or not (np.isfinite(answer.x).all() and np.isfinite(answer.z).all()):
         raise SolverError(f"{name} returned no point: {answer.status}; name another solver, or give it more iterations")
     return Answer(answer.status, answer.x * back["x"], answer.z * back["z"], answer.value / back["cost"])
+
+
+def _require_solvable(status: str, solver: str) -> None:
+    """Stop if a solver says that there is no optimum."""
+    if status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
+        raise InfeasibleError(f"{solver} says that no point satisfies the constraints")
+    if status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
+        raise UnboundedError(f"{solver} says that the objective has no bound on the constraints")
 
 
 def _candidates(
@@ -345,20 +354,13 @@ def _claimed(form: Canonical, solver: str, options: dict[str, Any]) -> dict[int,
     """Values of the problem's variables that a solver finds by CVXPY; those that they have stay as they are."""
     own = cp.Problem(form.problem.objective, form.problem.constraints)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with guarded():
             data, chain, inverse = own.get_problem_data(solver, ignore_dpp=True, solver_opts=options)
             raw = chain.solve_via_data(own, data, warm_start=False, verbose=False, solver_opts=options)
             found = chain.invert(raw, inverse)
-    except BaseException as error:
-        # A panic of a solver in Rust is no Exception, and its class cannot be imported.
-        if not isinstance(error, (cp.SolverError, ValueError)) and type(error).__name__ != "PanicException":
-            raise
+    except (cp.SolverError, ValueError) as error:
         raise SolverError(f"{solver} failed: {error}") from error
-    if found.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
-        raise InfeasibleError(f"{solver} says that no point satisfies the constraints")
-    if found.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
-        raise UnboundedError(f"{solver} says that the objective has no bound on the constraints")
+    _require_solvable(found.status, solver)
     if not found.primal_vars:
         raise SolverError(f"{solver} returned no point: {found.status}; give it more iterations")
     return dict(found.primal_vars)
@@ -392,7 +394,7 @@ def _upper(
             left = reduced(form.program, tight)
         except Contradiction:
             break
-        program, back = left.program.scaled()
+        program, back = left.program.scaled
         answer = program.solve()
         points = [*points, *([] if answer.x is None else [left.point(answer.x * back["x"])])]
     why = f"{tried[-1][1]}; scale the numbers of the problem to about 1"
@@ -405,7 +407,7 @@ def _upper(
 
 def _nearly_dependent(form: Canonical, left: Reduction) -> str:
     """Names of constraints of which a combination is nearly zero; empty if there is none."""
-    program = left.program.scaled()[0]
+    program = left.program.scaled[0]
     zero, n = program.cones.zero, len(program.q)
     if not zero or zero * n > DENSE:
         return ""
@@ -419,7 +421,7 @@ def _nearly_dependent(form: Canonical, left: Reduction) -> str:
 
 def _without_room(form: Canonical, left: Reduction) -> tuple[Any, str]:
     """Rows in which all points have a slack of zero, but for rounding, and the names of constraints without room."""
-    program = left.program.scaled()[0]
+    program = left.program.scaled[0]
     zero, n, e = program.cones.zero, len(program.q), program.cones.inner()
     # The largest t with slacks inside by t; its dual point has the rows that keep it from being positive.
     cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
@@ -476,7 +478,7 @@ def _no_dual_point(form: Canonical, proven: kernel.ConicProgram, left: Reduction
             f"it lacks has no price as some of {form.named(charges)} have no proven bounds: {advice}, or state it by "
             "cp.sum_squares"
         )
-    program, back = left.program.scaled()
+    program, back = left.program.scaled
     G = sp.vstack([program.A, program.S])
     d = None
     if G.shape[0] * G.shape[1] <= DENSE:

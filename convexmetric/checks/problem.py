@@ -52,9 +52,9 @@ from convexmetric.measures import Measure, most_violated_rankings, rankings_of
 from convexmetric.measures.reference import checked_gains, most_violated
 from convexmetric.numerics.searches import last_true
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
+from convexmetric.programs.canonical import guarded
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
-from convexmetric.regularizers.conic_calls import guarded
 from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
 #: Tolerances relative to the magnitudes met: for rounding, and for a conic solver.

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -151,11 +152,12 @@ class Program:
         arrays |= {} if self.radii is None else {"b_radii": self.radii}
         return table, arrays | (_entries("p", self.P) if self.P.nnz else {})
 
-    @property
+    @cached_property
     def S(self) -> Any:
         """The symmetric matrix of the quadratic term, but for rounding."""
         return sp.csc_array(0.5 * (self.P + self.P.T))
 
+    @cached_property
     def scaled(self) -> tuple[Program, dict[str, Any]]:
         """A program with rows, columns and costs of about one, and factors that take its points back to this one.
 
@@ -235,13 +237,9 @@ class Program:
         quadratic = 0.5 * cp.quad_form(x, cp.psd_wrap(self.S)) if self.P.nnz else 0.0
         problem = cp.Problem(cp.Minimize(self.q @ x + quadratic), [constraint for constraint, _, _ in stated])
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with guarded():
                 problem.solve(solver=solver, **options)
-        except BaseException as error:
-            # A panic of a solver in Rust is no Exception, and its class cannot be imported.
-            if not isinstance(error, (cp.SolverError, ValueError)) and type(error).__name__ != "PanicException":
-                raise
+        except (cp.SolverError, ValueError) as error:
             return Answer(f"{solver} failed: {error}")
         if x.value is None or any(constraint.dual_value is None for constraint, _, _ in stated):
             return Answer(str(problem.status))
@@ -249,6 +247,20 @@ class Program:
         for constraint, back, own in stated:
             z[own] = np.reshape(back(constraint.dual_value), np.shape(z[own]))
         return Answer(str(problem.status), np.asarray(x.value), z, float(problem.value))
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Turn a panic into a ``cvxpy.SolverError``, and silence warnings: inaccuracy shows in the gap."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except BaseException as error:
+        # The class of panics cannot be imported, so it is known by its name.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise cp.SolverError(f"it panicked: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -348,18 +360,13 @@ class Canonical:
     @cached_property
     def places(self) -> dict[str, tuple[Any, Any]]:
         """Columns of the problem's variables by their names, and the variables; of complex ones two parts."""
-        ends = sorted([*self.starts.values(), len(self.order)])
-        back = np.empty(len(self.order), dtype=np.int64)
-        back[self.order] = np.arange(len(self.order))
         changed, found = self.chain.compose_var_id_map(), dict[str, tuple[Any, Any]]()
         for name, variable in self.variables.items():
             parts = [own for own in changed.get(variable.id, [variable.id]) if own in self.starts]
             for part, own in enumerate(parts):
-                start = self.starts[own]
-                end = ends[ends.index(start) + 1]
                 imaginary = variable.is_imag() or part > 0
                 key = f"{IMAGINARY * imaginary}{name}" if variable.is_complex() else name
-                found[key] = (np.sort(back[start:end]), variable)
+                found[key] = (self._columns[own], variable)
         return found
 
     def given(self, values: dict[int, Any]) -> tuple[Any, Array] | None:
@@ -413,9 +420,15 @@ class Canonical:
 
     def columns_of(self, variable: Any) -> Any:
         """Columns of a variable that was stated, without attributes that make its entries fewer."""
-        changed, ends = self.chain.compose_var_id_map(), sorted([*self.starts.values(), len(self.order)])
-        start = self.starts[changed.get(variable.id, [variable.id])[0]]
-        return np.flatnonzero((self.order >= start) & (self.order < ends[ends.index(start) + 1]))
+        return self._columns[self.chain.compose_var_id_map().get(variable.id, [variable.id])[0]]
+
+    @cached_property
+    def _columns(self) -> dict[int, Any]:
+        """Columns of CVXPY's variables by their numbers."""
+        numbers, starts = zip(*sorted(self.starts.items(), key=itemgetter(1)), strict=True)
+        back = np.empty(len(self.order), dtype=np.int64)
+        back[self.order] = np.arange(len(self.order))
+        return {own: np.sort(columns) for own, columns in zip(numbers, np.split(back, starts[1:]), strict=True)}
 
     def rows_of(self, form: Factored, all_of: bool) -> Any:
         """Rows that say what a factored form is: its limit and, of all, that it is not negative."""

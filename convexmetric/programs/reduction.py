@@ -113,16 +113,21 @@ class _Exact:
         Contradiction
             If it is, and that of right sides is not.
         """
+        parallel, off = self.combined(weights)
+        if not parallel:
+            return False
+        if off and self.strict:
+            raise Contradiction(weights)
+        return not off
+
+    def combined(self, weights: dict[int, Fraction]) -> tuple[bool, Fraction]:
+        """Whether the combination of left sides is zero, and that of right sides."""
         sums = defaultdict[int, Fraction](Fraction)
         for i, weight in weights.items():
             for j, value in self.row(i).items():
                 sums[j] += weight * value
         off = sums.pop(-1, Fraction(0))
-        if any(sums.values()):
-            return False
-        if off and self.strict:
-            raise Contradiction(weights)
-        return not off
+        return not any(sums.values()), off
 
     def combination(self, f: int, others: list[int]) -> dict[int, Fraction] | None:
         """Weights that make a row of others vanish, by elimination; None if there are none."""
@@ -306,8 +311,7 @@ def reduced(whole: Program, tight: Any = (), fixed: int = 0, cones: bool = False
         If equations, or an inequality without variables, contradict each other exactly.
     """
     tight = np.asarray(tight, dtype=np.int64)
-    A, (_, line, *_) = sp.csr_array(whole.A), whole.cones.slices
-    equations = np.append(np.arange(whole.cones.zero), tight)
+    A, equations = sp.csr_array(whole.A), np.append(np.arange(whole.cones.zero), tight)
     idle, loose, left_out = _idle(whole, equations, fixed, cones)
     of_point = relations(A[equations], whole.b[equations])
     others = np.flatnonzero(~left_out[fixed:]) + fixed
@@ -330,26 +334,25 @@ def reduced(whole: Program, tight: Any = (), fixed: int = 0, cones: bool = False
         if len(pair) == 2 and of_dual.weights.data[column].sum() == 0.0:
             groups[f] = groups[pair[pair != f][0]]
     columns, rows = np.flatnonzero(stays), np.append(own, rest)
-    nonnegative = int(((rest >= line.start) & (rest < line.stop)).sum())
-    product = replace(
-        without(whole.cones, np.append(tight, np.flatnonzero(loose))), zero=len(own), nonnegative=nonnegative
-    )
+    product = replace(without(whole.cones, np.append(tight, np.flatnonzero(loose))), zero=len(own))
     P = sp.csc_array(whole.P)[columns][:, columns]
     program = Program(P, whole.q[columns], sp.csc_array(A[rows][:, columns]), whole.b[rows], product)
     return Reduction(whole, program, equations, rows, groups, idle, loose, of_point, of_dual)
 
 
 def without(cones: Cones, lost: Any) -> Cones:
-    """Cones besides lines without some rows: a matrix without some of its rows and columns, a cone without tails."""
+    """Cones without some rows: a matrix without some of its rows and columns, a cone without tails."""
     gone, sizes = set(lost.tolist()), dict[str, list[int]]({"second order": [], "matrix": []})
     for kind, _, rows in cones.blocks():
         left = sum(row not in gone for row in range(rows.start, rows.stop))
         size = left if kind == "second order" else (math.isqrt(8 * left + 1) - 1) // 2
         sizes[kind] += [size] if size else []
+    zero, nonnegative = (sum(row not in gone for row in range(of.start, of.stop)) for of in cones.slices[:2])
     heads = [np.arange(triples.start, triples.stop, 3) for triples in cones.slices[4:]]
     kept = [np.array([row not in gone for row in own.tolist()], dtype=bool) for own in heads]
     return replace(
-        cones, second_order=tuple(sizes["second order"]), semidefinite=tuple(sizes["matrix"]),
+        cones, zero=zero, nonnegative=nonnegative,
+        second_order=tuple(sizes["second order"]), semidefinite=tuple(sizes["matrix"]),
         exponential=int(kept[0].sum()), powers=tuple(np.array(cones.powers)[kept[1]].tolist()),
     )  # fmt: skip
 
@@ -454,6 +457,14 @@ def pivots(M: Any, sizes: Array) -> tuple[Any, Any]:
     return equations, unknowns
 
 
+def definitions(E: Any, unknowns: Any) -> tuple[Any, Any]:
+    """Equations with one of the unknowns alone, each another one, and the columns of these."""
+    own = sp.csr_array(E[:, unknowns])
+    equations, found = pivots(own, np.ones(len(unknowns)))
+    alone = np.diff(own.indptr)[equations] == 1
+    return equations[alone], unknowns[found[alone]]
+
+
 # Rows that have no room -----------------------------------------------------------------------------------------------
 
 
@@ -492,19 +503,9 @@ def opposite(whole: Program) -> Any:
         (high, i), (low, k) = min(sides[1]), max(sides[-1])
         factors = dict(own)
         combination = {i: 1 / factors[i], k: -1 / factors[k]} if i != k else {}
-        if not combination or not _parallel(exact, combination):
+        if not combination or not exact.combined(combination)[0]:
             continue
         if high < low:
             raise Contradiction(combination)
         found += [row for row, factor in own if row >= line.start and Fraction(float(whole.b[row])) / factor == high]
     return np.array(sorted(set(found)), dtype=np.int64)
-
-
-def _parallel(exact: _Exact, weights: dict[int, Fraction]) -> bool:
-    """Whether the combination of left sides is zero."""
-    sums = defaultdict[int, Fraction](Fraction)
-    for i, weight in weights.items():
-        for j, value in exact.row(i).items():
-            sums[j] += weight * value
-    sums.pop(-1, None)
-    return not any(sums.values())

@@ -9,7 +9,7 @@ parts by more is named, and nothing is proven.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from convexmetric.errors import InputError
 from convexmetric.programs.canonical import Canonical, Program, dense, with_values
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.programs.reduction import pivots
+from convexmetric.programs.reduction import definitions, without
 
 Array = NDArray[np.float64]
 
@@ -97,10 +97,7 @@ class Witness:
         size = program.A.nnz + program.P.nnz + sum(constant.size for constant in form.problem.constants())
         rest = np.setdiff1d(np.arange(len(x)), known)
         E = sp.csr_array(sp.csr_array(program.A)[: program.cones.zero])
-        own = sp.csr_array(E[:, rest])
-        equations, unknowns = pivots(own, np.ones(len(rest)))
-        alone = np.diff(own.indptr)[equations] == 1
-        equations, found = equations[alone], rest[unknowns[alone]]
+        equations, found = definitions(E, rest)
         exact = fractions(x) if size <= SMALL else x
         aim = fractions(program.b[equations]) if size <= SMALL else program.b[equations]
         exact[found] = (aim - product(E[equations], exact)) / np.ravel(E[equations, found])
@@ -122,7 +119,8 @@ class Witness:
                 asked_of.append((constraint, own))
                 continue
             stated, sizes = self.objective() if own is None else self.slack(own)
-            expected, of = sides(objective if own is None else constraint, sign, own is None, self.size <= SMALL)
+            of, small = (objective if own is None else constraint), self.size <= SMALL
+            expected = np.ravel(sign * valued(of, small)) if own is None else slack_of(of, small)
             if expected is None or expected.size != stated.size:
                 continue
             within = EXACT if stated.dtype == object and expected.dtype == object else ROUNDED
@@ -147,15 +145,23 @@ class Witness:
         terms = sp.csr_array(program.q[None])
         quadratic = product(sp.csr_array(program.P), x)
         value = product(terms, x)[0] + sum(a * b for a, b in zip(x, quadratic, strict=True)) / 2 + constant
-        size = np.abs(x.astype(float))
-        sizes = np.abs(program.q) @ size + size @ (abs(program.P) @ size) + abs(self.form.constant)
-        return np.array([value], dtype=x.dtype), np.array([sizes])
+        return np.array([value], dtype=x.dtype), np.array([self.size_of_objective(x)])
+
+    def size_of_objective(self, x: Any) -> float:
+        """Size of the terms of the objective at x."""
+        program, size = self.form.program, np.abs(x.astype(float))
+        return float(np.abs(program.q) @ size + size @ (abs(program.P) @ size) + abs(self.form.constant))
 
     def slack(self, rows: Any) -> tuple[Any, Array]:
         """Slack of some rows, and the sizes of its terms."""
         A, b = sp.csr_array(self.form.program.A)[rows], self.form.program.b[rows]
-        sizes = abs(A) @ np.abs(self.x.astype(float)) + np.abs(b)
-        return (fractions(b) if self.x.dtype == object else b) - product(A, self.x), sizes
+        return (fractions(b) if self.x.dtype == object else b) - product(A, self.x), self.sizes_of_slack(rows, self.x)
+
+    def sizes_of_slack(self, rows: Any, x: Any) -> Array:
+        """Sizes of the terms of the slack of some rows at x."""
+        A, b = sp.csr_array(self.form.program.A)[rows], self.form.program.b[rows]
+        found: Array = abs(A) @ np.abs(x.astype(float)) + np.abs(b)
+        return found
 
     def ask(self, asked_of: list[tuple[Any, Any]], closed: Any) -> int:
         """Compare what depends on variables that CVXPY added, by their best values, which a solver finds.
@@ -178,20 +184,13 @@ class Witness:
             columns[own, k] = -e[own]
         rows, x[self.open] = np.flatnonzero(kept), 0.0
         S = program.S
-        left = replace(
-            cones, zero=int(kept[: cones.zero].sum()), nonnegative=int(kept[line].sum()),
-            second_order=tuple(n for (kind, n, own) in cones.blocks() if kind == "second order" and kept[own].any()),
-            semidefinite=tuple(n for (kind, n, own) in cones.blocks() if kind == "matrix" and kept[own].any()),
-            exponential=int(kept[cones.slices[4]].sum()) // 3,
-            powers=tuple(np.array(cones.powers)[kept[cones.slices[5]].reshape(-1, 3).any(axis=1)]),
-        )  # fmt: skip
         stated = Program(
             sp.block_diag([S[self.open][:, self.open], sp.csc_array((len(relaxed),) * 2)], format="csc"),
             np.append(program.q[self.open] + (S @ x)[self.open], np.ones(len(relaxed))),
             sp.csc_array(sp.hstack([A[rows][:, self.open], columns[rows]])),
-            program.b[rows] - A[rows] @ x, left,
+            program.b[rows] - A[rows] @ x, without(cones, np.flatnonzero(~kept)),
         )  # fmt: skip
-        scaled, back = stated.scaled()
+        scaled, back = stated.scaled
         errors = list[InputError]()
         # An answer that parts may be a solver's fault: it is asked again in other units.
         for made, factors in ((scaled, back["x"]), (stated, 1.0)):
@@ -212,51 +211,40 @@ class Witness:
         """Stop unless objective and violations of constraints are those of the best values of open columns."""
         program, x = self.form.program, np.array(x)
         x[self.open] = best[: len(self.open)]
-        size, violations, A = np.abs(x), iter(best[len(self.open) :]), sp.csr_array(program.A)
+        violations = iter(best[len(self.open) :])
         for constraint, own in asked_of:
             if own is None:
                 of, sign = self.form.problem.objective.expr, -1.0 if self.form.maximise else 1.0
                 value, found = sign * (program.value(x) + self.form.constant), value_of(of)
-                allowed = np.abs(program.q) @ size + size @ (abs(program.P) @ size) + abs(self.form.constant)
+                allowed = self.size_of_objective(x)
             else:
                 of, value, found = constraint, next(violations), value_of(constraint.expr)
-                allowed = np.max(abs(A[own]) @ size + np.abs(program.b[own]))
+                allowed = float(self.sizes_of_slack(own, x).max())
             if found is not None:
                 expected = np.array([np.max(found)])
                 require_close(of, np.array([value]), expected, SOLVED * np.array([1.0 + allowed]), False)
 
 
-def sides(of: Any, sign: int, objective: bool, small: bool) -> tuple[Any, Any]:
-    """What an objective or constraint says the program's value or slack is, and the expression; None if not known."""
-    if objective:
-        found = valued(of, small)
-        return (None if found is None else np.ravel(sign * found)), of
-    kind = type(of).__name__
+def slack_of(constraint: Any, small: bool) -> Any:
+    """What a constraint says that its slack in the program is; None if not known."""
+    kind, count = type(constraint).__name__, {"SOC": 2, "ExpCone": 3, "PowCone3D": 3}
+    parts = [valued(arg, small) for arg in constraint.args[: count.get(kind)]]
+    if any(part is None for part in parts):
+        return None
     if kind in ("Inequality", "Equality"):
-        one, other = (valued(arg, small) for arg in of.args)
-        found = None if one is None or other is None else np.broadcast_to(other - one, of.shape)
-        return (None if found is None else np.ravel(found, order="F")), of
+        return np.ravel(np.broadcast_to(parts[1] - parts[0], constraint.shape), order="F")
     if kind in ("NonPos", "NonNeg", "Zero"):
-        found = valued(of.args[0], small)
-        return (None if found is None else np.ravel(found if kind == "NonNeg" else -found, order="F")), of
+        return np.ravel(parts[0] if kind == "NonNeg" else -parts[0], order="F")
     if kind == "SOC":
-        t, X = (valued(arg, small) for arg in of.args)
-        if t is None or X is None:
-            return None, of
-        X = np.reshape(X, (-1, 1)) if X.ndim < 2 else X.T if of.axis == 1 else X
-        return np.ravel(np.vstack([np.reshape(t, (1, -1)), X]), order="F"), of
+        t, X = parts
+        X = np.reshape(X, (-1, 1)) if X.ndim < 2 else X.T if constraint.axis == 1 else X
+        return np.ravel(np.vstack([np.reshape(t, (1, -1)), X]), order="F")
     if kind in ("ExpCone", "PowCone3D"):
-        parts = [valued(arg, small) for arg in of.args[:3]]
-        if any(part is None for part in parts):
-            return None, of
-        return np.ravel(np.vstack([np.ravel(part, order="F") for part in parts]), order="F"), of
-    if kind == "PSD" and len(of.args[0].shape) == 2:
-        found = valued(of.args[0], small)
-        if found is None:
-            return None, of
-        i, j = np.triu_indices(len(found))
-        return ((found + found.T) / 2)[i, j], of
-    return None, of
+        return np.ravel(np.vstack([np.ravel(part, order="F") for part in parts]), order="F")
+    if kind == "PSD" and len(constraint.args[0].shape) == 2:
+        i, j = np.triu_indices(len(parts[0]))
+        return ((parts[0] + parts[0].T) / 2)[i, j]
+    return None
 
 
 def short(of: Any) -> str:

@@ -7,15 +7,14 @@ pass.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from convexmetric.deadline import OutOfTime, check_deadline, seconds_left
 from convexmetric.errors import InfeasibleError, SolverError
+from convexmetric.programs.canonical import guarded
 from convexmetric.programs.lazy import cvxpy as cp
 
 Found = TypeVar("Found")
@@ -42,20 +41,6 @@ TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
         "mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds if np.isfinite(seconds) else -1.0}
     },
 }
-
-
-@contextmanager
-def guarded() -> Iterator[None]:
-    """Turn a panic into a ``cvxpy.SolverError``, and silence warnings: inaccuracy shows in the gap."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except BaseException as error:
-        # The class of panics cannot be imported, so it is known by its name.
-        if type(error).__name__ != "PanicException":
-            raise
-        raise cp.SolverError(f"it panicked: {error}") from error
 
 
 def attempted(

@@ -26,10 +26,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import scipy
@@ -85,22 +84,65 @@ def read_gz(path: Path) -> bytes:
     return _decompress(zlib.decompressobj(wbits=31), path)
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file as a stream of bytes, unpacked as they are read if they are gzip or bzip2, also of several streams.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or larger than :data:`MAX_BYTES`; while it is read, as soon as it unpacks to
+        more.
+    """
+    with open(existing(path), "rb") as file:
+        head = file.peek(len(_BZIP2.pattern))
+        kinds = [opener for kind, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)) if kind.match(head)]
+        stream: Any = kinds[0](file) if kinds else file
+        with stream, io.BufferedReader(_Limited(stream, path), _CHUNK) as limited:
+            yield limited
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends with an InputError where it goes beyond :data:`MAX_BYTES`."""
+
+    def __init__(self, stream: Any, path: Path) -> None:
+        self._stream, self._path, self._read = stream, path, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size: int = guarded(self._path, lambda: self._stream.readinto(buffer))
+        self._read += size
+        check_unpacked(self._read, self._path)
+        return size
+
+
+class Held:
+    """A count of the bytes that a reader holds of a file, which ends at :data:`MAX_BYTES`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.bytes = path, 0
+
+    def add(self, size: int) -> None:
+        """Count bytes; raises InputError if there are too many."""
+        self.bytes += size
+        if self.bytes > MAX_BYTES:
+            raise InputError(
+                f"{self.path} takes more than {MAX_BYTES} bytes of memory and was not read; take parts of it"
+            )
+
+
 def read_unpacked(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked if they are gzip or bzip2, also of several streams.
+    """Return the bytes of a file, unpacked as :func:`opened` does.
 
     Raises
     ------
     InputError
         If the file is missing, damaged, or larger than :data:`MAX_BYTES`, packed or unpacked.
     """
-    content = guarded(existing(path), path.read_bytes)
-    for kind, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)):
-        if kind.match(content):
-            with opener(io.BytesIO(content)) as stream:
-                unpacked = guarded(path, partial(stream.read, MAX_BYTES + 1))
-            check_unpacked(len(unpacked), path)
-            return unpacked
-    return content
+    with opened(path) as stream:
+        return stream.read()
 
 
 def only_member(raw: bytes, path: Path) -> bytes:

@@ -1,15 +1,16 @@
-"""How large the package is, and how much of it one fit runs: the figures that a change of structure should lower.
+"""How large the repository is, and how much of the package one fit runs: the figures that a change of structure lowers.
 
 python benchmarks/structure.py [CHECKOUT ...]    a column each; this checkout if none is named
 
-Lines of code are those that hold more than comments, blanks and docstrings; the core is what is left without the
-folders in BESIDE. What a fit runs are files of the package of which it calls a function, seen by ``sys.setprofile``;
-what is called while a module is imported does not count. A setting is a field of a solver's dataclass, or of a
-dataclass that is the default of one, and counts once however many classes inherit it.
+A line of code is one on which a name or a keyword stands: comments, blanks, strings, numbers and brackets alone are
+none. The core is what is left of the package without the folders in BESIDE. ``tests/test_size.py`` holds the first of
+the figures to those of ``[tool.convexmetric.size]`` in ``pyproject.toml``. What a fit runs are files of the package of
+which it calls a function, seen by ``sys.setprofile``; what is called while a module is imported does not count. A
+setting is a field of a solver's dataclass, or of a dataclass that is the default of one, and counts once however many
+classes inherit it.
 """
 
 import argparse
-import ast
 import io
 import json
 import os
@@ -25,9 +26,10 @@ HERE = Path(__file__).resolve().parents[1]
 PACKAGE = "convexmetric"
 #: Folders that import the core, and that the core does not import.
 BESIDE = ("approximate", "theory", "retrieval", "bench", "shards")
+#: Folders that are written by ``make docs``.
+MADE = {"_build", "generated", "gallery"}
 #: The folder of files at the top of the package.
 TOP = "(top)"
-NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 #: Run by the Python of a checkout: what only a running package says.
 RUN = """
@@ -70,8 +72,8 @@ for kind in kinds:
             kinds.append(type(value))
 own = [kind for kind in kinds if kind.__module__.startswith("convexmetric.")]
 print(json.dumps({
-    "names at the root": len(cm.__all__),
-    "settings of solvers": sum(owner in own for owner, _ in settings),
+    "root_names": len(cm.__all__),
+    "solver_settings": sum(owner in own for owner, _ in settings),
     "files that MLR on wine runs": len(ran),
     "of these solver files": sum(pathlib.Path(file).relative_to(root).parts[0] == "solvers" for file in ran),
 }))
@@ -79,81 +81,45 @@ print(json.dumps({
 
 
 def code_lines(source: str) -> int:
-    """Lines of a file that hold more than docstrings, comments and blanks."""
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in NO_CODE:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(source)):
-        described = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if described and ast.get_docstring(node, clean=False) is not None:
-            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return len(lines)
+    """Lines of a file on which a name or a keyword stands."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return len({token.start[0] for token in tokens if token.type == tokenize.NAME})
 
 
-def is_kind(node: ast.expr) -> bool:
-    """Whether this reads ``kind``, and not that of a data type."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "kind" and getattr(node.value, "attr", "") != "dtype"
-    return isinstance(node, ast.Name) and node.id == "kind"
+def files(checkout: Path, folder: str, *endings: str) -> list[Path]:
+    """Files of a folder with one of the endings, without those that ``make docs`` writes."""
+    found = (path for path in (checkout / folder).rglob("*") if path.suffix in endings)
+    return [path for path in found if MADE.isdisjoint(path.relative_to(checkout).parts)]
 
 
-def names_text(node: ast.expr) -> bool:
-    """Whether a string stands in an expression, or a constant by its name."""
-    inside = list(ast.walk(node))
-    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in inside) or any(
-        isinstance(one, ast.Name) and one.id.isupper() for one in inside
-    )
-
-
-def kind_tests(source: str) -> int:
-    """Comparisons of a ``kind`` with strings."""
-    compared = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Compare)]
-    return sum(is_kind(node.left) and any(map(names_text, node.comparators)) for node in compared)
-
-
-def calls_of(source: str, method: str) -> int:
-    """Calls of a method, of whatever object."""
-    called = [node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    return sum(isinstance(function, ast.Attribute) and function.attr == method for function in called)
-
-
-def class_tests(source: str, *classes: str) -> int:
-    """Calls of ``isinstance`` that name one of the classes."""
-    found = 0
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
-            found += any(isinstance(one, ast.Name) and one.id in classes for one in ast.walk(node.args[1]))
-    return found
+def sizes(checkout: Path) -> dict[str, int]:
+    """Lines of code by folder, pages and words of the documentation, and flat modules at the top of the package."""
+    package: Counter[str] = Counter()
+    for path in files(checkout, PACKAGE, ".py"):
+        parts = path.relative_to(checkout).parts[1:]
+        package[parts[0] if len(parts) > 1 else TOP] += code_lines(path.read_text(encoding="utf-8"))
+    flat = [path.stem for path in files(checkout, PACKAGE, ".py") if path.parent == checkout / PACKAGE]
+    pages = [path.read_text(encoding="utf-8") for path in files(checkout, "docs", ".md", ".rst")]
+    return {
+        PACKAGE: package.total(),
+        "core": package.total() - sum(package[name] for name in BESIDE),
+        **{
+            folder: sum(code_lines(path.read_text(encoding="utf-8")) for path in files(checkout, folder, ".py"))
+            for folder in ("benchmarks", "examples", "tests")
+        },
+        "pages": len(pages),
+        "words": sum(len(page.split()) for page in pages),
+        "flat_modules": sum(not name.startswith("__") for name in flat),
+        **{f"{PACKAGE}/{name}": count for name, count in package.most_common()},
+    }
 
 
 def figures(checkout: Path) -> dict[str, int]:
     """All figures of a checkout, by what they count."""
-    package = checkout / PACKAGE
-    sources = {path.relative_to(package): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
-    folders: Counter[str] = Counter()
-    for path, source in sources.items():
-        folders[path.parts[0] if len(path.parts) > 1 else TOP] += code_lines(source)
-    flat = [path for path in sources if len(path.parts) == 1 and not path.name.startswith("__")]
-    certificates = [source for path, source in sources.items() if path.parts[0] == "certificates"]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     # Python looks in the current folder first.
     ran = subprocess.run([sys.executable, "-c", RUN], env=environment, cwd=checkout, stdout=subprocess.PIPE, check=True)
-    return {
-        "lines of code": folders.total(),
-        "of these the core": folders.total() - sum(folders[name] for name in BESIDE),
-        **{f"{PACKAGE}/{name}": count for name, count in folders.most_common()},
-        "flat modules at the top": len(flat),
-        **json.loads(ran.stdout),
-        "isinstance tests for Reason or Unsupported": sum(
-            class_tests(source, "Reason", "Unsupported") for source in sources.values()
-        ),
-        "lines that name Unsupported...": sum(
-            "Unsupported" in line for s in sources.values() for line in s.split("\n")
-        ),
-        "tests of kind against strings in certificates": sum(map(kind_tests, certificates)),
-        "calls of .form(": sum(calls_of(source, "form") for source in sources.values()),
-    }
+    return sizes(checkout) | json.loads(ran.stdout)
 
 
 def main() -> None:

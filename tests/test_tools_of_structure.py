@@ -1,4 +1,4 @@
-"""What benchmarks/structure.py counts, and how benchmarks/compare_*.py hold two checkouts against each other."""
+"""How benchmarks/compare_*.py hold two checkouts against each other."""
 
 import copy
 import json
@@ -10,75 +10,8 @@ import numpy as np
 import pytest
 from compare_certificates import differences
 from corpus.make import archive, packed, triplet
-from structure import calls_of, class_tests, code_lines, figures, kind_tests
 
 ROOT = Path(__file__).resolve().parents[1]
-
-SOURCE = '''"""A module.
-
-With more to say.
-"""
-
-# A comment.
-from x import y  # and another
-
-NAMES = (
-    "a",
-
-    # of b
-    "b",
-)
-TEXT = """a string that is no docstring,
-
-of three lines"""
-
-
-class A:
-    """A class."""
-
-    field: int = 0
-    """No docstring to Python."""
-
-    def method(self):
-        """One
-        of two lines."""
-        return self.form(
-            y
-        )
-
-    async def other(self): "on its line"; return 1
-'''
-
-
-def test_code_lines_are_without_docstrings_comments_and_blanks():
-    # The import, four of NAMES, three of TEXT, the class, its field and the string below it, the method, three of its
-    # return; a docstring takes its whole line with it.
-    assert code_lines(SOURCE) == 1 + 4 + 3 + 1 + 2 + 1 + 3
-    assert code_lines('"""Nothing else."""\n') == 0
-    assert code_lines("x = 1") == 1
-
-
-def test_calls_and_tests_are_counted_in_the_syntax():
-    assert calls_of(SOURCE + "form(1)\nself.form\n'x.form(y)'\na.b.form(c.form(d))\n", "form") == 3
-    tests = """
-if self.kind == "trace" or kind not in (*LINEAR, "budget") or kind in DTYPES: pass
-if array.dtype.kind == "f" or kind == number or kind in known or other == "trace": pass
-"""
-    assert kind_tests(tests) == 3
-    asked = (
-        "isinstance(a, Reason)\nisinstance(a, B | Reason)\nisinstance(Reason, type)\nReason(a)\nisinstance(a, (U, B))"
-    )
-    assert class_tests(asked, "Reason") == 2
-    assert class_tests(asked, "Reason", "U") == 3
-
-
-@pytest.mark.integration
-def test_figures_of_this_checkout_hold_together():
-    found = figures(ROOT)
-    assert found["lines of code"] == sum(count for name, count in found.items() if name.startswith("convexmetric/"))
-    assert 0 < found["of these the core"] <= found["lines of code"]
-    assert 0 < found["of these solver files"] < found["files that MLR on wine runs"]
-    assert found["settings of solvers"] > 0
 
 
 def written(path, contents):

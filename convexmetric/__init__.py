@@ -97,8 +97,8 @@ __all__ = [
 
 if not _typing.TYPE_CHECKING:
     from convexmetric.arguments import OTHER_METHODS as _OTHER_METHODS
-    from convexmetric.imports import ROOMS as _ROOMS
-    from convexmetric.imports import room as _room
+    from convexmetric.doors import ROOMS as _ROOMS
+    from convexmetric.doors import Door as _Door
 
     # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else. So are the
     # rooms beside the core, of which a copy of the package may do without some.
@@ -106,12 +106,12 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> _typing.Any:
         if name in _ROOMS:
-            return _room(name)
+            return _Door(name).open()
         if name not in __all__:
             instead = _OTHER_METHODS.get(name.lower())
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
         if name in _BESIDE:
-            return getattr(_room(_BESIDE[name]), name)
+            return getattr(_Door(_BESIDE[name]).open(), name)
         module = _import_module("convexmetric.estimators")
         return module if name == "estimators" else getattr(module, name)
 

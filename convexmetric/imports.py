@@ -1,8 +1,4 @@
-"""Modules that are found by name: packages of optional extras, and the rooms beside the core.
-
-The rooms (``approximate``, ``bench``, ``retrieval``, ``shards``, ``theory``) import the core, and no module of the core
-imports them: what they add, solvers, data sets, commands and backends, it finds by name, where they are installed.
-"""
+"""Modules that are imported when they are first used, and packages of optional extras."""
 
 from __future__ import annotations
 
@@ -11,9 +7,6 @@ from importlib import import_module
 from typing import Any
 
 from convexmetric.errors import NotInstalledError
-
-#: Optional subpackages beside the core.
-ROOMS = ("approximate", "bench", "retrieval", "shards", "theory")
 
 
 def late(package: str, where: dict[str, str]) -> Callable[[str], Any]:
@@ -41,20 +34,3 @@ def optional(module: str, extra: str, purpose: str) -> Any:
         raise NotInstalledError(
             f"{purpose} needs the package {module.partition('.')[0]}: pip install 'convexmetric[{extra}]'"
         ) from error
-
-
-def room(name: str) -> Any:
-    """A module of a room beside the core, such as ``"bench"`` or ``"retrieval.adapter"``.
-
-    Raises
-    ------
-    NotInstalledError
-        If this copy of the package has no such room.
-    """
-    module = f"{__package__}.{name}"
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        raise NotInstalledError(f"this copy of the package has no folder {error.name.replace('.', '/')}") from error

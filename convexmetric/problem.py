@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons.points import as_rows
 from convexmetric.cones import Cone, PSDCone
+from convexmetric.doors import LIBRARY
 from convexmetric.errors import ContractError, InputError
 from convexmetric.fingerprint import fingerprint
-from convexmetric.imports import room
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.lazy import program
 from convexmetric.regularizers import NormWeights, Regularizer, SubjectTo
@@ -710,7 +710,7 @@ AnyProblem = MetricProblem | KnownProblem | str
 
 def named(given: Any) -> Any:
     """Look up the instance of the library that a text names; anything else is returned as it is."""
-    return room("bench").load_instance(given) if isinstance(given, str) else given
+    return LIBRARY.open().load_instance(given) if isinstance(given, str) else given
 
 
 def as_problem(problem: AnyProblem) -> MetricProblem:

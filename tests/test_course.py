@@ -1,6 +1,7 @@
 """The course: slides build from its pages, what it names exists, and what solutions of the homework claim is true."""
 
 import importlib
+import inspect
 import re
 import sys
 from fractions import Fraction
@@ -14,6 +15,7 @@ import pytest
 import slides
 
 import convexmetric as cm
+from convexmetric.solvers.cuts import plain
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LECTURES = slides.LECTURES
@@ -377,6 +379,16 @@ def test_2_2_both_kinds_ascend_in_the_worst_ranking():
             ascending = [int(next(near if at in places else far)) for at in range(5)]
             # For AUC the loss of all of these is the same, too.
             assert value(x, z, ascending) == pytest.approx(best)
+
+
+def test_the_plain_driver_of_lecture_two_is_that_of_the_package():
+    shown = (
+        section(text_of(DOCS / "course" / "lecture-2-oracle.md"), "Algorithm 1 as it runs")
+        .split("```python\n")[1]
+        .split("```")[0]
+    )
+    body = inspect.getsource(plain.cutting_planes).partition('"""\n')[2]
+    assert body == shown.partition(":\n")[2]
 
 
 def cutting_planes(risks, w=0.0):

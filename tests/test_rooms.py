@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import convexmetric as cm
+from convexmetric import doors
+from convexmetric.doors import ROOMS, Door
 from convexmetric.errors import NotInstalledError
-from convexmetric.imports import ROOMS, room
 
 TESTS = Path(__file__).parent
 PACKAGE = Path(cm.__file__).parent
@@ -32,6 +33,7 @@ CORE = [
 #: What a user of the core does, in a process of its own.
 USE = """
 import convexmetric as cm
+from convexmetric import doors
 from convexmetric.cli import app
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])
@@ -56,17 +58,33 @@ def without(rooms, folder):
 
 
 def test_rooms_are_found_by_name_and_are_all_that_there_are(monkeypatch):
-    assert all(getattr(cm, name) is room(name) for name in ROOMS)
+    assert all(getattr(cm, name) is Door(name).open() for name in ROOMS)
     assert set(ROOMS) <= set(dir(cm))
     with pytest.raises(NotInstalledError, match="this copy of the package has no folder convexmetric/attic"):
-        room("attic")
+        Door("attic").open()
     with pytest.raises(NotInstalledError, match="has no folder convexmetric/attic"):
-        room("attic.box")
+        Door("attic.box").open()
     # What a room itself lacks is another error.
     monkeypatch.setitem(sys.modules, "convexmetric.bench.records", None)
     monkeypatch.delitem(sys.modules, "convexmetric.bench.profiles", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"bench\.records"):
-        room("bench.profiles")
+        Door("bench.profiles").open()
+
+
+@pytest.mark.parametrize(
+    ("door", "inside"),
+    [
+        (doors.LIBRARY, doors.Library),
+        (doors.DESCENTS, doors.Descents),
+        (doors.SPREADING, doors.Spreading),
+        (doors.ENGINES, doors.Engines),
+        (doors.JUDGEMENTS, doors.Judgements),
+    ],
+)
+def test_behind_a_door_is_what_it_says(door, inside):
+    asked = [name for name in vars(inside) if not name.startswith("_")]
+    assert asked
+    assert all(hasattr(door.open(), name) for name in asked)
 
 
 @pytest.mark.integration

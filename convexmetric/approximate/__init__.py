@@ -13,7 +13,16 @@ from convexmetric.approximate.stochastic_batch import StochasticBatch
 from convexmetric.approximate.stochastic_factors import StochasticFactors
 from convexmetric.approximate.stochastic_low_rank import StochasticLowRank
 
+#: Solvers by their names.
+DESCENTS = {
+    kind.name: kind
+    for kind in (
+        LowRankDescent, FactoredDescent, ProjectedSubgradient, StochasticBatch, StochasticFactors, StochasticLowRank,
+    )
+}  # fmt: skip
+
 __all__ = [
+    "DESCENTS",
     "ApproximateSolver",
     "FactoredDescent",
     "LowRankDescent",

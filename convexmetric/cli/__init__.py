@@ -5,11 +5,11 @@ from contextlib import suppress
 from convexmetric.cli import auditing, tables
 from convexmetric.cli.commands import main
 from convexmetric.cli.shared import app
+from convexmetric.doors import COMMANDS
 from convexmetric.errors import NotInstalledError
-from convexmetric.imports import room
 
 __all__ = ["app", "auditing", "main", "tables"]
 
-for _commands in ("bench.command", "retrieval.command"):
+for _commands in COMMANDS:
     with suppress(NotInstalledError):
-        room(_commands)
+        _commands.open()

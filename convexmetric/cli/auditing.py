@@ -13,8 +13,8 @@ from convexmetric.cli import shared, tables
 from convexmetric.cli.commands import Stated, problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, points_of
 from convexmetric.cli.reports import facts, worst_table
+from convexmetric.doors import LIBRARY
 from convexmetric.errors import InputError
-from convexmetric.imports import room
 from convexmetric.solution import Solution
 
 
@@ -119,7 +119,7 @@ def audit(
     else:
         reference = audits.Reference(instance.proven[0], instance.proven[1], grade=instance.grade)
     if iterates:
-        follow = room("bench").audit_iterates
+        follow = LIBRARY.open().audit_iterates
         found: list[Any] = [
             follow(problem, run.metrics, seconds=run.seconds, passes=run.passes, reference=reference, name=file.stem)
             for file, run in zip(files, given, strict=True)
@@ -136,8 +136,8 @@ def audit(
     else:
         _print(files, title, found)
     if plot is not None and iterates:
-        own = [] if optimum is None else [room("bench").AuditTrail.of_solution(optimum)]
-        shared.write_picture(room("bench").plot_trails([*found, *own])[0].figure, plot, title)
+        own = [] if optimum is None else [LIBRARY.open().AuditTrail.of_solution(optimum)]
+        shared.write_picture(LIBRARY.open().plot_trails([*found, *own])[0].figure, plot, title)
     elif plot is not None:
         from convexmetric.plotting import plot_audit
 

@@ -21,8 +21,8 @@ from convexmetric.audits import write_solution
 from convexmetric.certificates.checker import MAX_BYTES, MAX_WORK, refusals
 from convexmetric.cli import shared
 from convexmetric.cli.reports import explanation_record, solution_table, verdict_record
+from convexmetric.doors import LIBRARY
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
-from convexmetric.imports import room
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 
@@ -40,7 +40,7 @@ Stated = Annotated[
 def problem_of(name: str) -> tuple[MetricProblem, str, Any]:
     """State the problem of a name; also returns a title, and the instance if it is one of the library, else None."""
     if ":" not in name:
-        instance = room("bench").load_instance(name)
+        instance = LIBRARY.open().load_instance(name)
         return instance.problem(), instance.title, instance
     problem = _made_by(name)
     return problem, f"{name}: {str(problem).partition(chr(10))[0]}", None
@@ -215,7 +215,7 @@ def verify(
         if instance is None:
             verdict = certificates.verify(*files, **limits)
         else:
-            problem = room("bench").load_instance(instance).problem()
+            problem = LIBRARY.open().load_instance(instance).problem()
             verdict, deviation = certificates.verify_instance(files, problem, tolerance=instance_tolerance, **limits)
         with refusals("the verdict"):
             if as_json:

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.text import Text
 
 from convexmetric.arrays import plain
+from convexmetric.doors import LIBRARY
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import check_writable
-from convexmetric.imports import room
 from convexmetric.notebooks import printable
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS
@@ -46,7 +46,7 @@ app = typer.Typer(
 
 def complete_name(incomplete: str) -> list[str]:
     """Complete the name of an instance."""
-    return [name for name in room("bench").list_problems() if name.startswith(incomplete)]
+    return [name for name in LIBRARY.open().list_problems() if name.startswith(incomplete)]
 
 
 def complete_solver(incomplete: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from convexmetric.datasets.dataset import Dataset
-from convexmetric.imports import room
+from convexmetric.doors import Door
 
 #: Sets that come with scikit-learn: names of the classes, and what the data are.
 SCIKIT_LEARN = {
@@ -56,7 +56,7 @@ def beside(where: str, *given: Any, **options: Any) -> Dataset:
         If this copy of the package lacks that subpackage.
     """
     module, _, reader = where.partition(":")
-    return cast(Dataset, getattr(room(module), reader)(*given, **options))
+    return cast(Dataset, getattr(Door[Any](module).open(), reader)(*given, **options))
 
 
 #: Sets of printed characters, which are drawn on demand.

@@ -20,11 +20,11 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_rows, check_width
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.deadline import Clock
+from convexmetric.doors import ENGINES
 from convexmetric.errors import InputError
 from convexmetric.estimators.tuples import dimensions, look_up, name_of, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
-from convexmetric.imports import room
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
@@ -98,7 +98,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """State for pickling: a Dask client becomes the address of its scheduler, and an executor is dropped."""
         state = dict(super().__getstate__())
         if state.get("backend") is not None:
-            state["backend"] = room("shards.backends").picklable(self.backend)
+            state["backend"] = ENGINES.open().picklable(self.backend)
         return state
 
     def __sklearn_clone__(self) -> Any:

@@ -44,9 +44,9 @@ from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import Checked, as_points, check_width, rows_of
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.doors import JUDGEMENTS
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
-from convexmetric.imports import room
 from convexmetric.measures import Measure, measure_named
 from convexmetric.papers.choices import penalised, points_under
 from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
@@ -293,7 +293,7 @@ class RankingProblem(SpannedProblem):
         for name in ("relevant", "irrelevant"):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
-        judged = room("retrieval.judgements").judged_relevance(
+        judged = JUDGEMENTS.open().judged_relevance(
             points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
         )
         if settings.get("query_weights") is not None:

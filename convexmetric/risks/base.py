@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from convexmetric.arrays import Array, real_array
-from convexmetric.comparisons import Comparisons
+from convexmetric.comparisons import Comparisons, Rankings
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
@@ -54,6 +54,30 @@ class Cuts:
     offsets: Array
     normals: Array
     weights: Array | None = None
+
+
+@dataclass(frozen=True)
+class FactoredCuts:
+    """Supporting planes of groups of queries, with factors of their normals.
+
+    The normal of group g is ``X^T diag(columns[g]) X - Q_g^T Y_g - Y_g^T Q_g`` for its queries ``Q_g`` and their rows
+    ``Y_g`` of ``products``.
+
+    Attributes
+    ----------
+    values, offsets, weights : (G,) arrays
+        As of :class:`Cuts`.
+    columns : (G, n) array
+        Sums over the queries of a group of the weights with which distances to the items stand in a normal.
+    products : (n_q, d) array
+        Product of the weights of every query with the items.
+    """
+
+    values: Array
+    offsets: Array
+    columns: Array
+    products: Array
+    weights: Array
 
 
 @dataclass(frozen=True)
@@ -340,6 +364,21 @@ class Risk(ABC):
     @abstractmethod
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
         """The most violated constraint of each group of parts at ``M``, as supporting planes."""
+
+    @property
+    def factored(self) -> Rankings | None:
+        """The rankings whose cuts :meth:`separate_factored` makes; None where cuts have no factors."""
+        return None
+
+    def separate_factored(self, M: Array, groups: np.ndarray) -> FactoredCuts:
+        """Cuts as :meth:`separate` makes them, of ascending groups, with factors of their normals.
+
+        Raises
+        ------
+        NotImplementedError
+            Where there are none (:attr:`factored`).
+        """
+        raise NotImplementedError(f"cuts of {type(self).__name__} have no factors")
 
     @abstractmethod
     def statement(self, M: cp.Variable) -> RiskStatement:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,33 +15,9 @@ from convexmetric.comparisons.rankings import BLOCK_BYTES
 from convexmetric.described import Described
 from convexmetric.numerics.threads import blas_threads_for, side_by_side
 from convexmetric.programs.lazy import cvxpy as cp
-from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, SmoothRisk, Violation
+from convexmetric.risks.base import Cuts, FactoredCuts, Minorant, Risk, RiskStatement, SmoothRisk, Violation
 from convexmetric.risks.dual_points import SmoothedPairs
 from convexmetric.risks.separable import SeparableRisk
-
-
-@dataclass(frozen=True)
-class FactoredCuts:
-    """Supporting planes of groups of queries, with factors of their normals.
-
-    The normal of group g is ``X^T diag(columns[g]) X - Q_g^T Y_g - Y_g^T Q_g`` for its queries ``Q_g`` and their rows
-    ``Y_g`` of ``products``.
-
-    Attributes
-    ----------
-    values, offsets, weights : (G,) arrays
-        As of :class:`~convexmetric.risks.Cuts`.
-    columns : (G, n) array
-        Sums over the queries of a group of the weights with which distances to the items stand in a normal.
-    products : (n_q, d) array
-        Product of the weights of every query with the items.
-    """
-
-    values: Array
-    offsets: Array
-    columns: Array
-    products: Array
-    weights: Array
 
 
 class QueryRisk(Risk):
@@ -138,8 +113,13 @@ class QueryRisk(Risk):
                 weights[g] += factor * block._weight(start, stop)
         return Cuts(values, offsets, self.cone.coordinates(normals), weights)
 
+    @property
+    def factored(self) -> Rankings | None:
+        """The rankings, if their points are dense and their rows of distances whole."""
+        return self.rankings if self.rankings.whole_rows else None
+
     def separate_factored(self, M: Array, groups: np.ndarray) -> FactoredCuts:
-        """Cuts as :meth:`separate` makes them, of ascending groups, with factors of their normals; for dense points."""
+        """Cuts with factors of their normals, made of whole rows of distances."""
         n_groups, X = int(groups.max()) + 1, self.rankings.X
         values, offsets, weights = np.zeros((3, n_groups))
         columns, products = np.zeros((n_groups, X.shape[0])), np.empty((self.parts, X.shape[1]))

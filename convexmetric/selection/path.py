@@ -18,7 +18,7 @@ from convexmetric.errors import InputError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
-from convexmetric.solvers.cuts.cutting_planes import Pool
+from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.explicit import InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pairwise import SemismoothNewton

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from convexmetric import errors
 from convexmetric.arguments import check_count, check_one_of, check_positive_number, check_seconds, is_real
 from convexmetric.arrays import Array
 from convexmetric.certificates.certificate import close_enough
-from convexmetric.imports import room
+from convexmetric.doors import DESCENTS, SPREADING
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
@@ -43,11 +43,16 @@ if TYPE_CHECKING:
 __all__ = ["SOLVERS", "solve"]
 
 
-def _approximate(name: str) -> Solver:
-    """Make a solver of :mod:`convexmetric.approximate`, by the name of its class."""
-    return cast(Solver, getattr(room("approximate"), name)())
+def _descent(name: str) -> Solver:
+    """Make a solver of the room of descents."""
+    return DESCENTS.open().DESCENTS[name]()
 
 
+#: Approximate solvers, which are found where they are installed.
+_DESCENTS = (
+    "low-rank-descent", "factored-descent", "subgradient", "stochastic-batch", "stochastic-factors",
+    "stochastic-low-rank",
+)  # fmt: skip
 _OWN: tuple[type[Solver], ...] = (
     Exact, DualAscent, AugmentedLagrangian, DualNewton, FactoredLagrangian, InteriorPoint, ADMM, SemismoothNewton,
     SmoothedNewton, SmoothedLowRank, LowRankNewton, ProximalGradient, SampledCuttingPlanes, CuttingPlanes,
@@ -56,12 +61,7 @@ _OWN: tuple[type[Solver], ...] = (
 SOLVERS: dict[str, Callable[[], Solver]] = {
     **{kind.name: kind for kind in _OWN},
     "cutting-planes-plain": CuttingPlanes.plain,
-    "low-rank-descent": partial(_approximate, "LowRankDescent"),
-    "factored-descent": partial(_approximate, "FactoredDescent"),
-    "subgradient": partial(_approximate, "ProjectedSubgradient"),
-    "stochastic-batch": partial(_approximate, "StochasticBatch"),
-    "stochastic-factors": partial(_approximate, "StochasticFactors"),
-    "stochastic-low-rank": partial(_approximate, "StochasticLowRank"),
+    **{name: partial(_descent, name) for name in _DESCENTS},
     **{backend: partial(Conic, backend) for backend in CONIC_SOLVERS},
 }
 
@@ -211,7 +211,7 @@ def solve(
         raise errors.InputError(f"callback must be callable, got {type(callback).__name__}")
     problem = problem.subject_to(constraints, extra_objective)
     if backend is not None:
-        with room("shards.writing").spread(problem, backend) as there:
+        with SPREADING.open().spread(problem, backend) as there:
             limits = {"max_iter": max_iter, "max_seconds": max_seconds, "max_memory": max_memory}
             others = {"callback": callback, "checkpoint": checkpoint, "atol": atol, "start": start}
             found = solve(there, tol, solver=solver, progress=progress, **limits, **others)  # type: ignore[arg-type]

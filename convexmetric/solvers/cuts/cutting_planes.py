@@ -31,48 +31,31 @@ Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
-from convexmetric.certificates.certificate import dual_error
-from convexmetric.cones import PSDCone
 from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Cuts, Minorant
-from convexmetric.risks.query import FactoredCuts, QueryRisk
+from convexmetric.solvers.cuts.accelerations import InOut, Interior, Patience
 from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
-from convexmetric.solvers.cuts.factored import SPARE, FactoredRows
-from convexmetric.solvers.cuts.master import FIRST, Master, MasterPoint, master_rows, works_in_subspace
+from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
+from convexmetric.solvers.cuts.pool import Pool, numbers_of_factors
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_planes, quadratic_part
 
 #: Halvings, at most, of the step to a metric at which a barrier is finite.
 HALVINGS = 60
-#: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
-LOST_PASSES = 3
-#: Passes in which cuts bound nothing yet, as under a linear term that falls without end, after which to end.
-BLIND_PASSES = 20
 #: Relative gap of a master below which float64 does not go.
 FINEST = 1e-13
-#: Range of an adaptive alpha.
-LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
-#: Fraction of the way to an end of that range that alpha goes in a pass.
-PACE = 0.1
-#: A cut is alive while its multiplier exceeds this share of those of its group; the smaller one with many features or
-#: where cuts alone hold metrics, as more cuts are needed and moves get short without them.
-ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
 #: The master is solved to this share of the gap so far.
 MASTER_SHARE = 0.3
-#: Numbers of a cut as factors, as a share of those of its normal, up to which it is kept as factors.
-FACTORED_SHARE = 0.5
 #: Relative fall of the objective below which a pass has gained nothing.
 SUFFICIENT_FALL = 1e-9
 
@@ -146,7 +129,7 @@ class CuttingPlanes(Solver):
         rows = 4.0 * unknowns if cone.diagonal else 3.0 * cone.d**2 + 3.0 * cone.size
         width, master = float(cone.size), cuts * rows + 2.0 * unknowns**2
         if works_in_subspace(cone):
-            factors = _numbers_of_factors(problem, groups)
+            factors = numbers_of_factors(problem, groups)
             width = float(cone.d**2) if factors is None else factors
             master = 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
@@ -154,91 +137,78 @@ class CuttingPlanes(Solver):
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
         """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""
         monitor.unit = "passes"
-        cone, risk = problem.cone, problem.risk
         if self.epsilon is not None:
-            monitor.atol = max(monitor.atol, self.epsilon * risk.unit)
-        n_groups = pool.n_groups
-        master, fresh, solved = _master(pool.above), True, False
-        move, alpha, idle, blind = None, self.stabilisation, 0, 0
-        left = monitor.left_by(self.name, pool.shapes)
-        if left:
-            metric, alpha = pool.restore(left)
-        else:
-            known = pool.count > 0 or monitor.start is not None
-            metric = monitor.M if known and monitor.M is not None else master.start()
-        monitor.state = lambda: pool.state(metric, alpha)
-        alone = problem.held_by_data_alone and risk.nonnegative and risk.points
-        interior = _Interior(problem) if alone else None
-
-        def out_of_time() -> bool:
-            return monitor.out_of_time
-
+            monitor.atol = max(monitor.atol, self.epsilon * problem.risk.unit)
+        masters, patience = _Masters(pool), Patience()
+        between, interior = InOut(problem, self.stabilisation, self.adaptive), Interior.where_needed(problem)
+        metric = self._first(monitor, pool, masters, between)
+        monitor.state = lambda: pool.state(metric, between.alpha)
         while True:
-            if risk.hard:
-                metric = _inside(problem, metric, monitor)
+            metric = _inside(problem, metric, monitor) if problem.risk.hard else metric
             cuts = pool.separate(metric)
-            if self.adaptive and move is not None:
-                falls = _slope(problem, metric, pool.total(cuts), move) <= 0.0
-                # Nearer to the master where the objective still falls towards it, else to the best metric.
-                nearer, farther = (1.0 - PACE) * alpha, alpha + PACE * (1.0 - alpha)
-                alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
-            before = monitor.upper_bound
-            monitor.primal(metric, float(cuts.values.sum()) + problem.penalty(metric), by_risk=True)
-            fell = monitor.upper_bound < before - SUFFICIENT_FALL * abs(before) if np.isfinite(before) else True
+            between.adapt(metric, cuts, pool)
+            fell = _fell(monitor, metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts)
-            if monitor.reached or (monitor.out_of_time and solved):
+            if monitor.reached or (monitor.out_of_time and masters.solved):
                 monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
                 return
-
-            gap = min(1.0, monitor.gap)
-            # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
-            own = abs(monitor.upper_bound - pool.base_value)
-            share = monitor.size / own if own > monitor.size else 1.0
-            target = max(share * max(MASTER_SHARE * gap, 0.1 * monitor.tol), FINEST)
-            outcome = master.solve(pool.normals, pool.offsets, pool.group, np.ones(n_groups), target, out_of_time)
-            solved = True
+            outcome = masters.solve(monitor)
             pool.weigh(outcome.a)
-            sums, lower = pool.says(outcome)
-            dual = pool.weighted(outcome.a)
+            (sums, lower), dual = pool.bound(outcome), pool.weighted(outcome.a)
             if interior is not None and np.isfinite(lower):
                 sums, dual = interior.mixed(sums, dual)
                 lower = problem.bound(sums.value, sums.S, outcome.M)
             improved = monitor.dual(lower, dual, sums)
             if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
                 return
-            # Parts whose values are not known: a shard was lost. It may be back in the next pass, but not for ever.
-            idle = 0 if improved or np.isfinite(cuts.values).all() else idle + 1
-            if idle == LOST_PASSES:
+            if patience.ends(improved, cuts.values):
                 return
-            missing = outcome.upper_bound - outcome.lower_bound
-            gained = improved or fell
-            # A linear term that falls without end is held by cuts far out, which are still to come.
-            blind = blind + 1 if not gained and -np.inf in (monitor.lower_bound, outcome.lower_bound) else 0
-            held = 0 < blind < BLIND_PASSES
-            if not (gained or held or missing <= monitor.upper_bound - monitor.lower_bound < np.inf):
-                # Float64 carries the master no further, from where it stood and from afresh.
-                if fresh:
-                    return
-                master, fresh = _master(pool.above, again=True), True
+            stuck = patience.stuck(improved or fell, outcome, monitor)
+            if stuck and masters.fresh:
+                return
+            if stuck:
+                masters.begin_again()
             elif improved:
-                fresh = False
+                masters.fresh = False
             # Cuts are dropped only while the bound rises: otherwise they would come back in the next pass.
             if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)
             # Before any metric satisfies all constraints, the master's is the best there is.
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
-            move = outcome.M - best
-            metric = cone.project(best + (1.0 - (0.0 if blind else alpha)) * move)
+            metric = between.next(best, outcome.M, alpha=0.0 if patience.blind else None)
+
+    def _first(self, monitor: Monitor, pool: Pool, masters: _Masters, between: InOut) -> Array:
+        """The metric of the first cuts: where a checkpoint ended, a known one, or that of least penalty."""
+        left = monitor.left_by(self.name, pool.shapes)
+        if left:
+            metric, between.alpha = pool.restore(left)
+            return metric
+        known = pool.count > 0 or monitor.start is not None
+        return monitor.M if known and monitor.M is not None else masters.master.start()
 
 
-def _numbers_of_factors(problem: MetricProblem, n_groups: int) -> float | None:
-    """Numbers of a cut as factors, with its entries in a basis; None where normals are smaller or masters need them."""
-    risk, d = problem.risk, problem.cone.d
-    if not isinstance(risk, QueryRisk) or type(problem.cone) is not PSDCone or not risk.rankings.whole_rows:
-        return None
-    numbers = risk.rankings.X.shape[0] + risk.parts * d / n_groups + float(FIRST + SPARE) ** 2
-    fewer = works_in_subspace(problem.cone) and numbers <= FACTORED_SHARE * d * d
-    return numbers if fewer and problem.quadratic() is not None and not near_a_prior(problem) else None
+class _Masters:
+    """The masters of a solve, each to a share of the gap so far."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.master = _master(pool.above)
+        #: Whether the lower bound has not risen since masters began, or began again; and whether one was solved.
+        self.fresh, self.solved = True, False
+
+    def solve(self, monitor: Monitor) -> MasterPoint:
+        """Solve the master of the current cuts."""
+        pool, self.solved = self.pool, True
+        # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
+        own = abs(monitor.upper_bound - pool.base_value)
+        share = monitor.size / own if own > monitor.size else 1.0
+        target = max(share * max(MASTER_SHARE * min(1.0, monitor.gap), 0.1 * monitor.tol), FINEST)
+        ones, late = np.ones(pool.n_groups), lambda: monitor.out_of_time
+        return self.master.solve(pool.normals, pool.offsets, pool.group, ones, target, late)
+
+    def begin_again(self) -> None:
+        """Forget where the last masters ended, where float64 carried them no further."""
+        self.master, self.fresh = _master(self.pool.above, again=True), True
 
 
 def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
@@ -250,12 +220,11 @@ def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster
     return DualMaster(problem) if near_a_prior(problem) and not again else Master(problem)
 
 
-def _slope(problem: MetricProblem, metric: Array, S: Array, move: Array) -> float:
-    """Slope of the objective at ``metric`` along ``move``; S is minus a subgradient of the risk there."""
-    cone, slope = problem.cone, problem.regularizer.slope(metric, move, problem.cone)
-    if problem.G is not None:
-        slope += cone.inner(problem.G, move)
-    return slope - cone.inner(S, move)
+def _fell(monitor: Monitor, metric: Array, objective: float) -> bool:
+    """Tell the monitor of a metric; whether its objective is lower than that of the best one before."""
+    before = monitor.upper_bound
+    monitor.primal(metric, objective, by_risk=True)
+    return not np.isfinite(before) or monitor.upper_bound < before - SUFFICIENT_FALL * abs(before)
 
 
 def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
@@ -266,261 +235,3 @@ def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:
             break
         metric = 0.5 * (metric + best)
     return metric
-
-
-class _Interior:
-    """Keeps dual points off the border of feasibility, where no penalty holds metrics and rounding decides.
-
-    Masters end with sums of cuts ``S <= G`` that touch the border, more closely the better they are solved, and without
-    a penalty a bound is minus infinity beyond it. The point farthest inside so far is mixed in, with the least weight
-    that makes up for twice the rounding of S.
-    """
-
-    def __init__(self, problem: MetricProblem) -> None:
-        self.problem = problem
-        #: How far the point is inside: the smallest eigenvalue of ``G - S``.
-        self.distance = 0.0
-        self.sums: Minorant | None = None
-        self.dual: Callable[[], CutDual] | None = None
-
-    def mixed(self, sums: Minorant, dual: Callable[[], CutDual]) -> tuple[Minorant, Callable[[], CutDual]]:
-        """A sum of cuts and its dual point, with as much of the point farthest inside as rounding asks for."""
-        cone, G = self.problem.cone, self.problem.G
-        distance = -cone.largest(sums.S if G is None else sums.S - G)
-        if distance > self.distance:
-            self.distance, self.sums, self.dual = distance, sums, dual
-        if distance >= self.distance or self.sums is None or self.dual is None or not np.isfinite(sums.weight or 0.0):
-            return sums, dual
-        share = min(1.0, 2.0 * cone.largest(dual_error(self.problem, sums)) / self.distance)
-        inner, of_inner = self.sums, self.dual
-        parts = [(1.0 - share, sums), (share, inner)]
-        value = sum(t * point.value for t, point in parts)
-        weight, size = (sum(t * getattr(point, name) for t, point in parts) for name in ("weight", "size"))
-
-        def make() -> CutDual:
-            near, far = dual(), of_inner()
-            witnesses = np.concatenate([near.witnesses, far.witnesses])
-            return CutDual(witnesses, np.vstack([(1.0 - share) * near.weights, share * far.weights]), near.groups)
-
-        return Minorant(value, (1.0 - share) * sums.S + share * inner.S, weight, size), make
-
-
-class Pool:
-    """The cuts in hand, with the metrics they were made at; arrays grow by doubling."""
-
-    @classmethod
-    def empty(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """Make a pool without cuts; parts are grouped in order."""
-        parts = problem.risk.parts
-        n_groups = min(n_groups, parts)
-        return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
-
-    @classmethod
-    def smallest(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """Make a pool without cuts that keeps factors of normals, if these are smaller and masters take them."""
-        pool = cls.empty(problem, n_groups)
-        if _numbers_of_factors(problem, pool.n_groups) is not None:
-            assert isinstance(problem.risk, QueryRisk), "cuts of queries have factors"
-            pool.rows = FactoredRows(problem.risk.rankings, pool.groups)
-        return pool
-
-    def __init__(self, problem: MetricProblem, groups: np.ndarray, n_groups: int) -> None:
-        self.problem = problem
-        #: Normals, where they are kept as factors.
-        self.rows: FactoredRows | None = None
-        many = works_in_subspace(problem.cone) or problem.held_by_data_alone
-        self.alive_share = ALIVE_SHARE_MANY if many else ALIVE_SHARE
-        self.groups = groups
-        self.n_groups = n_groups
-        #: Cuts at zero of a risk that may be negative; they are subtracted from all others.
-        self.base = None if problem.risk.nonnegative else problem.risk.separate(problem.cone.zeros(), groups)
-        self.count = 0
-        self._normals = np.empty((0, 0))
-        self.offsets = np.empty(0)
-        #: Sum of the absolute coefficients of squared distances in every cut.
-        self.sizes = np.empty(0)
-        self.group = np.empty(0, dtype=np.int64)
-        #: Place of every cut's metric in ``metrics``, which is never changed in place: dual points share it.
-        self.witness = np.empty(0, dtype=np.int64)
-        self.metrics: list[Array] = []
-        self.age = np.empty(0, dtype=np.int64)
-
-    @property
-    def normals(self) -> Any:
-        """Normals of the cuts in hand, as masters take them."""
-        return self._normals[: self.count] if self.rows is None else self.rows
-
-    def separate(self, metric: Array) -> Cuts | FactoredCuts:
-        """Make a cut for every group at a metric."""
-        risk = self.problem.risk
-        if self.rows is not None and isinstance(risk, QueryRisk):
-            return risk.separate_factored(metric, self.groups)
-        return risk.separate(metric, self.groups)
-
-    def total(self, cuts: Cuts | FactoredCuts) -> Array:
-        """Sum of the normals of all groups."""
-        if isinstance(cuts, Cuts):
-            return self.problem.cone.from_coordinates(cuts.normals.sum(axis=0))
-        assert self.rows is not None, "factors are made for rows of factors"
-        return self.rows.normal(cuts.columns.sum(axis=0), cuts.products)
-
-    def add(self, metric: Array, cuts: Cuts | FactoredCuts) -> None:
-        """Take in one cut for every group."""
-        if isinstance(cuts, Cuts):
-            self._add_normals(cuts)
-        elif self.rows is not None:
-            self.rows.add(cuts)
-        self.count += self.n_groups
-        offsets = cuts.offsets if self.base is None else cuts.offsets - self.base.offsets
-        self.offsets = np.append(self.offsets, offsets)
-        # The sizes of cuts less those at zero are not known.
-        weights = None if self.base is not None else cuts.weights
-        self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if weights is None else weights)
-        self.group = np.append(self.group, np.arange(self.n_groups))
-        self.witness = np.append(self.witness, np.full(self.n_groups, len(self.metrics)))
-        self.metrics = [*self.metrics, metric]
-        self.age = np.append(self.age, np.zeros(self.n_groups, dtype=np.int64))
-
-    def _add_normals(self, cuts: Cuts) -> None:
-        if self.base is not None:
-            cuts = replace(cuts, normals=cuts.normals - self.base.normals)
-        normals = master_rows(self.problem.cone, cuts.normals)
-        if self.count + self.n_groups > len(self._normals):
-            larger = np.empty((2 * self.count + 4 * self.n_groups, normals.shape[1]))
-            if self.count:
-                larger[: self.count] = self.normals
-            self._normals = larger
-        self._normals[self.count : self.count + self.n_groups] = normals
-
-    def scale(self, problem: MetricProblem, factor: float) -> None:
-        """Switch to a problem whose risk is ``factor`` times this one's: every cut stays valid after scaling.
-
-        Only cuts alive in the last master are kept; the others are cheaper to find again than to carry along.
-        """
-        self.drop(1)
-        self.problem = problem
-        if self.rows is None:
-            self._normals[: self.count] *= factor
-        else:
-            self.rows.scale(factor)
-        self.offsets *= factor
-        self.sizes *= factor
-        if self.base is not None:
-            values, offsets, normals = self.base.values, self.base.offsets, self.base.normals
-            self.base = Cuts(factor * values, factor * offsets, factor * normals)
-        self.age[:] = 0
-
-    @property
-    def base_value(self) -> float:
-        """Value of the cuts at zero, at the metric zero."""
-        return 0.0 if self.base is None else float(self.base.offsets.sum())
-
-    @property
-    def above(self) -> MetricProblem:
-        """Problem that masters solve: the problem itself, or that of the risk less its cuts at zero."""
-        if self.base is None:
-            return self.problem
-        cone, problem = self.problem.cone, self.problem
-        G = cone.zeros() if problem.G is None else problem.G
-        return _Above(problem.risk, problem.regularizer, G - cone.from_coordinates(self.base.normals.sum(axis=0)))
-
-    def says(self, outcome: MasterPoint) -> tuple[Minorant, float]:
-        """Minorant of the risk by the weighted cuts of a master, and the lower bound that it proves."""
-        point, a = outcome.sums, outcome.a
-        if self.base is None:
-            size = float(np.abs(self.offsets) @ a)
-            return replace(point, weight=float(self.sizes @ a), size=size), outcome.lower_bound
-        S = point.S + self.problem.cone.from_coordinates(self.base.normals.sum(axis=0))
-        point = Minorant(point.value + self.base_value, S)
-        return point, self.problem.bound(point.value, point.S, outcome.M)
-
-    def weigh(self, multipliers: Array) -> None:
-        """Count the masters in which a cut had a small share of the multipliers of its group."""
-        alive = multipliers > self.alive_share * np.bincount(self.group, multipliers)[self.group]
-        self.age = np.where(alive, 0, self.age + 1)
-
-    def weighted(self, weights: Array) -> Callable[[], CutDual]:
-        """The cuts in hand with some weights as a dual point, made when asked for."""
-        used = np.flatnonzero(weights)
-        places, rows = np.unique(self.witness[used], return_inverse=True)
-        columns, weights, metrics = self.group[used], weights[used], self.metrics
-
-        def make() -> CutDual:
-            table = np.zeros((len(places), self.n_groups))
-            table[rows, columns] = weights
-            points = [metrics[place] for place in places]
-            if self.base is not None:
-                # The weights of a group sum to 1: what the others lack belongs to the cuts at zero.
-                table = np.vstack([table, np.maximum(0.0, 1.0 - table.sum(axis=0))])
-                points.append(self.problem.cone.zeros())
-            return CutDual(np.array(points).reshape(-1, *self.problem.cone.shape), table, self.groups)
-
-        return make
-
-    def state(self, metric: Array, alpha: float) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint: the metrics at which cuts were made, and the ages of cuts."""
-        return {
-            "witnesses": np.array(self.metrics).reshape(-1, *self.problem.cone.shape),
-            "witness": self.witness,
-            "group": self.group,
-            "age": self.age,
-            "groups": self.groups,
-            "next": metric,
-            "alpha": np.array(alpha),
-        }
-
-    @property
-    def shapes(self) -> dict[str, tuple[int | None, ...] | None]:
-        """Shapes of the arrays of :meth:`state`."""
-        shape = self.problem.cone.shape
-        rows = dict.fromkeys(("witness", "group", "age", "groups"), (None,))
-        return {**rows, "witnesses": (None, *shape), "next": shape, "alpha": None}
-
-    def restore(self, state: Mapping[str, np.ndarray]) -> tuple[Array, float]:
-        """Recompute the cuts at their metrics; returns the next metric and alpha.
-
-        Raises
-        ------
-        InputError
-            If the state is that of a solve with other groups, or its parts do not fit together.
-        """
-        witness, group, age = state["witness"], state["group"], state["age"]
-        if not np.array_equal(state["groups"], self.groups):
-            raise InputError("the checkpoint has other groups of queries; solve with the settings it was written with")
-        if not len(witness) == len(group) == len(age) or group.max(initial=0) >= self.n_groups:
-            raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
-        for t, M in enumerate(state["witnesses"]):
-            self.add(M, self.separate(self.problem.metric(M)))
-            mine = witness == t
-            lived = np.full(self.n_groups, np.iinfo(np.int64).max)
-            lived[group[mine]] = age[mine]
-            self.age[-self.n_groups :] = lived
-            self.drop(np.iinfo(np.int64).max)
-        return self.problem.cone.project(self.problem.metric(state["next"])), float(state["alpha"])
-
-    def drop(self, age: int) -> None:
-        """Forget cuts without weight in the last ``age`` masters, and metrics without cuts."""
-        kept = np.flatnonzero(self.age < age)
-        count = len(kept)
-        if count == self.count:
-            return
-        # Normals are large: the last ones move into the holes, the others stay.
-        order = np.arange(count)
-        holes = np.setdiff1d(order, kept, assume_unique=True)
-        order[holes] = kept[count - len(holes) :]
-        if self.rows is None:
-            self._normals[holes] = self._normals[order[holes]]
-        else:
-            self.rows.take(order)
-        self.count = count
-        self.offsets, self.sizes, self.group = self.offsets[order], self.sizes[order], self.group[order]
-        self.witness, self.age = self.witness[order], self.age[order]
-        places, self.witness = np.unique(self.witness, return_inverse=True)
-        self.metrics = [self.metrics[place] for place in places]
-
-
-class _Above(MetricProblem):
-    """Problem of a risk less its cuts at zero, which is nonnegative though the risk may not be."""
-
-    def _bound(self, value: float, S: Array, hint: Array) -> float:
-        return self.regularizer.bound(value, S, self.G, self.cone, hint)

@@ -16,7 +16,7 @@ import numpy as np
 
 from convexmetric.arrays import Array, congruent
 from convexmetric.comparisons import Rankings
-from convexmetric.risks.query import FactoredCuts
+from convexmetric.risks.base import FactoredCuts
 
 #: Columns that the basis may have beside those of V before it starts anew.
 SPARE = 24

@@ -43,8 +43,9 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import CutDual, Risk
 from convexmetric.risks.query import QueryRisk
-from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes, Pool
+from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes
 from convexmetric.solvers.cuts.master import Master, MasterPoint
+from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of

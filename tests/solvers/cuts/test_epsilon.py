@@ -9,8 +9,8 @@ from samples import some
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.solvers.cuts.cutting_planes import Pool
 from convexmetric.solvers.cuts.master import Master
+from convexmetric.solvers.cuts.pool import Pool
 
 
 def ranking(C, measure="map"):

@@ -6,10 +6,10 @@ from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.errors import GapWarning
-from convexmetric.solvers.cuts import cutting_planes as module
 from convexmetric.solvers.cuts import master
-from convexmetric.solvers.cuts.cutting_planes import Pool
+from convexmetric.solvers.cuts import pool as module
 from convexmetric.solvers.cuts.master import MatrixRows
+from convexmetric.solvers.cuts.pool import Pool
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 import convexmetric as cm
 from convexmetric.risks import CutDual, Minorant
 from convexmetric.risks.rounding import error_of_sums
-from convexmetric.solvers.cuts.cutting_planes import _Interior
+from convexmetric.solvers.cuts.accelerations import Interior
 
 PROBLEM = cm.load_problem("blocks-zero-mrr-wine")
 
@@ -20,7 +20,7 @@ def point(value, eigenvalues, size):
 
 
 def test_the_point_farthest_inside_makes_up_for_rounding():
-    interior, d = _Interior(PROBLEM), PROBLEM.cone.d
+    interior, d = Interior(PROBLEM), PROBLEM.cone.d
     inside, border = -np.ones(d), -np.linspace(0.0, 2.0, d)
     kept, of_kept = interior.mixed(*point(1.0, inside, 3))
     assert np.array_equal(kept.S, np.diag(inside))
@@ -39,7 +39,7 @@ def test_the_point_farthest_inside_makes_up_for_rounding():
 
 
 def test_nothing_is_mixed_without_a_point_inside():
-    interior, d = _Interior(PROBLEM), PROBLEM.cone.d
+    interior, d = Interior(PROBLEM), PROBLEM.cone.d
     sums, made = point(1.0, np.append(-np.ones(d - 1), 1e-12), 2)
     same, dual = interior.mixed(sums, made)
     assert same is sums

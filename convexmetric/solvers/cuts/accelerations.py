@@ -1,0 +1,142 @@
+r"""What makes cutting planes fast: where to cut next, when to give up, and dual points off the border of feasibility.
+
+Plain cutting planes (:mod:`~convexmetric.solvers.cuts.plain`) cut at the master's solution. :class:`InOut` cuts between
+it and the best metric so far, :class:`Patience` sees that nothing is gained any more, and :class:`Interior` keeps dual
+points feasible where no penalty holds metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.certificates.certificate import dual_error
+from convexmetric.problem import MetricProblem
+from convexmetric.risks import CutDual, Cuts, Minorant
+from convexmetric.risks.base import FactoredCuts
+from convexmetric.solvers.cuts.master import MasterPoint
+from convexmetric.solvers.cuts.pool import Pool
+from convexmetric.solvers.runtime import Monitor
+
+#: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
+LOST_PASSES = 3
+#: Passes in which cuts bound nothing yet, as under a linear term that falls without end, after which to end.
+BLIND_PASSES = 20
+#: Range of an adaptive alpha.
+LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
+#: Fraction of the way to an end of that range that alpha goes in a pass.
+PACE = 0.1
+
+
+@dataclass
+class InOut:
+    """In-out separation: cuts are made at ``alpha * best + (1 - alpha) * master``.
+
+    Parameters
+    ----------
+    problem : MetricProblem
+    alpha : float
+        Weight of the best metric so far; 0 cuts at the master's solution.
+    adaptive : bool
+        Whether alpha follows the slope of the objective (Pessoa, Sadykov, Uchoa and Vanderbeck, 2018): nearer to the
+        master while the objective still falls towards its solution, nearer to the best metric once it rises.
+    """
+
+    problem: MetricProblem
+    alpha: float
+    adaptive: bool
+    #: From the best metric to the master's solution, as the last pass had them.
+    move: Array | None = field(default=None, init=False)
+
+    def adapt(self, metric: Array, cuts: Cuts | FactoredCuts, pool: Pool) -> None:
+        """Adapt alpha by the slope of the objective at the metric, of which the cuts are a subgradient."""
+        if self.adaptive and self.move is not None:
+            falls = self._slope(metric, pool.total(cuts), self.move) <= 0.0
+            nearer, farther = (1.0 - PACE) * self.alpha, self.alpha + PACE * (1.0 - self.alpha)
+            self.alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
+
+    def next(self, best: Array, found: Array, *, alpha: float | None = None) -> Array:
+        """The metric at which to cut next, between the best one and the master's solution."""
+        self.move = found - best
+        alpha = self.alpha if alpha is None else alpha
+        return self.problem.cone.project(best + (1.0 - alpha) * self.move)
+
+    def _slope(self, metric: Array, S: Array, move: Array) -> float:
+        """Slope of the objective at ``metric`` along ``move``; S is minus a subgradient of the risk there."""
+        problem, cone = self.problem, self.problem.cone
+        slope = problem.regularizer.slope(metric, move, cone)
+        if problem.G is not None:
+            slope += cone.inner(problem.G, move)
+        return slope - cone.inner(S, move)
+
+
+@dataclass
+class Patience:
+    """Counts passes without gain: parts may be back in the next pass, and cuts far out may still hold the metric."""
+
+    #: Passes in a row with lost parts and no better bound, and passes in a row in which cuts bound nothing.
+    lost: int = 0
+    blind: int = 0
+
+    def ends(self, improved: bool, values: Array) -> bool:
+        """Whether parts whose values are not known, as of a lost shard, have been waited for long enough."""
+        self.lost = 0 if improved or np.isfinite(values).all() else self.lost + 1
+        return self.lost == LOST_PASSES
+
+    def stuck(self, gained: bool, outcome: MasterPoint, monitor: Monitor) -> bool:
+        """Whether float64 carries the master no further.
+
+        It does while a bound moves, or what the master missed is less than the gap; a linear term that falls without
+        end is held by cuts far out, which are still to come.
+        """
+        unbounded = -np.inf in (monitor.lower_bound, outcome.lower_bound)
+        self.blind = self.blind + 1 if not gained and unbounded else 0
+        held = 0 < self.blind < BLIND_PASSES
+        missing = outcome.upper_bound - outcome.lower_bound
+        return not (gained or held or missing <= monitor.upper_bound - monitor.lower_bound < np.inf)
+
+
+class Interior:
+    """Keeps dual points off the border of feasibility, where no penalty holds metrics and rounding decides.
+
+    Masters end with sums of cuts ``S <= G`` that touch the border, more closely the better they are solved, and without
+    a penalty a bound is minus infinity beyond it. The point farthest inside so far is mixed in, with the least weight
+    that makes up for twice the rounding of S.
+    """
+
+    def __init__(self, problem: MetricProblem) -> None:
+        self.problem = problem
+        #: How far the point is inside: the smallest eigenvalue of ``G - S``.
+        self.distance = 0.0
+        self.sums: Minorant | None = None
+        self.dual: Callable[[], CutDual] | None = None
+
+    @classmethod
+    def where_needed(cls, problem: MetricProblem) -> Interior | None:
+        """One for a problem whose metrics nothing but the data hold; else None."""
+        alone = problem.held_by_data_alone and problem.risk.nonnegative and problem.risk.points
+        return cls(problem) if alone else None
+
+    def mixed(self, sums: Minorant, dual: Callable[[], CutDual]) -> tuple[Minorant, Callable[[], CutDual]]:
+        """A sum of cuts and its dual point, with as much of the point farthest inside as rounding asks for."""
+        cone, G = self.problem.cone, self.problem.G
+        distance = -cone.largest(sums.S if G is None else sums.S - G)
+        if distance > self.distance:
+            self.distance, self.sums, self.dual = distance, sums, dual
+        if distance >= self.distance or self.sums is None or self.dual is None or not np.isfinite(sums.weight or 0.0):
+            return sums, dual
+        share = min(1.0, 2.0 * cone.largest(dual_error(self.problem, sums)) / self.distance)
+        inner, of_inner = self.sums, self.dual
+        parts = [(1.0 - share, sums), (share, inner)]
+        value = sum(t * point.value for t, point in parts)
+        weight, size = (sum(t * getattr(point, name) for t, point in parts) for name in ("weight", "size"))
+
+        def make() -> CutDual:
+            near, far = dual(), of_inner()
+            witnesses = np.concatenate([near.witnesses, far.witnesses])
+            return CutDual(witnesses, np.vstack([(1.0 - share) * near.weights, share * far.weights]), near.groups)
+
+        return Minorant(value, (1.0 - share) * sums.S + share * inner.S, weight, size), make

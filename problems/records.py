@@ -41,12 +41,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pulled
 from pulled import Repository, WrongError
@@ -139,11 +139,13 @@ def crossed(name: str, proven: list[Known], claimed: list[Known] = ()) -> list[s
 
     What is only claimed counts where nothing that is proven contradicts itself.
     """
-    for known, wrong in ((proven, "two proofs"), ([*proven, *claimed], "these claims")):
+    for known, wrong in ((proven, "the two proofs"), ([*proven, *claimed], "these claims")):
         lowers = [(bounds["lower"], where) for bounds, where in known if bounds["lower"] is not None]
         uppers = [(bounds["upper"], where) for bounds, where in known if bounds["upper"] is not None]
-        if lowers and uppers and max(lowers)[0] > min(uppers)[0]:
-            (lower, below), (upper, above) = max(lowers), min(uppers)
+        # Of equal ones the first, which is proven.
+        lower, below = max(lowers, key=itemgetter(0), default=(None, ""))
+        upper, above = min(uppers, key=itemgetter(0), default=(None, ""))
+        if lower is not None and upper is not None and lower > upper:
             return [
                 f"ALARM: {name}: the lower bound {checker.decimal(lower, -1)} ({below}) is above the upper bound "
                 f"{checker.decimal(upper, 1)} ({above}): one of {wrong}, or the kernel, is wrong"
@@ -258,13 +260,11 @@ def stated(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         raise NotCheckedError(f"{name} cannot be built here ({type(error).__name__}): {who}") from error
 
 
-@dataclass
 class Budget:
-    """What a run may still spend: files, operations of proofs, and seconds until a time of the monotonic clock."""
+    """What a run may still spend: files, operations of proofs, and seconds."""
 
-    files: float = math.inf
-    work: float = math.inf
-    until: float = math.inf
+    def __init__(self, files: float = math.inf, work: float = math.inf, seconds: float = math.inf) -> None:
+        self.files, self.work, self.until = files, work, time.monotonic() + seconds
 
     def open(self) -> None:
         """Take one file out of it.
@@ -332,8 +332,7 @@ def proof(contents: kernel.Contents, file: str, budget: Budget) -> tuple[str, Bo
 # Checks --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(NamedTuple):
     """Records to check: those of the folder, or of a pull request.
 
     Attributes
@@ -356,14 +355,14 @@ class Records:
     files: set[str]
     anew: list[str]
     place: Callable[[str], Path]
-    added: list[Line] = field(default_factory=list)
+    added: list[Line]
     author: str = ""
 
 
 def here() -> Records:
     """The records of the folder, of which all are proven."""
     files = [f"records/{path.name}" for path in sorted(KEPT.iterdir())] if KEPT.is_dir() else []
-    return Records(read(TABLE), set(files), files, lambda name: FOLDER / name)
+    return Records(read(TABLE), set(files), files, lambda name: KEPT.parent / name, [])
 
 
 def of_pull_request(repository: Repository, base: str, commit: str, author: str, folder: Path) -> Records:
@@ -531,8 +530,7 @@ def pull_request(commit: str, author: str) -> tuple[list[str], list[str]]:
     base, commit = repository.resolved("HEAD"), repository.resolved(commit)
     with tempfile.TemporaryDirectory() as folder:
         records = of_pull_request(repository, base, commit, author, Path(folder))
-        budget = Budget(MAX_NEW, MAX_RUN, time.monotonic() + MAX_SECONDS)
-        wrong, unchecked = Check(records, budget).run()
+        wrong, unchecked = Check(records, Budget(MAX_NEW, MAX_RUN, MAX_SECONDS)).run()
     wrong += beside(repository, base, commit, records.table["moved"])
     repository.unchanged()
     return wrong, unchecked

@@ -77,7 +77,8 @@ class Repository(NamedTuple):
         found: dict[str, Blob] = {}
         for entry in self.git("ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", TABLE, KEPT).split(b"\0")[:-1]:
             text = entry.decode("ascii", "backslashreplace")
-            if not (plain := PLAIN.fullmatch(text)):
+            plain = PLAIN.fullmatch(text)
+            if not plain or plain["path"] in found:
                 plainly = "ordinary files NAME.npz only, of lower-case letters, digits, dots and hyphens"
                 raise WrongError(f"{ascii(text)[:200]}: {KEPT} may hold {plainly}")
             found[plain["path"]] = Blob(plain["sha"], int(plain["size"]))

@@ -134,7 +134,7 @@ def bounds_of(entry: dict[str, Any]) -> Bounds:
     return {side: Fraction(entry[side]["bound"]) if side in entry else None for side in SIDES}
 
 
-def crossed(name: str, proven: list[Known], claimed: list[Known] = ()) -> list[str]:
+def crossed(name: str, proven: list[Known], claimed: Iterable[Known] = ()) -> list[str]:
     """The alarm, if the largest of all lower bounds is above the smallest upper one; it names both ends.
 
     What is only claimed counts where nothing that is proven contradicts itself.
@@ -386,6 +386,8 @@ def of_pull_request(repository: Repository, base: str, commit: str, author: str,
     if old != table["moved"][: len(old)]:
         raise WrongError("moved: lines that were there have been changed or removed")
     added = table["moved"][len(old) :]
+    if len(added) > len(SIDES) * MAX_NEW:
+        raise WrongError(f"moved: a pull request adds at most {len(SIDES) * MAX_NEW} lines, not {len(added)}")
     files = {path.removeprefix("problems/"): blob for path, blob in after.items() if path != pulled.TABLE}
     new = {name for name, blob in files.items() if before.get(f"problems/{name}") != blob}
     anew = sorted(new | ({line["file"] for line in added} & set(files)))
@@ -505,8 +507,8 @@ def claimed(table: dict[str, Any], names: Iterable[str]) -> dict[str, list[Known
         said += [(name, side, end.get("bound"), "its entry") for side, end in ends if isinstance(end, dict)]
     for name, side, bound, where in said:
         if name in found and isinstance(bound, str) and re.fullmatch(RATIONAL, bound):
-            ends = dict.fromkeys(SIDES) | {side: Fraction(bound)}
-            found[name].append((ends, f"claimed by {where}, not proven"))
+            claim: Bounds = {**dict.fromkeys(SIDES), side: Fraction(bound)}
+            found[name].append((claim, f"claimed by {where}, not proven"))
     return found
 
 

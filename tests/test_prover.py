@@ -1,6 +1,5 @@
 """The page that proves certificates in a browser: its verdicts are those of the command, and it asks no other host."""
 
-import hashlib
 import re
 import shutil
 import zipfile
@@ -197,18 +196,6 @@ def test_without_its_files_the_page_proves_nothing(opened, site):
     window.unroute("**/certificates.zip")
     assert code == -1
     assert "nothing is proven" in status
-
-
-def test_only_the_file_with_the_hash_is_taken(tmp_path):
-    with zipfile.ZipFile(tmp_path / "carrier.whl", "w") as made:
-        made.writestr("web/numpy.whl", b"another")
-        made.writestr("deep/er/numpy.whl", b"meant")
-        made.writestr("numpy.whl.metadata", b"meant")
-    sha256 = hashlib.sha256(b"meant").hexdigest()
-    assert in_browser.member_of(tmp_path / "carrier.whl", "numpy.whl", sha256) == b"meant"
-    for name, wanted in (("numpy.whl", hashlib.sha256(b"other").hexdigest()), ("numpy", sha256)):
-        with pytest.raises(in_browser.WrongHashError):
-            in_browser.member_of(tmp_path / "carrier.whl", name, wanted)
 
 
 def test_the_checker_and_the_kernel_are_those_of_the_package(tmp_path):

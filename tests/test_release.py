@@ -43,6 +43,14 @@ def test_types_are_shipped():
     assert (Path(cm.__file__).parent / "py.typed").exists()
 
 
+def test_actions_are_pinned_by_commit_and_keep_no_token():
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        said = path.read_text(encoding="utf-8")
+        assert all(re.fullmatch(r"\S+@[0-9a-f]{40} # v[0-9.]+", used) for used in re.findall(r"uses: (.+)", said)), path
+        assert said.count("uses: actions/checkout@") == said.count("persist-credentials: false"), path
+        assert all("@sha256:" in image for image in re.findall(r"container: (.+)", said)), path
+
+
 def test_every_session_of_the_workflow_exists():
     sessions = re.findall(r"session: ([a-z]+)", text(".github/workflows/tests.yml"))
     defined = re.findall(r"^def (\w+)\(session", text("noxfile.py"), re.MULTILINE)

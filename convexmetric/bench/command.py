@@ -55,6 +55,9 @@ def submit_(
         Path | None, typer.Option(metavar="FILE", help="Default: INSTANCE.submission.npz.", show_default=False)
     ] = None,
     variable: shared.Variable = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With the data of the instance, for checks where its data set is not.")
+    ] = False,
 ) -> None:
     """Prove bounds for an instance from your metric, and write them as a small file for its records.
 
@@ -62,7 +65,7 @@ def submit_(
     reads it.
     """
     with shared.noted():
-        print(submit(metric, instance, by=by, output=output, variable=variable))
+        print(submit(metric, instance, by=by, output=output, variable=variable, whole=whole))
 
 
 @shared.app.command()

@@ -1,8 +1,9 @@
 """Submissions: metrics and dual points of anybody that prove bounds for an instance, as small files without its data.
 
 A submission is a certificate file (``docs/certificate-format.md``) that leaves out the arrays of the statement. Who
-proves it builds the instance, so that a file can neither be about other data nor pass data on. ``problems/records.py``
-keeps the best bounds that were proven so; ``docs/records.md`` shows them.
+proves it builds the instance, so that a file can neither be about other data nor pass data on; a whole one is about the
+instance if its statement has the SHA-256 that ``problems/statements.json`` says. ``problems/records.py`` keeps the best
+bounds that were proven so; ``docs/records.md`` shows them.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from numpy.typing import ArrayLike
 
 from convexmetric.audits.metric_files import MULTIPLIERS, read_certificate, read_metric
 from convexmetric.bench.library import Instance, library_folder, load_instance
-from convexmetric.certificates import Certificate, checker, kernel
+from convexmetric.certificates import Certificate, checker, describe, kernel
 from convexmetric.certificates.certificate import certify_metric, with_dual
 from convexmetric.certificates.instances import verify_instance, without_statement
 from convexmetric.certificates.writer import write_certificate, write_contents
 from convexmetric.errors import ConvexMetricError, GapWarning, InputError
 from convexmetric.files import check_solution_path, read_arrays
+from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_from_arrays
 
@@ -62,6 +64,8 @@ class Submission:
         Whether the metric given was not in the cone, or missed hard margins, so that the proven one is another.
     dual_given : bool
         Whether there was a dual point beside the metric.
+    whole : bool
+        Whether the data of the instance are in it.
     """
 
     path: Path
@@ -70,6 +74,7 @@ class Submission:
     record: Bounds
     moved: bool
     dual_given: bool
+    whole: bool = False
 
     def gain(self, side: str) -> Fraction | None:
         """By how much a bound is better than the record (not positive: no record); None where there was none."""
@@ -98,7 +103,8 @@ class Submission:
                 "ours (solve --save FILE) has a dual point, which proves more."
             )
         size = self.path.stat().st_size
-        said.append(f"file: {self.path} ({size:,} bytes), without the data of the instance")
+        having = "with" if self.whole else "without"
+        said.append(f"file: {self.path} ({size:,} bytes), {having} the data of the instance")
         if size > MAX_FILE:
             said.append(f"It is larger than {MAX_FILE:,} bytes, and will be refused as a record.")
         return "\n".join(said)
@@ -118,6 +124,7 @@ def submit(
     by: str = "",
     output: str | os.PathLike[str] | None = None,
     variable: str | None = None,
+    whole: bool = False,
 ) -> Submission:
     """Prove bounds for an instance from anybody's metric, and write them as a file for its records.
 
@@ -138,6 +145,8 @@ def submit(
         Ends in ``.npz``. Default: ``INSTANCE.submission.npz`` in the current folder.
     variable : str, optional
         Which variable of a ``.npz`` or ``.mat`` file is the metric.
+    whole : bool
+        Write the data of the instance, too: such a file proves its bounds where the data set is not. Default: none.
 
     Returns
     -------
@@ -168,17 +177,19 @@ def submit(
     path = check_solution_path(output or f"{instance}.submission.npz", "a submission")
     if by and not NAME.fullmatch(by):
         raise InputError(f"by must be a name of at most 80 letters, digits, spaces and .,()+-, got {by!r}")
-    problem, moved, dual_given = about.problem(), False, True
+    with blas_threads_for(0.0):
+        # As where it is checked: more threads may make other last digits.
+        problem, moved, dual_given = about.problem(), False, True
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
-        whole = Path(metric)
-        names = _names(whole)
+        certificate = Path(metric)
+        names, stated = _names(certificate), describe(problem)[1]
         if "certificate.json" not in names:
-            given, moved, dual_given = _certified(whole, problem, names, variable)
-            whole = Path(place, "whole.npz")
-            write_certificate(whole, problem, solution=given)
+            given, moved, dual_given = _certified(certificate, problem, names, variable)
+            certificate = Path(place, "certificate.npz")
+            write_certificate(certificate, problem, solution=given)
         try:
-            document, arrays = without_statement(checker.read(whole), problem)
+            document, arrays = without_statement(checker.read(certificate), stated)
             document |= {"title": f"{instance}, by {by}" if by else instance}
             bare = Path(place, "bare.npz")
             write_contents(bare, document, arrays)
@@ -187,8 +198,11 @@ def submit(
             raise InputError(f"{metric}: {error}") from error
         if None in bounds.values():
             raise InputError(f"{metric} proves nothing of {instance}: {reason}")
+        if whole:
+            arrays = {**arrays, **stated}
+            document |= {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}
         write_contents(path, document | {"claimed": {side: str(bound) for side, bound in bounds.items()}}, arrays)
-    return Submission(path, about, bounds, best_bounds(about), moved, dual_given)
+    return Submission(path, about, bounds, best_bounds(about), moved, dual_given, whole)
 
 
 def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, str]:
@@ -202,10 +216,15 @@ def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, s
         If it is refused, or is about another problem.
     """
     verdict, _ = verify_instance(path, problem, **limits)
+    return outward(verdict), verdict.reason
+
+
+def outward(verdict: checker.Verdict) -> Bounds:
+    """The bounds of a verdict, rounded to :data:`DIGITS`."""
     found, bounds = {"lower": verdict.lower, "upper": verdict.upper}, Bounds()
     for side, bound in found.items():
         bounds[side] = None if bound is None else kernel.rounded(bound, SIDES[side], DIGITS)
-    return bounds, verdict.reason
+    return bounds
 
 
 def best_bounds(instance: Instance) -> Bounds:

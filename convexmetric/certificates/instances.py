@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -141,9 +141,9 @@ def verify_instance(
         return checker.judge(files, max_work), max(deviations)
 
 
-def without_statement(contents: kernel.Contents, problem: MetricProblem) -> kernel.Contents:
-    """Contents of a file without the arrays that state the problem, which :func:`verify_instance` fills in."""
-    document, stated = contents[0], describe(problem)[1]
+def without_statement(contents: kernel.Contents, stated: Collection[str]) -> kernel.Contents:
+    """Contents of a file without the arrays that state its problem, by their names; see :func:`verify_instance`."""
+    document = contents[0]
     arrays = {name: array for name, array in contents[1].items() if name not in stated}
     return document | {"sha256": {name: kernel.digest(array) for name, array in arrays.items()}}, arrays
 

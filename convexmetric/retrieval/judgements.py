@@ -7,6 +7,7 @@ once, and a pair as two numbers.
 
 from __future__ import annotations
 
+import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "cor
 UNJUDGED = ("irrelevant", "ignore", "mined")
 #: Number of names that an error shows, and largest number of known names that are searched for a similar one.
 SHOWN, FEW = 5, 20_000
+_QUOTED = reprlib.Repr()
+_QUOTED.maxstring = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +88,7 @@ class PairTable:
                 f"queries, documents and {cls.what}s must be of one length, got {query.size}, {document.size} and "
                 f"{values.size}"
             )
-        again = _first_repetition(query, document, len(known_documents))
+        again = first_repetition(query, document, len(known_documents))
         if again is not None:
             raise InputError(
                 f"query {known_queries[query[again]]!r} has document {known_documents[document[again]]!r} twice; "
@@ -333,8 +336,8 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
 
 
 def named(names: Sequence[str]) -> str:
-    """Format the first few of some names, quoted."""
-    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    """Format the first few of some names, quoted, and long ones cut."""
+    return ", ".join(map(_QUOTED.repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def counted(queries: Sequence[str]) -> str:
@@ -342,13 +345,13 @@ def counted(queries: Sequence[str]) -> str:
     return f"{len(queries)} {'queries have' if len(queries) > 1 else 'query has'}"
 
 
-def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_documents: int) -> int | None:
+def first_repetition(query: NDArray[Any], document: NDArray[Any], n_documents: int) -> int | None:
     """Find the position of the first pair that occurs for the second time; None where all differ."""
-    pair = query * max(1, n_documents) + document
-    _, first = np.unique(pair, return_index=True)
-    if first.size == pair.size:
-        return None
-    return int(np.setdiff1d(np.arange(pair.size), first, assume_unique=True)[0])
+    pair = query * np.int64(max(1, n_documents)) + document
+    order = np.argsort(pair, kind="stable")
+    pair = pair[order]
+    again = order[1:][pair[1:] == pair[:-1]]
+    return int(again.min()) if again.size else None
 
 
 def _coded(identifiers: list[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:

@@ -8,9 +8,10 @@ once, and a pair as two numbers.
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -19,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count, check_one_of, closest
+from convexmetric.arguments import check_count, check_flag, check_one_of, closest
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
@@ -34,6 +35,8 @@ DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "cor
 UNJUDGED = ("irrelevant", "ignore", "mined")
 #: Number of names that an error shows, and largest number of known names that are searched for a similar one.
 SHOWN, FEW = 5, 20_000
+#: Rows that a query is compared with, to tell whether it is the document of its identifier.
+OTHERS = 10
 _QUOTED = reprlib.Repr()
 _QUOTED.maxstring = 80
 
@@ -328,6 +331,7 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
     strangers = [identifier for identifier in wanted if identifier not in row]
     if strangers:
         hint = closest(strangers[0], known[:FEW], "; did you mean {}?")
+        hint += f"; there are {named(known)}" if len(strangers) == len(wanted) else ""
         raise InputError(
             f"{len(strangers)} judged {kind}{'s are' if len(strangers) > 1 else ' is'} not in {place}: "
             f"{named(strangers)}{hint}"
@@ -391,12 +395,15 @@ class Judged:
         Relevant and irrelevant rows of every query of the problem.
     rows : (n_q,) int array
         The row of the query points that each is; a row comes once for every degree from which documents are relevant.
+    itself : (n_q,) int array
+        The row of the corpus that each is and that its lists leave out, -1 for none.
     words : str
         Degrees that count as relevant, and the treatment of unjudged documents, in words.
     """
 
     relevance: Relevance
     rows: Rows
+    itself: Rows
     words: str
 
 
@@ -409,6 +416,7 @@ def judged_relevance(
     unjudged: str,
     relevant_from: int | Iterable[int],
     mined: int,
+    skip_incomplete: bool,
 ) -> Judged:
     """Make the relevance of rows from judgements; the arguments are those of :meth:`RankingProblem.from_qrels`.
 
@@ -416,36 +424,87 @@ def judged_relevance(
     ------
     InputError
         If an argument is malformed, an identifier is not known, or a query is not judged or has no documents of one
-        kind; the message has the names.
+        kind, or all are left out for that; the message has the names.
     """
     table = Qrels.of(qrels)
     check_one_of(unjudged, UNJUDGED, "unjudged")
     check_count(mined, "mined")
+    check_flag(skip_incomplete, "skip_incomplete")
     thresholds, n, complement = _thresholds(relevant_from), corpus.shape[0], unjudged == "irrelevant"
     names = identifiers_of(query_ids, queries.shape[0], "query_ids")
     documents = identifiers_of(corpus_ids, n, "corpus_ids")
     lists = _by_query(table, names, documents, query_ids is None, corpus_ids is None)
+    if not skip_incomplete:
+        _check_judged([name for name, (judged, _) in zip(names, lists, strict=True) if not judged.size])
+    itself = _left_out(themselves(corpus, queries, documents, names), lists, thresholds[0], unjudged == "ignore")
+    if (itself >= 0).any():
+        warn_of_themselves([names[q] for q in np.flatnonzero(itself >= 0)])
     unlisted: Iterable[Rows] = repeat(np.empty(0, dtype=np.int64), len(lists))
     if unjudged == "mined":
-        unlisted = _nearest_unjudged(corpus, queries, [judged for judged, _ in lists], mined)
-    rows, relevant, irrelevant, lacking = [], [], [], []
-    for q, ((judged, degrees), others) in enumerate(zip(lists, unlisted, strict=True)):
-        halves = [(judged[degrees >= least], judged[degrees < least]) for least in thresholds]
-        parts = [(positives, np.concatenate([negatives, others])) for positives, negatives in halves]
+        known = [np.append(judged, own) for (judged, _), own in zip(lists, itself, strict=True)]
+        unlisted = _nearest_unjudged(corpus, queries, known, mined)
+    rows, relevant, irrelevant = [], [], []
+    without: dict[str, list[str]] = {"relevant": [], "irrelevant": []}
+    for q, ((judged, degrees), own, others) in enumerate(zip(lists, itself, unlisted, strict=True)):
+        negative = judged != own
+        halves = [(judged[degrees >= least], judged[negative & (degrees < least)]) for least in thresholds]
         # Where all unjudged documents are irrelevant, irrelevant rows are not listed: they are the complement.
         kept = [
-            (positives, negatives)
-            for positives, negatives in parts
-            if positives.size and (n - positives.size if complement else negatives.size)
+            (positives, np.concatenate([negatives, others]))
+            for positives, negatives in halves
+            if positives.size and (n - positives.size - (own >= 0) if complement else negatives.size + others.size)
         ]
         rows += [q] * len(kept)
         relevant += [positives for positives, _ in kept]
         irrelevant += [negatives for _, negatives in kept]
-        lacking += [] if kept else [q]
-    if lacking:
-        raise InputError(_without_kind(lists[lacking[0]][1], [names[q] for q in lacking], min(thresholds), unjudged))
+        if not kept:
+            without["irrelevant" if halves[0][0].size else "relevant"].append(names[q])
+    _tell_incomplete(without, len(rows), thresholds[0], unjudged, skip_incomplete)
     relevance = Relevance.from_lists(relevant, None if complement else irrelevant, len(rows), n)
-    return Judged(relevance, np.array(rows, dtype=np.int64), _words(thresholds, unjudged, mined))
+    itself, words = itself[rows], _words(thresholds, unjudged, mined)
+    if (itself >= 0).any():
+        words += "; queries that are documents are not in their own lists"
+        if complement:
+            # A relevant row is not in the complement either.
+            relevance = replace(relevance, itself=np.where(itself < 0, [some[0] for some in relevant], itself))
+    return Judged(relevance, np.array(rows, dtype=np.int64), itself, words)
+
+
+def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Sequence[str]) -> Rows:
+    """Find the row of the corpus that each query is, -1 for none: queries may be documents, as in BEIR's ArguAna.
+
+    It is the row of the same identifier. But two lists may also be numbered alike: most of these queries must be no
+    further from that row than from ten others.
+    """
+    row, n = {identifier: at for at, identifier in enumerate(documents)}, len(documents)
+    own = np.array([row.get(name, -1) for name in names], dtype=np.int64)
+    shared, cone = np.flatnonzero(own >= 0), NonnegativeDiagonal(corpus.shape[1])
+
+    def distances(step: int) -> Any:
+        return cone.quadratic_forms(queries[shared] - corpus[(own[shared] + step) % n], cone.identity())
+
+    near, stride = distances(0), -(-n // (OTHERS + 1))
+    nearest = np.full(shared.size, True)
+    for step in range(stride, n, stride):
+        nearest &= near <= distances(step)
+    return own if 2 * nearest.sum() > shared.size else np.full(len(own), -1)
+
+
+def _left_out(own: Rows, lists: list[tuple[Rows, Rows]], least: int, listed: bool) -> Rows:
+    """Keep a query's own row where its lists would have it as irrelevant; ``listed``, if they are of judged rows."""
+    itself = np.full(len(own), -1)
+    for q in np.flatnonzero(own >= 0):
+        judged, degrees = lists[q]
+        degree = degrees[judged == own[q]]
+        itself[q] = own[q] if (degree < least).all() and (degree.size or not listed) else -1
+    return itself
+
+
+def warn_of_themselves(names: Sequence[str]) -> None:
+    """Warn that queries are left out of their own lists."""
+    are = "queries are documents" if len(names) > 1 else "query is a document"
+    same = f"{len(names)} {are} (the same identifier in both): {named(names)}"
+    warnings.warn(f"{same}; left out of the query's own list, unless judged relevant to it", stacklevel=4)
 
 
 def _by_query(
@@ -458,13 +517,15 @@ def _by_query(
     document = rows_named(table.documents, documents, "document", known_documents)[table.document]
     order = np.lexsort((document, query))
     bounds = np.searchsorted(query[order], np.arange(len(names) + 1))
-    missing = [names[q] for q in np.flatnonzero(np.diff(bounds) == 0)]
+    return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
+
+
+def _check_judged(missing: list[str]) -> None:
     if missing:
         raise InputError(
             f"{counted(missing)} no judgement: {named(missing)}; pass those rows of queries and query_ids that are in "
-            "qrels.queries"
+            "qrels.queries, or skip_incomplete=True"
         )
-    return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
 
 
 def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
@@ -476,15 +537,23 @@ def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
     return sorted({int(least) for least in found})
 
 
-def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) -> str:
-    """Message for queries without documents of one kind: what the first of them lacks."""
-    if not (degrees >= least).any():
-        what, fix = f"relevant document (of degree {least} or more)", "leave them out, or lower relevant_from"
-    elif unjudged == "ignore":
-        what, fix = "irrelevant document", "unjudged='irrelevant' or 'mined' takes unjudged ones"
-    else:
-        what, fix = "irrelevant document", "leave them out"
-    return f"{counted(names)} no {what}: {named(names)}; {fix}"
+def _tell_incomplete(without: dict[str, list[str]], kept: int, least: int, unjudged: str, skip: bool) -> None:
+    """Refuse queries without documents of one kind, naming both kinds, or warn that they are left out."""
+    short, degree = {kind: names for kind, names in without.items() if names}, f" (of degree {least} or more)"
+    if skip and not kept:
+        both = " and an irrelevant" if "irrelevant" in short else ""
+        raise InputError(f"no query has a relevant{both} document{degree}; look at qrels and query_ids")
+    told = []
+    for kind, names in short.items():
+        of = f" and {'are' if len(names) > 1 else 'is'} left out" if skip else degree if kind == "relevant" else ""
+        told.append(f"{counted(names)} no {kind} document{of}: {named(names)}")
+    if skip and told:
+        warnings.warn("; ".join(told), stacklevel=4)
+    elif told:
+        takes = "irrelevant" in short and unjudged == "ignore"
+        fixes = ["unjudged='irrelevant' or 'mined' takes unjudged ones"] if takes else []
+        fixes += ["relevant_from may be lower"] if "relevant" in short else []
+        raise InputError("; ".join([*told, ", ".join([*fixes, "skip_incomplete=True leaves such queries out"])]))
 
 
 def _nearest_unjudged(corpus: Any, queries: Any, judged: list[Rows], mined: int) -> Iterator[Rows]:

@@ -190,7 +190,7 @@ def _rows(path: Path, form: _Format[Any]) -> Iterator[tuple[NDArray[np.int64], l
     """
     width = 0
     for first, text in _blocks(path):
-        if text.isspace():
+        if not text.strip():
             continue
         lines, widths = _lines(text)
         lines, top, width = lines + first, not width, width or int(widths[0])

@@ -60,6 +60,7 @@ def test_runs_come_back(tmp_path):
         (read_qrels, "q1 0 d1 1\nq1 0 " + "d" * 2**21, "line 2: it is longer than 1048576 bytes"),
         (read_qrels, "q1 0 d1 1\n\0\0\0\n", "line 2: 1 columns"),
         (read_qrels, "\n", "is empty"),
+        (read_qrels, "\ufeff", "is empty"),
         (read_run, "q1 Q0 d1 1 0.5\n", "line 1: 5 columns; a run has"),
         (read_run, "q1 Q0 d1 1 best me\n", "line 1: the score must be a finite number, got 'best'"),
         (read_run, "q1 Q0 d1 1 inf me\n", "line 1: the score must be a finite number, got 'inf'"),

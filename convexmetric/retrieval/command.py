@@ -241,10 +241,10 @@ def export(
 ) -> None:
     """Write a learned metric for something that searches: NumPy, safetensors, ONNX, FAISS, SQL."""
     check_one_of(to, FORMATS, "--to")
+    adapter = read_adapter(file, form)
     target = file.with_suffix(SUFFIXES[to]) if output is None else output
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")
-    adapter = read_adapter(file, form)
     write_export(adapter, target, to, form, None if corpus is None else _matrix(corpus))
     rank, d = adapter.components.shape
     shared.say(f"{'the identity, ' if adapter.is_identity else ''}{adapter.form}, {rank} x {d}: {target}")

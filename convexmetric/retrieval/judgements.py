@@ -330,10 +330,11 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
     row = {identifier: at for at, identifier in enumerate(known)}
     strangers = [identifier for identifier in wanted if identifier not in row]
     if strangers:
+        kind, kinds = ("query is", "queries are") if kind == "query" else ("document is", "documents are")
         hint = closest(strangers[0], known[:FEW], "; did you mean {}?")
         hint += f"; there are {named(known)}" if len(strangers) == len(wanted) else ""
         raise InputError(
-            f"{len(strangers)} judged {kind}{'s are' if len(strangers) > 1 else ' is'} not in {place}: "
+            f"{len(strangers)} judged {kinds if len(strangers) > 1 else kind} not in {place}: "
             f"{named(strangers)}{hint}"
         )
     return np.array([row[identifier] for identifier in wanted], dtype=np.int64)

@@ -1,7 +1,7 @@
 """Files of judgements and runs as TREC has them, and judgements of BEIR; files of identifiers.
 
-Files may be packed by gzip or bzip2, and are read in parts: none that unpacks to more than 512 MiB of text, or has more
-than 8 million rows or some 2 million identifiers, which take as much.
+Files may be packed by gzip or bzip2, and are read in parts. None is read that unpacks to more than 512 MiB, or whose
+table takes as much while it is made: 8 million rows, or some 2 million identifiers.
 
 ==========  ==========================================================================
 judgements  ``query 0 document degree``, or without the second column, as in BEIR's

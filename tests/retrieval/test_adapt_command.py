@@ -143,3 +143,5 @@ def test_bad_options_are_named(command, files, tmp_path):
         code, _, err = command("adapt", *options(files), *extra)
         assert code == 2
         assert words in err
+    code, _, err = command("export", ".", "--to", "numpy")
+    assert (code, "is a folder" in err) == (2, True)

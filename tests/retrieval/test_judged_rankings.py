@@ -170,6 +170,11 @@ JUDGED = {"q0": {"doc-1": 1}, "q1": {"doc-2": 1, "doc-3": 0}}
         ({"q0": {"doc-99": 1}}, {}, "1 judged document is not in corpus_ids: 'doc-99'; did you mean 'doc-9'"),
         ({"q0": {"a": 1, "b": 0}}, {}, "2 judged documents are not in corpus_ids: 'a', 'b'"),
         ({"p0": {"doc-1": 1}}, {}, "1 judged query is not in query_ids: 'p0'; there are 'q0', 'q1'$"),
+        (
+            {"p0": {"doc-1": 1}, "p1": {"doc-1": 1}},
+            {},
+            "2 judged queries are not in query_ids: 'p0', 'p1'; there are 'q0'",
+        ),
         ({"q0": {"doc-1": 1}}, {}, "1 query has no judgement: 'q1'; pass those rows"),
         (
             {"q0": {"doc-1": 0}, "q1": {"doc-1": 1}},

@@ -334,8 +334,7 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
         hint = closest(strangers[0], known[:FEW], "; did you mean {}?")
         hint += f"; there are {named(known)}" if len(strangers) == len(wanted) else ""
         raise InputError(
-            f"{len(strangers)} judged {kinds if len(strangers) > 1 else kind} not in {place}: "
-            f"{named(strangers)}{hint}"
+            f"{len(strangers)} judged {kinds if len(strangers) > 1 else kind} not in {place}: {named(strangers)}{hint}"
         )
     return np.array([row[identifier] for identifier in wanted], dtype=np.int64)
 
@@ -437,30 +436,18 @@ def judged_relevance(
     lists = _by_query(table, names, documents, query_ids is None, corpus_ids is None)
     if not skip_incomplete:
         _check_judged([name for name, (judged, _) in zip(names, lists, strict=True) if not judged.size])
-    itself = _left_out(themselves(corpus, queries, documents, names), lists, thresholds[0], unjudged == "ignore")
+    itself = _left_out(themselves(corpus, queries, documents, names), lists, thresholds[0])
     if (itself >= 0).any():
         warn_of_themselves([names[q] for q in np.flatnonzero(itself >= 0)])
     unlisted: Iterable[Rows] = repeat(np.empty(0, dtype=np.int64), len(lists))
     if unjudged == "mined":
         known = [np.append(judged, own) for (judged, _), own in zip(lists, itself, strict=True)]
         unlisted = _nearest_unjudged(corpus, queries, known, mined)
-    rows, relevant, irrelevant = [], [], []
-    without: dict[str, list[str]] = {"relevant": [], "irrelevant": []}
-    for q, ((judged, degrees), own, others) in enumerate(zip(lists, itself, unlisted, strict=True)):
-        negative = judged != own
-        halves = [(judged[degrees >= least], judged[negative & (degrees < least)]) for least in thresholds]
-        # Where all unjudged documents are irrelevant, irrelevant rows are not listed: they are the complement.
-        kept = [
-            (positives, np.concatenate([negatives, others]))
-            for positives, negatives in halves
-            if positives.size and (n - positives.size - (own >= 0) if complement else negatives.size + others.size)
-        ]
-        rows += [q] * len(kept)
-        relevant += [positives for positives, _ in kept]
-        irrelevant += [negatives for _, negatives in kept]
-        if not kept:
-            without["irrelevant" if halves[0][0].size else "relevant"].append(names[q])
-    _tell_incomplete(without, len(rows), thresholds[0], unjudged, skip_incomplete)
+    each = zip(lists, itself, unlisted, strict=True)
+    kept = [_with_both(*judged, own, others, thresholds, n * complement) for judged, own, others in each]
+    _tell_incomplete(names, lists, [len(halves) for halves in kept], thresholds[0], unjudged, skip_incomplete)
+    rows = np.repeat(np.arange(len(kept)), [len(halves) for halves in kept])
+    relevant, irrelevant = map(list, zip(*(half for halves in kept for half in halves), strict=True))
     relevance = Relevance.from_lists(relevant, None if complement else irrelevant, len(rows), n)
     itself, words = itself[rows], _words(thresholds, unjudged, mined)
     if (itself >= 0).any():
@@ -468,7 +455,22 @@ def judged_relevance(
         if complement:
             # A relevant row is not in the complement either.
             relevance = replace(relevance, itself=np.where(itself < 0, [some[0] for some in relevant], itself))
-    return Judged(relevance, np.array(rows, dtype=np.int64), itself, words)
+    return Judged(relevance, rows, itself, words)
+
+
+def _with_both(
+    judged: Rows, degrees: Rows, own: int, others: Rows, thresholds: list[int], n: int
+) -> list[tuple[Rows, Rows]]:
+    """Relevant and irrelevant rows of a query, for each degree for which it has both.
+
+    Where all unjudged ones of n documents are irrelevant, these are the complement; n is 0 where they are not.
+    """
+    halves = [(judged[degrees >= least], judged[(degrees < least) & (judged != own)]) for least in thresholds]
+    return [
+        (positives, np.concatenate([negatives, others]))
+        for positives, negatives in halves
+        if positives.size and (n - positives.size - (own >= 0) if n else negatives.size + others.size)
+    ]
 
 
 def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Sequence[str]) -> Rows:
@@ -491,14 +493,10 @@ def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Seque
     return own if 2 * nearest.sum() > shared.size else np.full(len(own), -1)
 
 
-def _left_out(own: Rows, lists: list[tuple[Rows, Rows]], least: int, listed: bool) -> Rows:
-    """Keep a query's own row where its lists would have it as irrelevant; ``listed``, if they are of judged rows."""
-    itself = np.full(len(own), -1)
-    for q in np.flatnonzero(own >= 0):
-        judged, degrees = lists[q]
-        degree = degrees[judged == own[q]]
-        itself[q] = own[q] if (degree < least).all() and (degree.size or not listed) else -1
-    return itself
+def _left_out(own: Rows, lists: list[tuple[Rows, Rows]], least: int) -> Rows:
+    """Drop a query's own row, to -1, where it is judged relevant."""
+    stays = [(degrees[judged == row] >= least).any() for (judged, degrees), row in zip(lists, own, strict=True)]
+    return np.where(stays, -1, own)
 
 
 def warn_of_themselves(names: Sequence[str]) -> None:
@@ -538,16 +536,22 @@ def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
     return sorted({int(least) for least in found})
 
 
-def _tell_incomplete(without: dict[str, list[str]], kept: int, least: int, unjudged: str, skip: bool) -> None:
+def _tell_incomplete(
+    names: list[str], lists: list[tuple[Rows, Rows]], kept: list[int], least: int, unjudged: str, skip: bool
+) -> None:
     """Refuse queries without documents of one kind, naming both kinds, or warn that they are left out."""
-    short, degree = {kind: names for kind, names in without.items() if names}, f" (of degree {least} or more)"
-    if skip and not kept:
+    short: dict[str, list[str]] = {}
+    for name, (_, degrees), count in zip(names, lists, kept, strict=True):
+        if not count:
+            short.setdefault("irrelevant" if (degrees >= least).any() else "relevant", []).append(name)
+    degree = f" (of degree {least} or more)"
+    if skip and not any(kept):
         both = " and an irrelevant" if "irrelevant" in short else ""
         raise InputError(f"no query has a relevant{both} document{degree}; look at qrels and query_ids")
     told = []
-    for kind, names in short.items():
-        of = f" and {'are' if len(names) > 1 else 'is'} left out" if skip else degree if kind == "relevant" else ""
-        told.append(f"{counted(names)} no {kind} document{of}: {named(names)}")
+    for kind, some in sorted(short.items(), reverse=True):
+        of = f" and {'are' if len(some) > 1 else 'is'} left out" if skip else degree if kind == "relevant" else ""
+        told.append(f"{counted(some)} no {kind} document{of}: {named(some)}")
     if skip and told:
         warnings.warn("; ".join(told), stacklevel=4)
     elif told:

@@ -34,8 +34,8 @@ Table = TypeVar("Table", Qrels, RetrievalRun)
 
 #: Bytes that are read at a time, and the most that a line may take.
 BLOCK, LONGEST = 2**18, 2**20
-#: Bytes that a row is counted as while a file is read, and an identifier beside its text.
-ROW, IDENTIFIER = 64, 144
+#: Bytes that a row is counted as while a file is read, and an identifier beside its text, in a table or in a list.
+ROW, IDENTIFIER, LISTED = 64, 144, 32
 #: Which of the first characters are blanks, as ``str.split`` has it; none is after them.
 BLANK = np.array([chr(character).isspace() for character in range(0x3002)])
 
@@ -132,9 +132,12 @@ def read_identifiers(path: Path, rows: int) -> list[str]:
         if "" in found:
             raise InputError(f"{path}, line {first + found.index('')}: it is empty; every line is an identifier")
         names += found
-        held.add(_size(found))
+        held.add(_size(found) + LISTED * len(found))
+        if len(names) > rows:
+            break
     if len(names) != rows:
-        raise InputError(f"{path} has {len(names)} identifiers for {rows} vectors; every line is one, in their order")
+        count = f"more than {rows}" if len(names) > rows else f"{len(names)}"
+        raise InputError(f"{path} has {count} identifiers for {rows} vectors; every line is one, in their order")
     return names
 
 

@@ -174,7 +174,7 @@ class MLR(MetricEstimator):
         qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
             As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
         **settings
-            What else :class:`~convexmetric.RankingProblem` takes and is no parameter of the estimator.
+            What else these take and is no parameter of the estimator, such as ``skip_incomplete``.
 
         Raises
         ------

@@ -244,9 +244,13 @@ class RankingProblem(SpannedProblem):
         unjudged: str = "irrelevant",
         relevant_from: int | Iterable[int] = 1,
         mined: int = 100,
+        skip_incomplete: bool = False,
         **settings: Any,
     ) -> RankingProblem:
         """State the problem from queries, a corpus, and judgements of documents by identifier.
+
+        Queries that are documents, the same identifier in both as in BEIR's ArguAna and Quora, are left out of their
+        own lists unless judged relevant to themselves, with a warning.
 
         Parameters
         ----------
@@ -268,6 +272,8 @@ class RankingProblem(SpannedProblem):
             over them, by any measure, and for ``"auc"`` a sum of hinges over the pairs of unequal degree.
         mined : int
             How many unjudged documents of every query are irrelevant with ``"mined"``.
+        skip_incomplete : bool
+            Leave out queries without a relevant or without an irrelevant document, as LETOR has them, with a warning.
         **settings
             As for :class:`RankingProblem`: measure, C, k, penalty and so on.
 
@@ -294,7 +300,7 @@ class RankingProblem(SpannedProblem):
             if name in settings:
                 raise InputError(f"{name} follows from qrels; leave it out")
         judged = JUDGEMENTS.open().judged_relevance(
-            points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
+            points, asked, qrels, corpus_ids, query_ids, unjudged, relevant_from, mined, skip_incomplete
         )
         if settings.get("query_weights") is not None:
             settings["query_weights"] = _weights_by_row(settings["query_weights"], asked.shape[0])[judged.rows]

@@ -47,7 +47,6 @@ test takes the J learned metrics as given: it speaks of other queries to the sam
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -70,8 +69,8 @@ from convexmetric.measures import MEASURES, MeasureAtK, measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import SquaredDistance
-from convexmetric.retrieval.judgements import Qrels, counted, identifiers_of, judged_relevance, named, rows_named
-from convexmetric.retrieval.runs import rank_corpus, score_run
+from convexmetric.retrieval.judgements import Qrels, identifiers_of, judged_relevance
+from convexmetric.retrieval.runs import kept, rank_corpus, scored
 from convexmetric.risks import RankingRisk, SoftmaxRisk
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
 from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
@@ -204,7 +203,8 @@ class RetrievalAdapter(BaseEstimator):
     ) -> Self:
         """Choose, test, and learn from all queries.
 
-        Queries without a relevant document are left out, with a warning.
+        Queries without a relevant or without an irrelevant document are left out, with a warning; so are queries that
+        are documents, of their own lists (:meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`).
 
         Parameters
         ----------
@@ -353,14 +353,15 @@ class RetrievalAdapter(BaseEstimator):
         measures = tuple(name if "@" in name else f"{name}{cut}" for name in wanted)
         documents = identifiers_of(corpus_ids, len(points), "corpus_ids")
         names = identifiers_of(query_ids, len(asked), "query_ids")
-        rows_named(table.queries, names, "query", "the rows of queries" if query_ids is None else "query_ids")
-        rows = _with_relevant(table, names, self.relevant_from)
-        asked, names = asked[rows], [names[row] for row in rows]
+        given = None if corpus_ids is None else documents, None if query_ids is None else names
+        judged = judged_relevance(
+            points, asked, table, *given, self.unjudged, self.relevant_from, self.mined, skip_incomplete=True
+        )
+        asked, names = asked[judged.rows], [names[row] for row in judged.rows]
         table = table.subset(names)
         scale = _scale(points, asked)
         # A copy of the vectors in double precision.
         points, asked = points / scale, asked / scale
-        judged = judged_relevance(points, asked, table, documents, names, self.unjudged, self.relevant_from, self.mined)
         problems: dict[str, RankingProblem] = {}
         rankings: dict[str, Rankings] = {}
         checked: Any = Checked(points), Checked(asked)
@@ -376,7 +377,8 @@ class RetrievalAdapter(BaseEstimator):
                 of = (asked, PSDCone(d)) if side == "both" else (2.0 * asked, AllMatrices(d))
                 rankings[side] = Rankings(points, of[0], judged.relevance, of[1])
         prior = "both" if any(side == "both" for _, side, _ in candidates) else "query"
-        return _Task(points, asked, documents, tuple(names), table, scale, measures, depth, prior, problems, rankings)
+        lists = documents, tuple(names), judged.itself, table
+        return _Task(points, asked, *lists, scale, measures, depth, prior, problems, rankings)
 
 
 @dataclass(frozen=True)
@@ -387,6 +389,8 @@ class _Task:
     asked: Array
     documents: list[str]
     queries: tuple[str, ...]
+    #: Rows of the corpus that queries are, -1 for none.
+    itself: Rows
     qrels: Qrels
     scale: float
     measures: tuple[str, ...]
@@ -414,9 +418,11 @@ class _Task:
     def scores(self, M: Array, side: str, rows: Rows) -> Array:
         """Score some queries under a metric, or a matrix of similarities: ``(measures, rows)``."""
         names = [self.queries[row] for row in rows]
-        how: Any = {"k": self.depth, "similarity": side == "query", "corpus_ids": self.documents, "query_ids": names}
-        run = rank_corpus(M, self.corpus, self.asked[rows], **how)
-        found = score_run(run, self.qrels.subset(names), measures=self.measures)
+        # One more, as queries are left out of their own lists.
+        how: Any = {"k": self.depth + 1, "similarity": side == "query"}
+        run = rank_corpus(M, self.corpus, self.asked[rows], corpus_ids=self.documents, query_ids=names, **how)
+        run = kept(run, run.document != self.itself[rows][run.query])
+        found = scored(run, self.qrels.subset(names), self.measures)
         place = {query: at for at, query in enumerate(found.queries)}
         order = [place[name] for name in names]
         return np.array([found.scores[measure][order] for measure in self.measures])
@@ -507,18 +513,6 @@ def reported_measure(name: str) -> str:
     if written in ("P", "nDCG") and not mark:
         raise InputError(f"measure {name!r} needs a k, such as {written}@10")
     return f"{written}{mark}{at}"
-
-
-def _with_relevant(table: Qrels, names: list[str], least: int) -> Rows:
-    """Select the rows of queries with a relevant document; warn of the others."""
-    able = {table.queries[at] for at in np.unique(table.query[table.degree >= least])}
-    rows = np.array([row for row, name in enumerate(names) if name in able], dtype=np.int64)
-    if not rows.size:
-        raise InputError(f"no query has a relevant document (of degree {least} or more); look at qrels and query_ids")
-    without = [name for name in names if name not in able]
-    if without:
-        warnings.warn(f"{counted(without)} no relevant document and are left out: {named(without)}", stacklevel=4)
-    return rows
 
 
 def _scale(points: Array, asked: Array) -> float:

@@ -13,10 +13,10 @@ from convexmetric.arguments import check_one_of
 from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
-from convexmetric.files import existing, guarded, read_array, write_arrays
+from convexmetric.files import read_array, write_arrays
 from convexmetric.retrieval.export import FORMATS, MAPS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
-from convexmetric.retrieval.reading import read_qrels
+from convexmetric.retrieval.reading import read_identifiers, read_qrels
 
 if TYPE_CHECKING:
     # Imported where it is used: scikit-learn takes a while.
@@ -103,7 +103,8 @@ def adapt(
     interrupted = False
     with shared.noted():
         vectors = _matrix(corpus), _matrix(queries)
-        documents, asked = _identifiers(corpus_ids, len(vectors[0])), _identifiers(query_ids, len(vectors[1]))
+        lists = zip((corpus_ids, query_ids), vectors, strict=True)
+        documents, asked = (None if path is None else read_identifiers(path, len(rows)) for path, rows in lists)
         judged = read_qrels(qrels)
         try:
             adapter.fit(*vectors, judged, corpus_ids=documents, query_ids=asked)
@@ -141,19 +142,6 @@ def _matrix(path: Path) -> Any:
     if found.ndim != 2 or found.dtype.kind not in "fiu":
         raise InputError(f"{path} must hold a matrix of numbers, a vector a row, got shape {found.shape}")
     return found
-
-
-def _identifiers(path: Path | None, rows: int) -> list[str] | None:
-    """Read a file of identifiers, one a line, of ``rows`` lines."""
-    if path is None:
-        return None
-    lines = guarded(existing(path), lambda: path.read_text(encoding="utf-8-sig")).split("\n")
-    names = [line.strip() for line in (lines[:-1] if lines[-1] == "" else lines)]
-    if "" in names:
-        raise InputError(f"{path}, line {names.index('') + 1}: it is empty; every line is an identifier")
-    if len(names) != rows:
-        raise InputError(f"{path} has {len(names)} identifiers for {rows} vectors; every line is one, in their order")
-    return names
 
 
 def _save(path: Path, adapter: RetrievalAdapter) -> None:
@@ -253,10 +241,10 @@ def export(
 ) -> None:
     """Write a learned metric for something that searches: NumPy, safetensors, ONNX, FAISS, SQL."""
     check_one_of(to, FORMATS, "--to")
+    adapter = read_adapter(file, form)
     target = file.with_suffix(SUFFIXES[to]) if output is None else output
     if target == file:
         raise InputError(f"{target} would be written over; name another file with --output")
-    adapter = read_adapter(file, form)
     write_export(adapter, target, to, form, None if corpus is None else _matrix(corpus))
     rank, d = adapter.components.shape
     shared.say(f"{'the identity, ' if adapter.is_identity else ''}{adapter.form}, {rank} x {d}: {target}")

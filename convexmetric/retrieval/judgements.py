@@ -7,9 +7,11 @@ once, and a pair as two numbers.
 
 from __future__ import annotations
 
+import reprlib
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -18,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count, check_one_of, closest
+from convexmetric.arguments import check_count, check_flag, check_one_of, closest
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
@@ -33,6 +35,10 @@ DOCUMENT_COLUMNS = ("doc_id", "docid", "docno", "corpus-id", "document_id", "cor
 UNJUDGED = ("irrelevant", "ignore", "mined")
 #: Number of names that an error shows, and largest number of known names that are searched for a similar one.
 SHOWN, FEW = 5, 20_000
+#: Rows that a query is compared with, to tell whether it is the document of its identifier.
+OTHERS = 10
+_QUOTED = reprlib.Repr()
+_QUOTED.maxstring = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,7 +91,7 @@ class PairTable:
                 f"queries, documents and {cls.what}s must be of one length, got {query.size}, {document.size} and "
                 f"{values.size}"
             )
-        again = _first_repetition(query, document, len(known_documents))
+        again = first_repetition(query, document, len(known_documents))
         if again is not None:
             raise InputError(
                 f"query {known_queries[query[again]]!r} has document {known_documents[document[again]]!r} twice; "
@@ -324,17 +330,18 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
     row = {identifier: at for at, identifier in enumerate(known)}
     strangers = [identifier for identifier in wanted if identifier not in row]
     if strangers:
+        kind, kinds = ("query is", "queries are") if kind == "query" else ("document is", "documents are")
         hint = closest(strangers[0], known[:FEW], "; did you mean {}?")
+        hint += f"; there are {named(known)}" if len(strangers) == len(wanted) else ""
         raise InputError(
-            f"{len(strangers)} judged {kind}{'s are' if len(strangers) > 1 else ' is'} not in {place}: "
-            f"{named(strangers)}{hint}"
+            f"{len(strangers)} judged {kinds if len(strangers) > 1 else kind} not in {place}: {named(strangers)}{hint}"
         )
     return np.array([row[identifier] for identifier in wanted], dtype=np.int64)
 
 
 def named(names: Sequence[str]) -> str:
-    """Format the first few of some names, quoted."""
-    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    """Format the first few of some names, quoted, and long ones cut."""
+    return ", ".join(map(_QUOTED.repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def counted(queries: Sequence[str]) -> str:
@@ -342,13 +349,13 @@ def counted(queries: Sequence[str]) -> str:
     return f"{len(queries)} {'queries have' if len(queries) > 1 else 'query has'}"
 
 
-def _first_repetition(query: NDArray[np.int64], document: NDArray[np.int64], n_documents: int) -> int | None:
+def first_repetition(query: NDArray[Any], document: NDArray[Any], n_documents: int) -> int | None:
     """Find the position of the first pair that occurs for the second time; None where all differ."""
-    pair = query * max(1, n_documents) + document
-    _, first = np.unique(pair, return_index=True)
-    if first.size == pair.size:
-        return None
-    return int(np.setdiff1d(np.arange(pair.size), first, assume_unique=True)[0])
+    pair = query * np.int64(max(1, n_documents)) + document
+    order = np.argsort(pair, kind="stable")
+    pair = pair[order]
+    again = order[1:][pair[1:] == pair[:-1]]
+    return int(again.min()) if again.size else None
 
 
 def _coded(identifiers: list[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
@@ -388,12 +395,15 @@ class Judged:
         Relevant and irrelevant rows of every query of the problem.
     rows : (n_q,) int array
         The row of the query points that each is; a row comes once for every degree from which documents are relevant.
+    itself : (n_q,) int array
+        The row of the corpus that each is and that its lists leave out, -1 for none.
     words : str
         Degrees that count as relevant, and the treatment of unjudged documents, in words.
     """
 
     relevance: Relevance
     rows: Rows
+    itself: Rows
     words: str
 
 
@@ -406,6 +416,7 @@ def judged_relevance(
     unjudged: str,
     relevant_from: int | Iterable[int],
     mined: int,
+    skip_incomplete: bool,
 ) -> Judged:
     """Make the relevance of rows from judgements; the arguments are those of :meth:`RankingProblem.from_qrels`.
 
@@ -413,36 +424,86 @@ def judged_relevance(
     ------
     InputError
         If an argument is malformed, an identifier is not known, or a query is not judged or has no documents of one
-        kind; the message has the names.
+        kind, or all are left out for that; the message has the names.
     """
     table = Qrels.of(qrels)
     check_one_of(unjudged, UNJUDGED, "unjudged")
     check_count(mined, "mined")
+    check_flag(skip_incomplete, "skip_incomplete")
     thresholds, n, complement = _thresholds(relevant_from), corpus.shape[0], unjudged == "irrelevant"
     names = identifiers_of(query_ids, queries.shape[0], "query_ids")
     documents = identifiers_of(corpus_ids, n, "corpus_ids")
     lists = _by_query(table, names, documents, query_ids is None, corpus_ids is None)
+    if not skip_incomplete:
+        _check_judged([name for name, (judged, _) in zip(names, lists, strict=True) if not judged.size])
+    itself = _left_out(themselves(corpus, queries, documents, names), lists, thresholds[0])
+    if (itself >= 0).any():
+        warn_of_themselves([names[q] for q in np.flatnonzero(itself >= 0)])
     unlisted: Iterable[Rows] = repeat(np.empty(0, dtype=np.int64), len(lists))
     if unjudged == "mined":
-        unlisted = _nearest_unjudged(corpus, queries, [judged for judged, _ in lists], mined)
-    rows, relevant, irrelevant, lacking = [], [], [], []
-    for q, ((judged, degrees), others) in enumerate(zip(lists, unlisted, strict=True)):
-        halves = [(judged[degrees >= least], judged[degrees < least]) for least in thresholds]
-        parts = [(positives, np.concatenate([negatives, others])) for positives, negatives in halves]
-        # Where all unjudged documents are irrelevant, irrelevant rows are not listed: they are the complement.
-        kept = [
-            (positives, negatives)
-            for positives, negatives in parts
-            if positives.size and (n - positives.size if complement else negatives.size)
-        ]
-        rows += [q] * len(kept)
-        relevant += [positives for positives, _ in kept]
-        irrelevant += [negatives for _, negatives in kept]
-        lacking += [] if kept else [q]
-    if lacking:
-        raise InputError(_without_kind(lists[lacking[0]][1], [names[q] for q in lacking], min(thresholds), unjudged))
+        known = [np.append(judged, own) for (judged, _), own in zip(lists, itself, strict=True)]
+        unlisted = _nearest_unjudged(corpus, queries, known, mined)
+    each = zip(lists, itself, unlisted, strict=True)
+    kept = [_with_both(*judged, own, others, thresholds, n * complement) for judged, own, others in each]
+    _tell_incomplete(names, lists, [len(halves) for halves in kept], thresholds[0], unjudged, skip_incomplete)
+    rows = np.repeat(np.arange(len(kept)), [len(halves) for halves in kept])
+    relevant, irrelevant = map(list, zip(*(half for halves in kept for half in halves), strict=True))
     relevance = Relevance.from_lists(relevant, None if complement else irrelevant, len(rows), n)
-    return Judged(relevance, np.array(rows, dtype=np.int64), _words(thresholds, unjudged, mined))
+    itself, words = itself[rows], _words(thresholds, unjudged, mined)
+    if (itself >= 0).any():
+        words += "; queries that are documents are not in their own lists"
+        if complement:
+            # A relevant row is not in the complement either.
+            relevance = replace(relevance, itself=np.where(itself < 0, [some[0] for some in relevant], itself))
+    return Judged(relevance, rows, itself, words)
+
+
+def _with_both(
+    judged: Rows, degrees: Rows, own: int, others: Rows, thresholds: list[int], n: int
+) -> list[tuple[Rows, Rows]]:
+    """Relevant and irrelevant rows of a query, for each degree for which it has both.
+
+    Where all unjudged ones of n documents are irrelevant, these are the complement; n is 0 where they are not.
+    """
+    halves = [(judged[degrees >= least], judged[(degrees < least) & (judged != own)]) for least in thresholds]
+    return [
+        (positives, np.concatenate([negatives, others]))
+        for positives, negatives in halves
+        if positives.size and (n - positives.size - (own >= 0) if n else negatives.size + others.size)
+    ]
+
+
+def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Sequence[str]) -> Rows:
+    """Find the row of the corpus that each query is, -1 for none: queries may be documents, as in BEIR's ArguAna.
+
+    It is the row of the same identifier. But two lists may also be numbered alike: most of these queries must be no
+    further from that row than from ten others.
+    """
+    row, n = {identifier: at for at, identifier in enumerate(documents)}, len(documents)
+    own = np.array([row.get(name, -1) for name in names], dtype=np.int64)
+    shared, cone = np.flatnonzero(own >= 0), NonnegativeDiagonal(corpus.shape[1])
+
+    def distances(step: int) -> Any:
+        return cone.quadratic_forms(queries[shared] - corpus[(own[shared] + step) % n], cone.identity())
+
+    near, stride = distances(0), -(-n // (OTHERS + 1))
+    nearest = np.full(shared.size, True)
+    for step in range(stride, n, stride):
+        nearest &= near <= distances(step)
+    return own if 2 * nearest.sum() > shared.size else np.full(len(own), -1)
+
+
+def _left_out(own: Rows, lists: list[tuple[Rows, Rows]], least: int) -> Rows:
+    """Drop a query's own row, to -1, where it is judged relevant."""
+    stays = [(degrees[judged == row] >= least).any() for (judged, degrees), row in zip(lists, own, strict=True)]
+    return np.where(stays, -1, own)
+
+
+def warn_of_themselves(names: Sequence[str]) -> None:
+    """Warn that queries are left out of their own lists."""
+    are = "queries are documents" if len(names) > 1 else "query is a document"
+    same = f"{len(names)} {are} (the same identifier in both): {named(names)}"
+    warnings.warn(f"{same}; left out of the query's own list, unless judged relevant to it", stacklevel=4)
 
 
 def _by_query(
@@ -455,13 +516,15 @@ def _by_query(
     document = rows_named(table.documents, documents, "document", known_documents)[table.document]
     order = np.lexsort((document, query))
     bounds = np.searchsorted(query[order], np.arange(len(names) + 1))
-    missing = [names[q] for q in np.flatnonzero(np.diff(bounds) == 0)]
+    return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
+
+
+def _check_judged(missing: list[str]) -> None:
     if missing:
         raise InputError(
             f"{counted(missing)} no judgement: {named(missing)}; pass those rows of queries and query_ids that are in "
-            "qrels.queries"
+            "qrels.queries, or skip_incomplete=True"
         )
-    return [(document[order[a:b]], table.degree[order[a:b]]) for a, b in pairwise(bounds)]
 
 
 def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
@@ -473,15 +536,29 @@ def _thresholds(relevant_from: int | Iterable[int]) -> list[int]:
     return sorted({int(least) for least in found})
 
 
-def _without_kind(degrees: Rows, names: list[str], least: int, unjudged: str) -> str:
-    """Message for queries without documents of one kind: what the first of them lacks."""
-    if not (degrees >= least).any():
-        what, fix = f"relevant document (of degree {least} or more)", "leave them out, or lower relevant_from"
-    elif unjudged == "ignore":
-        what, fix = "irrelevant document", "unjudged='irrelevant' or 'mined' takes unjudged ones"
-    else:
-        what, fix = "irrelevant document", "leave them out"
-    return f"{counted(names)} no {what}: {named(names)}; {fix}"
+def _tell_incomplete(
+    names: list[str], lists: list[tuple[Rows, Rows]], kept: list[int], least: int, unjudged: str, skip: bool
+) -> None:
+    """Refuse queries without documents of one kind, naming both kinds, or warn that they are left out."""
+    short: dict[str, list[str]] = {}
+    for name, (_, degrees), count in zip(names, lists, kept, strict=True):
+        if not count:
+            short.setdefault("irrelevant" if (degrees >= least).any() else "relevant", []).append(name)
+    degree = f" (of degree {least} or more)"
+    if skip and not any(kept):
+        both = " and an irrelevant" if "irrelevant" in short else ""
+        raise InputError(f"no query has a relevant{both} document{degree}; look at qrels and query_ids")
+    told = []
+    for kind, some in sorted(short.items(), reverse=True):
+        of = f" and {'are' if len(some) > 1 else 'is'} left out" if skip else degree if kind == "relevant" else ""
+        told.append(f"{counted(some)} no {kind} document{of}: {named(some)}")
+    if skip and told:
+        warnings.warn("; ".join(told), stacklevel=4)
+    elif told:
+        takes = "irrelevant" in short and unjudged == "ignore"
+        fixes = ["unjudged='irrelevant' or 'mined' takes unjudged ones"] if takes else []
+        fixes += ["relevant_from may be lower"] if "relevant" in short else []
+        raise InputError("; ".join([*told, ", ".join([*fixes, "skip_incomplete=True leaves such queries out"])]))
 
 
 def _nearest_unjudged(corpus: Any, queries: Any, judged: list[Rows], mined: int) -> Iterator[Rows]:

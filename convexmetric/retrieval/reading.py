@@ -1,6 +1,7 @@
-"""Files of judgements and runs as TREC has them, and judgements of BEIR.
+"""Files of judgements and runs as TREC has them, and judgements of BEIR; files of identifiers.
 
-Files may be compressed by gzip (``.gz``), are read whole, and none that takes more than 512 MiB of memory is.
+Files may be packed by gzip or bzip2, and are read in parts. None is read that unpacks to more than 512 MiB, or whose
+table takes as much while it is made: 8 million rows, or some 2 million identifiers.
 
 ==========  ==========================================================================
 judgements  ``query 0 document degree``, or without the second column, as in BEIR's
@@ -12,17 +13,67 @@ run         ``query Q0 document rank score tag``; ranks are not read, as scores 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import sys
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
-from convexmetric.files import existing, guarded, read_gz
-from convexmetric.retrieval.judgements import Qrels, RetrievalRun
+from convexmetric.files import Held, existing, opened
+from convexmetric.retrieval.judgements import Qrels, RetrievalRun, first_repetition, named
 
 Table = TypeVar("Table", Qrels, RetrievalRun)
+
+#: Bytes that are read at a time, and the most that a line may take.
+BLOCK, LONGEST = 2**18, 2**20
+#: Bytes that a row is counted as while a file is read, and an identifier beside its text, in a table or in a list.
+ROW, IDENTIFIER, LISTED = 64, 144, 32
+#: Which of the first characters are blanks, as ``str.split`` has it; none is after them.
+BLANK = np.array([chr(character).isspace() for character in range(0x3002)])
+
+
+@dataclass(frozen=True)
+class _Format(Generic[Table]):
+    """Columns of a kind of file, and what messages say of them."""
+
+    kind: type[Table]
+    widths: tuple[int, ...]
+    document: int
+    number: int
+    parsed: Callable[[str], int | float]
+    code: str
+    columns: str
+    wanted: str
+
+
+_QRELS = _Format(
+    Qrels,
+    (4, 3),
+    -2,
+    -1,
+    int,
+    "q",
+    "judgements have 'query 0 document degree' or 'query document degree'",
+    "the degree must be an integer",
+)
+_RUN = _Format(
+    RetrievalRun,
+    (6,),
+    2,
+    4,
+    float,
+    "d",
+    "a run has 'query Q0 document rank score tag'",
+    "the score must be a finite number",
+)
 
 
 def read_qrels(path: str | os.PathLike[str]) -> Qrels:
@@ -31,7 +82,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; compressed if it ends in ``.gz``.
+        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
 
     Returns
     -------
@@ -43,13 +94,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
         If the file is missing, too large or damaged, a line is malformed, or a document is judged twice for a query;
         the message has the number of the line.
     """
-    path = Path(path)
-    rows = _columns(path, (4, 3), "judgements have 'query 0 document degree' or 'query document degree'")
-    if rows[0][1][-1].lower() in Qrels.column_names:
-        # The first line may hold names of columns.
-        rows = rows[1:]
-    degrees = _numbers(path, rows, -1, int, (-(2**63), 2**63 - 1), "the degree must be an integer")
-    return _table(Qrels, path, [(line, row[0], row[-2]) for line, row in rows], degrees)
+    return _read(existing(path), _QRELS)
 
 
 def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
@@ -58,7 +103,7 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; compressed if it ends in ``.gz``.
+        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
 
     Returns
     -------
@@ -70,53 +115,138 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
         If the file is missing, too large or damaged, a line is malformed, or a query has a document twice; the message
         has the number of the line.
     """
-    path = Path(path)
-    rows = _columns(path, (6,), "a run has 'query Q0 document rank score tag'")
-    largest = np.finfo(np.float64).max
-    scores = _numbers(path, rows, 4, float, (-largest, largest), "the score must be a finite number")
-    return _table(RetrievalRun, path, [(line, row[0], row[2]) for line, row in rows], scores)
+    return _read(existing(path), _RUN)
 
 
-def _columns(path: Path, widths: Sequence[int], otherwise: str) -> list[tuple[int, list[str]]]:
-    """Read the rows of lines that are not blank, with their numbers, of a file that may be compressed.
+def read_identifiers(path: Path, rows: int) -> list[str]:
+    """Read a file of ``rows`` identifiers, one a line.
 
-    All have as many columns as the first, which is one of ``widths``.
+    Raises
+    ------
+    InputError
+        If the file is missing, too large or damaged, a line is empty, or there are more or fewer lines.
     """
-    raw = guarded(existing(path), lambda: read_gz(path) if path.suffix == ".gz" else path.read_bytes())
-    text = guarded(path, lambda: raw.decode("utf-8-sig"))
-    rows = [(line, row) for line, row in enumerate(map(str.split, text.split("\n")), 1) if row]
-    if not rows:
+    held, names = Held(path), list[str]()
+    for first, text in _blocks(path):
+        found = [line.strip() for line in text.removesuffix("\n").split("\n")]
+        if "" in found:
+            raise InputError(f"{path}, line {first + found.index('')}: it is empty; every line is an identifier")
+        names += found
+        held.add(_size(found) + LISTED * len(found))
+        if len(names) > rows:
+            break
+    if len(names) != rows:
+        count = f"more than {rows}" if len(names) > rows else f"{len(names)}"
+        raise InputError(f"{path} has {count} identifiers for {rows} vectors; every line is one, in their order")
+    return names
+
+
+def _read(path: Path, form: _Format[Table]) -> Table:
+    """Read a table of pairs; the error for a pair that occurs twice names its line."""
+    held = Held(path)
+    queries, documents, lines, numbers = _Codes(held), _Codes(held), array("i"), array(form.code)
+    for line, words, width in _rows(path, form):
+        held.add(ROW * len(line))
+        lines.frombytes(line.astype(np.intc).tobytes())
+        queries.add(words[::width])
+        documents.add(words[form.document % width :: width])
+        numbers += _numbers(path, line, words[form.number % width :: width], form)
+    return _table(path, form, queries, documents, lines, numbers)
+
+
+def _table(path: Path, form: _Format[Table], queries: _Codes, documents: _Codes, lines: Any, numbers: Any) -> Table:
+    """Make a table of columns that were read."""
+    query, document = (np.frombuffer(known.codes, dtype=np.intc) for known in (queries, documents))
+    names = tuple(queries.number), tuple(documents.number)
+    again = first_repetition(query, document, len(names[1]))
+    if again is not None:
+        had = f"query {named([names[0][query[again]]])} had document {named([names[1][document[again]]])} before"
+        raise InputError(f"{path}, line {lines[again]}: {had}; keep one of the two lines")
+    pairs = query.astype(np.int64), document.astype(np.int64)
+    return form.kind(*names, *pairs, np.frombuffer(numbers, dtype=form.kind.number))
+
+
+@dataclass
+class _Codes:
+    """A column of identifiers: the number of each among the distinct ones, in order of first occurrence."""
+
+    held: Held
+    number: defaultdict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
+    codes: array[int] = field(default_factory=lambda: array("i"))
+
+    def add(self, identifiers: Sequence[str]) -> None:
+        before = len(self.number)
+        self.codes.extend(map(self.number.__getitem__, identifiers))
+        fresh = len(self.number) - before
+        self.held.add(IDENTIFIER * fresh + _size(islice(reversed(self.number), fresh)))
+
+
+def _size(texts: Iterable[str]) -> int:
+    """Bytes that texts are counted as: half as much again as they take, for what holds them."""
+    return sum(map(sys.getsizeof, texts)) * 3 // 2
+
+
+def _rows(path: Path, form: _Format[Any]) -> Iterator[tuple[NDArray[np.int64], list[str], int]]:
+    """Yield the rows of lines that are not blank in blocks: their lines' numbers, all their words, and words a row.
+
+    All have as many words as the first, which is one of ``widths``.
+    """
+    width = 0
+    for first, text in _blocks(path):
+        if not text.strip():
+            continue
+        lines, widths = _lines(text)
+        lines, top, width = lines + first, not width, width or int(widths[0])
+        wrong = np.flatnonzero(widths != (width if width in form.widths else 0))
+        if wrong.size:
+            raise InputError(f"{path}, line {lines[wrong[0]]}: {widths[wrong[0]]} columns; {form.columns}")
+        words = text.split()
+        if top and form is _QRELS and words[width - 1].lower() in Qrels.column_names:
+            # The first line may hold names of columns.
+            lines, words = lines[1:], words[width:]
+        yield lines, words, width
+    if not width:
         raise InputError(f"{path} is empty")
-    width = len(rows[0][1])
-    for line, row in rows:
-        if len(row) != width or width not in widths:
-            raise InputError(f"{path}, line {line}: {len(row)} columns; {otherwise}")
-    return rows
 
 
-def _numbers(
-    path: Path, rows: list[tuple[int, list[str]]], column: int, number: type, span: tuple[float, float], wanted: str
-) -> list[Any]:
-    """Read a column of numbers, which are within a span."""
-    found = []
-    for line, row in rows:
-        try:
-            value = number(row[column])
-        except ValueError:
-            value = np.nan
-        if not span[0] <= value <= span[1]:
-            raise InputError(f"{path}, line {line}: {wanted}, got {row[column]!r}")
-        found.append(value)
-    return found
+def _blocks(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the text of a file in blocks of whole lines, each with the number of its first line."""
+    line = 1
+    with opened(path) as stream:
+        while block := stream.read(BLOCK):
+            rest = stream.readline(LONGEST)
+            if len(rest) == LONGEST:
+                line += block.count(b"\n")
+                raise InputError(f"{path}, line {line}: it is longer than {LONGEST} bytes; lines end with a line feed")
+            try:
+                text = (block + rest).decode("utf-8-sig" if line == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                line += error.object.count(b"\n", 0, error.start)
+                raise InputError(f"{path}, line {line}: it is not text in UTF-8") from error
+            yield line, text
+            line += text.count("\n")
 
 
-def _table(kind: type[Table], path: Path, pairs: list[tuple[int, str, str]], numbers: list[Any]) -> Table:
-    """Make a table of pairs; the error for a pair that occurs twice names its line."""
-    seen: set[tuple[str, str]] = set()
-    for line, query, document in pairs:
-        if (query, document) in seen:
-            raise InputError(
-                f"{path}, line {line}: query {query!r} had document {document!r} before; keep one of the two lines"
-            )
-        seen.add((query, document))
-    return kind.from_lists([query for _, query, _ in pairs], [document for _, _, document in pairs], numbers)
+def _lines(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers, from 0, of the lines of a text that are not blank, and how many words each has."""
+    wide = not text.isascii()
+    kind: Any = np.uint32 if wide else np.uint8
+    characters = np.frombuffer(text.encode("utf-32-le" if wide else "ascii"), kind)
+    begins = ~BLANK.take(characters, mode="clip")
+    begins[1:] &= ~begins[:-1]
+    words = np.flatnonzero(begins)
+    line = np.cumsum(characters == ord("\n"))[words]
+    rows = np.flatnonzero(np.diff(line, prepend=-1))
+    return line[rows], np.diff(rows, append=words.size)
+
+
+def _numbers(path: Path, lines: NDArray[np.int64], words: Sequence[str], form: _Format[Any]) -> Any:
+    """Read a column of numbers, which must be finite and of 64 bits."""
+    with suppress(ValueError, OverflowError):
+        found = array(form.code, map(form.parsed, words))
+        if np.isfinite(found).all():
+            return found
+    if len(words) > 1:
+        for at, word in enumerate(words):
+            _numbers(path, lines[at:], [word], form)
+    raise InputError(f"{path}, line {lines[0]}: {form.wanted}, got {named(words)}")

@@ -18,19 +18,21 @@ has the discount of paper 1.
 
 As in trec_eval scores are compared in single precision, and of documents with the same score the one whose identifier
 is last in the alphabet (of UTF-8) stands first. Means are over all judged queries: one that the run lacks scores 0
-(``trec_eval -c``), and so does one without a relevant document.
+(``trec_eval -c``), and so does one without a relevant document. One rule is BEIR's: where most queries that find the
+document of their own identifier find it first, they are documents, as in ArguAna and Quora, and it is left out of their
+lists unless it is judged relevant, with a warning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from convexmetric.arguments import check_count, check_flag
 from convexmetric.comparisons.points import as_points, check_width
@@ -38,7 +40,7 @@ from convexmetric.cones import AllMatrices
 from convexmetric.errors import InputError
 from convexmetric.evaluation.rankings import RetrievalScores, cone_of, nearest_points
 from convexmetric.measures import NDCGLog2, measure_named
-from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of
+from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_of, named, warn_of_themselves
 
 #: Measures that are scored by default.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
@@ -95,6 +97,7 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     Returns
     -------
     RetrievalScores
+        All 0, with a warning that says why, where run and judgements do not meet.
 
     Raises
     ------
@@ -114,10 +117,24 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     names = [measures] if isinstance(measures, str) else [str(measure) for measure in measures]
     if not names:
         raise InputError("measures is empty; name at least one")
-    own = {name: _own(name) for name in names}
-    lists = _degrees_by_query(table, judged)
+    scores = scored(_without_themselves(table, judged), judged, names)
+    why = None if any(values.any() for values in scores.scores.values()) else _unmet(table, judged)
+    if why:
+        warnings.warn(f"{why}; all scores are 0", stacklevel=2)
+    return scores
+
+
+def scored(run: RetrievalRun, qrels: Qrels, measures: Iterable[str]) -> RetrievalScores:
+    """Score a run as it is, without a warning."""
+    own = {name: _own(name) for name in measures}
+    lists = _degrees_by_query(run, qrels)
     scores = {name: np.array([measure.score(*degrees) for degrees in lists]) for name, measure in own.items()}
-    return RetrievalScores(judged.queries, scores)
+    return RetrievalScores(qrels.queries, scores)
+
+
+def kept(run: RetrievalRun, pairs: NDArray[np.bool_]) -> RetrievalRun:
+    """Keep some pairs of a run, by a mask."""
+    return replace(run, query=run.query[pairs], document=run.document[pairs], score=run.score[pairs])
 
 
 def rank_corpus(
@@ -132,7 +149,8 @@ def rank_corpus(
 ) -> RetrievalRun:
     """The documents nearest to every query under a metric, as a run; scores are squared distances with a minus.
 
-    With ``similarity`` the documents most similar to it, and scores are similarities ``q^T M x``.
+    With ``similarity`` the documents most similar to it, and scores are similarities ``q^T M x``. A query that is a
+    document is in its own list; :func:`score_run` leaves it out.
 
     Parameters
     ----------
@@ -188,22 +206,62 @@ def _own(name: str) -> _Own:
 def _degrees_by_query(run: RetrievalRun, qrels: Qrels) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """For every judged query: degrees of its documents from the top of the list, and all its judged degrees."""
     order = _ranked(run)
-    at_query = {query: at for at, query in enumerate(qrels.queries)}
-    at_document = {document: at for at, document in enumerate(qrels.documents)}
-    query = np.array([at_query.get(name, -1) for name in run.queries], dtype=np.int64)[run.query[order]]
-    document = np.array([at_document.get(name, -1) for name in run.documents], dtype=np.int64)[run.document[order]]
+    query, document = (of[order] for of in _places(run, qrels))
     # Concatenated lists of all judged queries.
-    kept = np.flatnonzero(query >= 0)
-    kept = kept[np.argsort(query[kept], kind="stable")]
-    query, document = query[kept], document[kept]
-    shape = len(qrels.queries), len(qrels.documents)
-    judged = csr_array((qrels.degree, (qrels.query, qrels.document)), shape)
-    degrees = np.zeros(len(kept), dtype=np.int64)
-    known = document >= 0
-    degrees[known] = judged[query[known], document[known]]
-    bounds = np.searchsorted(query, np.arange(len(qrels.queries) + 1))
-    own = judged.indptr
-    return [(degrees[bounds[q] : bounds[q + 1]], judged.data[own[q] : own[q + 1]]) for q in range(len(qrels.queries))]
+    listed = np.flatnonzero(query >= 0)
+    listed = listed[np.argsort(query[listed], kind="stable")]
+    query, document = query[listed], document[listed]
+    n = len(qrels.documents)
+    pair = qrels.query * n + qrels.document
+    by_pair = np.argsort(pair)
+    degree, pair, wanted = qrels.degree[by_pair], pair[by_pair], query * n + document
+    at = np.minimum(np.searchsorted(pair, wanted), len(pair) - 1)
+    degrees = np.where((document >= 0) & (pair[at] == wanted), degree[at], 0)
+    bounds, own = (np.searchsorted(of, np.arange(len(qrels.queries) + 1)) for of in (query, pair // n))
+    return [(degrees[bounds[q] : bounds[q + 1]], degree[own[q] : own[q + 1]]) for q in range(len(qrels.queries))]
+
+
+def _without_themselves(run: RetrievalRun, qrels: Qrels) -> RetrievalRun:
+    """Leave out judged queries that are documents of their own lists, and mostly first there; warn of it."""
+    relevant = qrels.degree >= 1
+    names = zip(qrels.query[relevant].tolist(), qrels.document[relevant].tolist(), strict=True)
+    stays = {qrels.queries[q] for q, document in names if qrels.queries[q] == qrels.documents[document]}
+    place = {name: at for at, name in enumerate(run.documents)}
+    judged = set(qrels.queries) - stays
+    own = np.array([place.get(name, -1) if name in judged else -1 for name in run.queries], dtype=np.int64)
+    themselves = run.document == own[run.query]
+    order = _ranked(run) if themselves.any() else np.empty(0, dtype=np.int64)
+    first = order[np.flatnonzero(np.diff(run.query[order], prepend=-1))]
+    if 2 * themselves[first].sum() <= themselves.sum():
+        return run
+    warn_of_themselves([run.queries[q] for q in run.query[themselves]])
+    return kept(run, ~themselves)
+
+
+def _unmet(run: RetrievalRun, qrels: Qrels) -> str | None:
+    """Say why all scores of a run are 0, where its identifiers or the judged degrees are the reason."""
+    if not len(run):
+        return "the run is empty"
+    if not (qrels.degree >= 1).any():
+        return "no document is judged relevant, of degree 1 or more"
+    for kind in ("queries", "documents"):
+        found, judged = getattr(run, kind), getattr(qrels, kind)
+        if set(judged).isdisjoint(found):
+            return f"the {kind} of the run, {named(found)}, are not those of the judgements, {named(judged)}"
+    query, document = _places(run, qrels)
+    n, known = len(qrels.documents), (query >= 0) & (document >= 0)
+    met = np.isin((query * n + document)[known], qrels.query * n + qrels.document)
+    return None if met.any() else "no document of the run is judged for its query"
+
+
+def _places(run: RetrievalRun, qrels: Qrels) -> Iterator[NDArray[np.int64]]:
+    """Yield queries, then documents, of all pairs as places in the judgements, -1 for none."""
+    for names, known, codes in (
+        (run.queries, qrels.queries, run.query),
+        (run.documents, qrels.documents, run.document),
+    ):
+        place = {name: at for at, name in enumerate(known)}
+        yield np.array([place.get(name, -1) for name in names], dtype=np.int64)[codes]
 
 
 def _ranked(run: RetrievalRun) -> NDArray[np.int64]:

@@ -117,6 +117,8 @@ def test_a_gap_above_tol_is_an_exit_code(command, files):
         ("--qrels", "q0 0 d0 1\nq99 0 d0 1\n", "'q99'"),
         ("--corpus-ids", "d0\nd1\n", "2 identifiers for 80 vectors"),
         ("--query-ids", "q0\n\nq2\n", "line 2: it is empty"),
+        ("--query-ids", "q\n" * 2**20, "more than 24 identifiers for 24 vectors"),
+        ("--query-ids", "q" * 2**21, "line 1: it is longer than 1048576 bytes"),
     ],
 )
 def test_bad_files_are_named(command, files, option, content, words):
@@ -142,3 +144,5 @@ def test_bad_options_are_named(command, files, tmp_path):
         code, _, err = command("adapt", *options(files), *extra)
         assert code == 2
         assert words in err
+    code, _, err = command("export", ".", "--to", "numpy")
+    assert (code, "is a folder" in err) == (2, True)

@@ -200,6 +200,25 @@ def test_queries_without_a_relevant_document_are_left_out_by_name():
     assert len(adapter.held_out_.queries) == 28
 
 
+@pytest.mark.parametrize(("side", "unjudged"), [("both", "irrelevant"), ("query", "irrelevant"), ("both", "ignore")])
+def test_queries_that_are_documents_are_not_in_their_own_lists(side, unjudged):
+    rows, relevant = np.arange(30), {q: {d for d, r in row.items() if r} for q, row in QRELS.to_dict().items()}
+    names = [DOCUMENTS[row] for row in rows]
+    qrels = {
+        name: dict.fromkeys(relevant[QUERIES[row]] - {name}, 1) | {"d77": 0, "d78": 0, "d79": 0}
+        for row, name in enumerate(names)
+    }
+    corpus = CORPUS / np.linalg.norm(CORPUS, axis=1, keepdims=True)
+    adapter = cm.RetrievalAdapter("nDCG@10", loss="AP", side=side, C=1.0, cv=2, unjudged=unjudged)
+    with pytest.warns(UserWarning, match="30 queries are documents"):
+        adapter.fit(corpus, corpus[rows], qrels, corpus_ids=DOCUMENTS, query_ids=names)
+    for row, name in enumerate(names):
+        order = [DOCUMENTS[at] for at in np.argsort(-(corpus @ corpus[row])) if at != row]
+        gains = [qrels[name].get(order[at], 0) for at in range(10)] @ (1.0 / np.log2(np.arange(2, 12)))
+        best = (1.0 / np.log2(np.arange(2, 12)))[: sum(qrels[name].values())].sum()
+        assert adapter.held_out_.deciding.before[row] == pytest.approx(gains / best)
+
+
 def test_a_limit_on_time_ends_it_in_good_order():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)

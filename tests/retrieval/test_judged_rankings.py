@@ -169,7 +169,12 @@ JUDGED = {"q0": {"doc-1": 1}, "q1": {"doc-2": 1, "doc-3": 0}}
     [
         ({"q0": {"doc-99": 1}}, {}, "1 judged document is not in corpus_ids: 'doc-99'; did you mean 'doc-9'"),
         ({"q0": {"a": 1, "b": 0}}, {}, "2 judged documents are not in corpus_ids: 'a', 'b'"),
-        ({"p0": {"doc-1": 1}}, {}, "1 judged query is not in query_ids: 'p0'$"),
+        ({"p0": {"doc-1": 1}}, {}, "1 judged query is not in query_ids: 'p0'; there are 'q0', 'q1'$"),
+        (
+            {"p0": {"doc-1": 1}, "p1": {"doc-1": 1}},
+            {},
+            "2 judged queries are not in query_ids: 'p0', 'p1'; there are 'q0'",
+        ),
         ({"q0": {"doc-1": 1}}, {}, "1 query has no judgement: 'q1'; pass those rows"),
         (
             {"q0": {"doc-1": 0}, "q1": {"doc-1": 1}},
@@ -178,6 +183,19 @@ JUDGED = {"q0": {"doc-1": 1}, "q1": {"doc-2": 1, "doc-3": 0}}
         ),
         (JUDGED, {"relevant_from": 2}, "2 queries have no relevant document"),
         (JUDGED, {"unjudged": "ignore"}, "1 query has no irrelevant document: 'q0'; unjudged='irrelevant' or 'mined'"),
+        (
+            {"q0": {"doc-1": 1}, "q1": {"doc-1": 0}},
+            {"unjudged": "ignore"},
+            r"1 query has no relevant document \(of degree 1 .*\): 'q1'; 1 query has no irrelevant document: 'q0'; "
+            "unjudged='irrelevant' or 'mined' takes unjudged ones, .* skip_incomplete=True leaves such queries out",
+        ),
+        (JUDGED, {"relevant_from": 2, "skip_incomplete": True}, "no query has a relevant document"),
+        (
+            {"q0": {"doc-1": 1}, "q1": {"doc-1": 0}},
+            {"unjudged": "ignore", "skip_incomplete": True},
+            "no query has a relevant and an irrelevant document",
+        ),
+        (JUDGED, {"skip_incomplete": "yes"}, "skip_incomplete must be"),
         (JUDGED, {"unjudged": "mine"}, "did you mean 'mined'"),
         (JUDGED, {"mined": 0}, "mined must be a positive integer"),
         (JUDGED, {"relevant_from": "1"}, "relevant_from must be a degree or several"),
@@ -196,6 +214,58 @@ def test_messages_have_the_names(qrels, settings, words):
         cm.RankingProblem.from_qrels(
             X, Q[:2], qrels, **{"corpus_ids": DOCUMENTS, "query_ids": ["q0", "q1"], **settings}
         )
+
+
+def test_queries_without_documents_of_both_kinds_are_left_out_where_asked():
+    """As groups of LETOR: all relevant, none relevant, not judged."""
+    X, Q, degrees, _ = example()
+    degrees[1], degrees[3], degrees[4] = np.minimum(degrees[1], 0), np.where(degrees[3] < 0, -1, 1), -1
+    pairs = zip(*np.nonzero(degrees >= 0), strict=True)
+    qrels = Qrels.of([(QUESTIONS[q], DOCUMENTS[row], degrees[q, row]) for q, row in pairs])
+    words = (
+        "2 queries have no relevant .* left out: 'q1', 'q4'; 1 query has no irrelevant document and is left out: 'q3'"
+    )
+    how = named(unjudged="ignore", skip_incomplete=True)
+    with pytest.warns(UserWarning, match=words):
+        problem = cm.RankingProblem.from_qrels(X, Q, qrels, query_weights=np.arange(1, 7), **how)
+    left, weights = degrees[[0, 2, 5]], [1, 3, 6]
+    listed = cm.RankingProblem(
+        X, left == 1, irrelevant=left == 0, queries=Q[[0, 2, 5]], query_weights=weights, measure="auc"
+    )
+    assert problem.fingerprint() == listed.fingerprint()
+    with pytest.warns(UserWarning, match=words):
+        assert cm.MLR(tol=0.1).fit_qrels(X, Q, qrels, **how).gap_ <= 0.1
+
+
+@pytest.mark.parametrize("unjudged", ["irrelevant", "ignore", "mined"])
+def test_queries_that_are_documents_are_left_out_of_their_own_lists(tmp_path, unjudged):
+    """The first four are documents, the last judged relevant to itself, the first irrelevant; two are not."""
+    X, Q, _, _ = example()
+    Q[:4] = X[[7, 3, 12, 20]] + 1e-3
+    names = ["doc-7", "doc-3", "doc-12", "doc-20", "q4", "q5"]
+    pairs = {name: {"doc-1": 1, "doc-2": 0, "doc-9": 0} for name in names}
+    pairs["doc-7"]["doc-7"], pairs["doc-20"]["doc-20"] = 0, 1
+    how = {"corpus_ids": DOCUMENTS, "query_ids": names, "unjudged": unjudged, "mined": 5, "measure": "map", "C": 10.0}
+    with pytest.warns(UserWarning, match=r"3 queries are documents \(the same identifier in both\): 'doc-7', "):
+        problem = cm.RankingProblem.from_qrels(X, Q, pairs, **how)
+    assert "queries that are documents are not in their own lists" in str(problem)
+    for q, row in enumerate([7, 3, 12, 20]):
+        relevant, irrelevant = map(list, problem.rankings.relevance.of(q))
+        distance = ((X - Q[q]) ** 2).sum(axis=1)
+        unlisted = sorted({*range(N)} - {1, 2, 9, row}, key=distance.__getitem__)
+        others = {"irrelevant": unlisted, "ignore": [], "mined": unlisted[:5]}[unjudged]
+        assert relevant == ([1, 20] if row == 20 else [1])
+        assert irrelevant == sorted([2, 9, *others])
+    solution = cm.solve(problem, tol=1e-6)
+    assert cm.write_certificate(tmp_path / "proof.npz", problem, solution=solution).accepted
+
+
+@pytest.mark.filterwarnings("error")
+def test_lists_that_are_numbered_alike_stay_whole():
+    X, Q, degrees, _ = example()
+    qrels = Qrels.from_matrix(sp.csr_array(degrees == 1) * 1, range(1, 7), corpus_ids=range(1, N + 1))
+    problem = cm.RankingProblem.from_qrels(X, Q, qrels, query_ids=range(1, 7), corpus_ids=range(1, N + 1))
+    assert problem.fingerprint() == cm.RankingProblem(X, degrees == 1, queries=Q).fingerprint()
 
 
 def test_vectors_of_other_lengths():

@@ -1,6 +1,8 @@
 """Judgements and runs: from files, frames and dictionaries and back, and the message each malformed one gets."""
 
+import bz2
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -24,9 +26,10 @@ def written(path, text):
     return path
 
 
-@pytest.mark.parametrize("text", [TREC, BEIR, TREC.replace(" 0 ", " "), "\ufeff" + TREC])
-@pytest.mark.parametrize("name", ["qrels.txt", "qrels.tsv.gz"])
-def test_judgements_come_back(tmp_path, text, name):
+@pytest.mark.parametrize("text", [TREC, BEIR, TREC.replace(" 0 ", " "), "\ufeff" + TREC, TREC.replace("\t", "\u2003")])
+@pytest.mark.parametrize(("name", "block"), [("qrels.txt", 2**18), ("qrels.tsv.gz", 2**18), ("qrels.txt", 3)])
+def test_judgements_come_back(tmp_path, monkeypatch, text, name, block):
+    monkeypatch.setattr("convexmetric.retrieval.reading.BLOCK", block)
     if "q1\t0" in text and " 0 " not in text:
         text = text.replace("q1\t0\t", "q1\t")
     qrels = read_qrels(written(tmp_path / name, text))
@@ -49,14 +52,24 @@ def test_runs_come_back(tmp_path):
         (read_qrels, "q1 0 d1 high\n", "line 1: the degree must be an integer, got 'high'"),
         (read_qrels, "q1 0 d1 0.5\n", "line 1: the degree must be an integer, got '0.5'"),
         (read_qrels, "q1 0 d1 1\nq2 0 d1 1\nq1 0 d1 0\n", "line 3: query 'q1' had document 'd1' before"),
+        (read_qrels, "q1 0 d1 1\nq2 0 d1 1\nq1 0 d1 0\nq2 0 d1 1\n", "line 3: query 'q1' had document 'd1' before"),
+        (read_qrels, "q1 0 d1 1\n" + "\n" * 9 + "q1 0 d2 1 7\nq1 0 d3\n", "line 11: 5 columns"),
+        (read_qrels, "q1 0 d1 1\nq1 0 d2 " + "9" * 5000, "line 2: the degree must be an integer, got '9{37}...9+'$"),
+        (read_qrels, f"q1 0 d1 {2**63}\n", f"line 1: the degree must be an integer, got '{2**63}'"),
+        (read_qrels, "q1 0 d1 1\rq1 0 d2 1\r", "line 1: 8 columns"),
+        (read_qrels, "q1 0 d1 1\nq1 0 " + "d" * 2**21, "line 2: it is longer than 1048576 bytes"),
+        (read_qrels, "q1 0 d1 1\n\0\0\0\n", "line 2: 1 columns"),
         (read_qrels, "\n", "is empty"),
+        (read_qrels, "\ufeff", "is empty"),
         (read_run, "q1 Q0 d1 1 0.5\n", "line 1: 5 columns; a run has"),
         (read_run, "q1 Q0 d1 1 best me\n", "line 1: the score must be a finite number, got 'best'"),
         (read_run, "q1 Q0 d1 1 inf me\n", "line 1: the score must be a finite number, got 'inf'"),
         (read_run, "q1 Q0 d1 1 1 me\nq1 Q0 d1 2 0 me\n", "line 2: query 'q1' had document 'd1' before"),
     ],
 )
-def test_the_message_names_the_line(tmp_path, read, text, words):
+@pytest.mark.parametrize("block", [3, 2**18])
+def test_the_message_names_the_line(tmp_path, monkeypatch, read, text, words, block):
+    monkeypatch.setattr("convexmetric.retrieval.reading.BLOCK", block)
     path = written(tmp_path / "file.txt", text)
     with pytest.raises(InputError, match=words) as error:
         read(path)
@@ -70,16 +83,43 @@ def test_files_that_are_not_there_or_damaged(tmp_path, read):
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"q1 0 d1 1\n" * 100)[:-12])
     with pytest.raises(InputError, match="damaged"):
         read(tmp_path / "cut.gz")
-    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError):
+    (tmp_path / "binary.txt").write_bytes(b"\n\xff\xfe\x00")
+    with pytest.raises(InputError, match="line 2: it is not text in UTF-8"):
         read(tmp_path / "binary.txt")
+    with pytest.raises(InputError, match="is a folder"):
+        read(tmp_path)
 
 
-def test_no_file_is_unpacked_beyond_the_limit(tmp_path, monkeypatch):
-    path = written(tmp_path / "qrels.gz", "q1 0 d1 1\n" * 10_000)
-    monkeypatch.setattr("convexmetric.files.MAX_BYTES", 50_000)
-    with pytest.raises(InputError, match="decompresses to more than"):
-        read_qrels(path)
+def test_packed_files_are_known_by_their_bytes(tmp_path):
+    rows = [f"q {number} {number}\n".encode() for number in range(3)]
+    (tmp_path / "streams.txt").write_bytes(b"".join(map(gzip.compress, rows)))
+    (tmp_path / "other.gz").write_bytes(bz2.compress(b"".join(rows)))
+    for name in ("streams.txt", "other.gz"):
+        assert read_qrels(tmp_path / name).to_dict() == {"q": {"0": 0, "1": 1, "2": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\n" * 2**23, "is empty"),
+        ("\n" * 2**24 + "\n", "decompresses to more than 16777216 bytes"),
+        ("a b 1\n" * 500_000, "takes more than 16777216 bytes of memory"),
+        ("".join(f"{number} {number} 1\n" for number in range(100_000)), "takes more than 16777216 bytes of memory"),
+        ("a 0 " + "b" * 2**23, "line 1: it is longer than 1048576 bytes"),
+    ],
+)
+def test_no_more_is_held_than_the_limit(tmp_path, monkeypatch, text, words):
+    path = written(tmp_path / "qrels.gz", text)
+    del text
+    monkeypatch.setattr("convexmetric.files.MAX_BYTES", 2**24)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=words):
+            read_qrels(path)
+        # Blocks take a little beside what is held.
+        assert tracemalloc.get_traced_memory()[1] < 2**24 + 2**23
+    finally:
+        tracemalloc.stop()
 
 
 def test_every_way_gives_the_same_judgements():

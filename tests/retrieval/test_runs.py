@@ -8,7 +8,7 @@ from check_scores import largest_difference, random_run
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.retrieval import rank_corpus, score_run
+from convexmetric.retrieval import RetrievalRun, rank_corpus, score_run
 
 
 def test_scores_are_those_of_trec_eval():
@@ -53,6 +53,7 @@ def plain(name, k, degrees, judged, least=1):
     return len(places) / (k if name == "P" else R)
 
 
+@pytest.mark.filterwarnings("ignore:no document is judged relevant")
 def test_scores_are_the_definitions():
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -84,6 +85,45 @@ def test_all_judged_queries_count():
     assert scores.queries == ("q1", "q2", "q3")
     assert scores.scores["AP"].tolist() == [1.0, 0.0, 0.0]
     assert str(scores) == "AP 0.3333   (3 queries)"
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "words"),
+    [
+        ({"Q1": {"d1": 1.0}}, {"q1": {"d1": 1}}, "the queries of the run, 'Q1', are not those of the judgements, 'q1'"),
+        ({"q1 ": {"d1": 1.0}}, {"q1": {"d1": 1}}, "the queries of the run, 'q1 ', are not"),
+        ({"001": {"d1": 1.0}}, {1: {"d1": 1}}, "the queries of the run, '001', are not those of the judgements, '1'"),
+        ({"q": {"D1": 1.0}}, {"q": {"d1": 1}}, "the documents of the run, 'D1', are not those of the judgements, 'd1'"),
+        ({"q": {"a": 1.0}, "p": {"b": 1.0}}, {"q": {"b": 1}}, "no document of the run is judged for its query"),
+        ({"q": {"a": 1.0}}, {"q": {"a": 0, "b": -1}}, "no document is judged relevant, of degree 1 or more"),
+        ({"q": {}}, {"q": {"a": 1}}, "the run is empty"),
+        ({}, {"q": {"a": 1}}, "the run is empty"),
+    ],
+)
+def test_where_run_and_judgements_do_not_meet_all_scores_are_0(run, qrels, words):
+    with pytest.warns(UserWarning, match=f"{words}.*; all scores are 0"):
+        scores = score_run(run, qrels, measures=["nDCG@10", "AP", "RR", "P@5", "R@5"])
+    assert set(scores.means.values()) == {0.0}
+
+
+def test_queries_that_are_documents_are_left_out_as_beir_does():
+    """By hand: a and b find themselves first and are left out; c is judged relevant to itself and stays."""
+    run = {"a": {"a": 9.0, "x": 2.0, "y": 1.0}, "b": {"b": 9.0, "y": 2.0, "x": 1.0}, "c": {"c": 9.0, "y": 1.0}}
+    qrels = {"a": {"x": 1}, "b": {"x": 1, "b": 0}, "c": {"c": 1, "y": 1}}
+    with pytest.warns(
+        UserWarning, match=r"2 queries are documents \(the same identifier in both\): 'a', 'b'; left out"
+    ):
+        scores = score_run(run, qrels, measures=["RR", "nDCG@2", "AP"])
+    assert scores.scores["RR"].tolist() == [1.0, 0.5, 1.0]
+    assert scores.scores["nDCG@2"] == pytest.approx([1.0, 1.0 / math.log2(3.0), 1.0])
+    assert scores.scores["AP"].tolist() == [1.0, 0.5, 1.0]
+    assert len(RetrievalRun.of(run)) == 8
+
+
+@pytest.mark.filterwarnings("error")
+def test_lists_that_are_numbered_alike_are_scored_whole():
+    run = {"1": {"1": 1.0, "2": 2.0}, "2": {"2": 3.0, "1": 1.0}, "3": {"1": 9.0, "3": 8.0}}
+    assert score_run(run, {"1": {"2": 1}, "2": {"1": 1}, "3": {"1": 1}}, measures="RR")["RR"] == pytest.approx(2.5 / 3)
 
 
 @pytest.mark.parametrize("metric", ["none", "weights", "matrix"])

@@ -46,7 +46,7 @@ else:  # A script beside the kernel.
 
 Ball, CertificateError, MAX_BYTES = kernel.Ball, kernel.CertificateError, kernel.MAX_BYTES
 read, refusals, require_valid = kernel.contents, kernel.refusals, kernel.require_valid
-escaped, told = kernel.escaped, kernel.told
+escaped, told = kernel.errors.escaped, kernel.errors.told
 
 Array = NDArray[Any]
 
@@ -128,7 +128,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         return _of_program(problem, of)
     kernel.keys(problem, "problem", kernel.Problem.wanted, kernel.Problem.optional)
     risk, omega = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["regularizer"]
-    kind = kernel.entry(kernel.rules("REGULARIZERS", kernel.REGULARIZERS), omega, "regularizer")
+    kind = kernel.entry(kernel.files.rules("REGULARIZERS", kernel.REGULARIZERS), omega, "regularizer")
     kernel.keys(dual, "dual", f"{risk.dual_keys} share regularizer", "rows")
     d, diagonal = kernel.natural(problem["features"], "features", 1), problem["cone"] == "diagonal"
     form, free = kind is kernel.QuadraticForm, problem["cone"] in ("matrices", "symmetric")
@@ -427,12 +427,12 @@ def admitted(rules: Any = ()) -> Iterator[None]:
             stack.callback(LOCK.release)
             found.add(one)
         stack.close()
-        set_here = HERE.set(found), kernel.TABLES.set(found.tables)
+        set_here = HERE.set(found), kernel.files.TABLES.set(found.tables)
         try:
             yield
         finally:
             HERE.reset(set_here[0])
-            kernel.TABLES.reset(set_here[1])
+            kernel.files.TABLES.reset(set_here[1])
             # Rules that are executed at present put back what is changed themselves.
             if given and LOCK.acquire(blocking=False):
                 put_back(before)
@@ -536,8 +536,8 @@ def changed() -> dict[str, tuple[Any, Any, Any]]:
     for place, holder, kept in PARTS:
         now = _held(holder)
         for key in [key for key in kept.keys() | now.keys() if now.get(key, ABSENT) is not kept.get(key, ABSENT)]:
-            # Python itself adds lists and tables under names of its own.
-            if key in kept or not (str(key).startswith("__") and isinstance(now[key], dict | list)):
+            # Python itself adds lists, tables and modules under names of its own.
+            if key in kept or not (str(key).startswith("__") and isinstance(now[key], dict | list | ModuleType)):
                 name = f"{place}[{key!a}]" if isinstance(holder, dict) else f"{place}.{key}"
                 found[name] = holder, key, kept.get(key, ABSENT)
     return found
@@ -838,7 +838,7 @@ def main(arguments: list[str] | None = None) -> int:
     except CertificateError as error:
         print(f"refused: {error}", file=sys.stderr)
         return 2
-    return kernel.ended(text, verdict.accepted)
+    return kernel.proofs.ended(text, verdict.accepted)
 
 
 PARTS.extend(_parts())

@@ -178,7 +178,7 @@ def test_tables_are_as_before_whatever_happens(file, tmp_path):
     with pytest.raises(CertificateError, match="already"):
         cm.verify(file, rules=[RULES, outside_rules])
     assert checker.changed() == {}
-    assert checker.HERE.get().sources == kernel.TABLES.get() == {}
+    assert checker.HERE.get().sources == kernel.files.TABLES.get() == {}
 
 
 def test_a_statement_that_needs_no_rules_has_the_usual_verdict(tmp_path):
@@ -413,10 +413,10 @@ def test_no_thread_has_rules_of_others(file):
         with checker.admitted(RULES), ThreadPoolExecutor(1) as pool:
             assert not proven(())
             assert pool.submit(proven, RULES).result(timeout=60)
-            assert kernel.TABLES.get()["LOSSES"].keys() > kernel.LOSSES.keys()
+            assert kernel.files.TABLES.get()["LOSSES"].keys() > kernel.LOSSES.keys()
     finally:
         sys.setswitchinterval(before)
-    assert kernel.TABLES.get() == {}
+    assert kernel.files.TABLES.get() == {}
 
 
 def test_what_is_proven_is_of_the_file_as_it_was_executed(file, tmp_path, monkeypatch):

@@ -32,16 +32,16 @@ are not made to take forever; ``checker.py`` limits the cost of untrusted ones. 
 from .balls import Ball, U, exactly, exp, log, rounded, semidefinite
 from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .conic import ConeProduct, ConicProgram, ConicStatement
-from .errors import CertificateError, NotProven, escaped, refusals, require_proven, require_valid, told
+from .errors import CertificateError, NotProven, refusals, require_proven, require_valid
 
 from .files import (  # isort: skip
-    FORMAT, SUMMAND, TABLES, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, rules, statement_digest,
+    FORMAT, SUMMAND, TERM, VERSION, Arrays, Contents, digest, entry, keys, natural, statement_digest,
 )  # fmt: skip
 from .lists import Choices, ListRisk, Rankings
 from .losses import LOSSES, Loss
 from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
-from .proofs import STATEMENTS, Problem, Proof, ended, prove, some_rows, stated
+from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, ConicTerm, QuadraticForm, Regularizer, SumRegularizer, Zero
 from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
@@ -59,7 +59,6 @@ __all__ = [
     "STATEMENTS",
     "SUMMAND",
     "SUMMANDS",
-    "TABLES",
     "TERM",
     "VERSION",
     "AllPairs",
@@ -92,9 +91,7 @@ __all__ = [
     "Zero",
     "contents",
     "digest",
-    "ended",
     "entry",
-    "escaped",
     "exactly",
     "exp",
     "keys",
@@ -105,10 +102,8 @@ __all__ = [
     "require_proven",
     "require_valid",
     "rounded",
-    "rules",
     "semidefinite",
     "some_rows",
     "stated",
     "statement_digest",
-    "told",
 ]  # fmt: skip

@@ -611,8 +611,8 @@ class Verdict:
     sha256 : str
         Hash of the statement: of its description and all its arrays.
     rules : tuple of str
-        Rules of the statement that are not the kernel's own, each with the file that it is from: the proof is as good
-        as these.
+        What was changed of the kernel, and rules of the statement that are not its own, each with the file that it is
+        from: the proof is as good as these.
     steps : tuple of str
         What makes the points of a conic program exact ones, each step proven (theorems 14 to 18).
     """

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from convexmetric.bench.anytime import FIRST, time_grid
 from convexmetric.bench.profiles import plot_data_profile, plot_performance_profile
 from convexmetric.bench.records import GAPS, CurvePoint, Run, SolveTimes, shifted_geometric_mean, solve_times
+from convexmetric.notebooks import printable
 from convexmetric.plotting.axes import COLOURS, look, plain, svg_of
 
 #: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
@@ -59,7 +60,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
         _curves(times) if curves else "",
         f"<h2>Runs that did not reach {tol:.0e}</h2>{_others(runs)}",
     ]
-    return f"{HEAD}{''.join(parts)}</body></html>\n"
+    return printable(f"{HEAD}{''.join(parts)}</body></html>\n")
 
 
 def _about(runs: Sequence[Run], suite: str | None) -> str:

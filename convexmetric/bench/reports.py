@@ -13,6 +13,7 @@ from convexmetric.bench.library import Instance
 from convexmetric.bench.records import STATUSES, Run, solve_times
 from convexmetric.cli.reports import attributes, columned, digits
 from convexmetric.datasets.reading import ENVIRONMENT_VARIABLE
+from convexmetric.notebooks import printable
 
 
 def instance_record(instance: Instance) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def benchmark_markdown(runs: Sequence[Run], tol: float | None = None) -> str:
     Cells of runs that did not reach the gap have their status and final gap.
     """
     times = solve_times(runs, tol)
-    lines = [f"| instance | {' | '.join(times.solvers)} |", f"| --- |{' ---: |' * len(times.solvers)}"]
+    lines = [f"| instance | {' | '.join(map(_cell, times.solvers))} |", f"| --- |{' ---: |' * len(times.solvers)}"]
     for name, row in zip(times.instances, times.seconds, strict=True):
         cells = []
         for solver, seconds in zip(times.solvers, row, strict=True):
@@ -71,5 +72,10 @@ def benchmark_markdown(runs: Sequence[Run], tol: float | None = None) -> str:
                 cells.append("-")
             else:
                 cells.append(run.status + (f" ({run.gap:.0e})" if run.gap < 1.0 else ""))
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+        lines.append(f"| `{_cell(name)}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _cell(name: str) -> str:
+    """A name as a cell of Markdown, which files of others may have made."""
+    return printable(" ".join(name.split()).replace("|", r"\|"))

@@ -15,6 +15,7 @@ from convexmetric import __version__
 from convexmetric.arrays import RESULTS_VERSION
 from convexmetric.bench.records import Run
 from convexmetric.files import all_or_nothing
+from convexmetric.notebooks import printable
 
 
 def write_results(runs: Sequence[Run], path: Path, suite: str | None) -> None:
@@ -44,8 +45,8 @@ def processor() -> str:
     with suppress(OSError):
         said = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
         if said:
-            return said[1].strip()
-    return platform.processor() or platform.machine()
+            return printable(said[1].strip())
+    return printable(platform.processor() or platform.machine())
 
 
 def _memory() -> int | None:

@@ -127,12 +127,11 @@ def write_certificate(
 @contextlib.contextmanager
 def _admitted(rules: Any) -> Iterator[None]:
     """Admit rules of the user's own; what is wrong with them is wrong input."""
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(checker.admitted(rules))
-        except checker.CertificateError as error:
-            raise InputError(str(error)) from error
-        yield
+    try:
+        with checker.admitted(rules):
+            yield
+    except checker.CertificateError as error:
+        raise InputError(str(error)) from error
 
 
 def _proven_and_written(

@@ -1,7 +1,8 @@
 """The command ``convexmetric``, and its subcommands for stated problems: solve, explain, verify, demo.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
-not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
+not certified to the tolerance asked for; 2 the input is wrong; 3 done, but the output could not be written; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 import sys
 import time
 import warnings
+from contextlib import redirect_stdout
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -205,18 +207,22 @@ def verify(
 ) -> None:
     """Prove the bounds of a certificate in exact arithmetic, from its file or from those of its parts.
 
-    Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem.
+    Exit code 0: proven; 1: not proven; 2: refused, no certificate or one about another problem; 3: proven, but the
+    verdict could not be written.
     """
     if instance is None and instance_tolerance:
         raise InputError("--instance-tolerance goes with --instance")
     deviation = None
     limits: dict[str, Any] = {"rules": rules or (), "max_bytes": max_bytes, "max_work": max_work}
     try:
-        if instance is None:
-            verdict = certificates.verify(*files, **limits)
-        else:
-            problem = LIBRARY.open().load_instance(instance).problem()
-            verdict, deviation = certificates.verify_instance(files, problem, tolerance=instance_tolerance, **limits)
+        # Rules of others may print.
+        with redirect_stdout(sys.stderr), shared.interruptible("nothing is proven"):
+            if instance is None:
+                verdict = certificates.verify(*files, **limits)
+            else:
+                problem = LIBRARY.open().load_instance(instance).problem()
+                limits["tolerance"] = instance_tolerance
+                verdict, deviation = certificates.verify_instance(files, problem, **limits)
         with refusals("the verdict"):
             if as_json:
                 shared.print_json(verdict_record(files, verdict, instance, deviation))
@@ -224,7 +230,6 @@ def verify(
                 print(verdict)
                 if instance is not None:
                     print(f"the problem is {instance}, built anew from its data{_differing(deviation)}")
-            sys.stdout.flush()
     except certificates.CertificateError as error:
         shared.say(f"refused: {error}")
         raise typer.Exit(shared.WRONG_INPUT) from None
@@ -254,8 +259,9 @@ def main(begun: float | None = None) -> None:
 
     ``begun`` is when its time began, by ``perf_counter``; by default now.
     """
-    try:
-        shared.app(obj=begun or time.perf_counter())
-    except ConvexMetricError as error:
-        shared.say(f"error: {' '.join(str(error).split())}")
-        sys.exit(shared.WRONG_INPUT)
+    with shared.whole_output():
+        try:
+            shared.app(obj=begun or time.perf_counter())
+        except ConvexMetricError as error:
+            shared.say(f"error: {' '.join(str(error).split())}")
+            sys.exit(shared.WRONG_INPUT)

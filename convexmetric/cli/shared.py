@@ -1,12 +1,16 @@
 """The command itself, and what its subcommands share: options, the console, messages, checks of paths.
 
 Results go to standard output, progress and messages to standard error. Exit codes: 0 done; 1 the result is
-not certified to the tolerance asked for; 2 the input is wrong; 130 interrupted.
+not certified to the tolerance asked for; 2 the input is wrong; 3 done, but the output could not be written; 130
+interrupted.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import shlex
 import sys
 import warnings
@@ -14,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
@@ -31,7 +35,7 @@ from convexmetric.solvers import SOLVERS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NOT_CERTIFIED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+NOT_CERTIFIED, WRONG_INPUT, UNWRITTEN, INTERRUPTED = 1, 2, 3, 130
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
@@ -120,6 +124,66 @@ def end(solution: Solution | None, interrupted: bool = False) -> None:
         raise typer.Exit(INTERRUPTED if interrupted else NOT_CERTIFIED)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+class _Kept(io.RawIOBase):
+    """Bytes of a standard stream; after the first that could not be written all are dropped, and ``lost`` says why."""
+
+    def __init__(self, own: TextIO | None) -> None:
+        self.own: Any = None if own is None else getattr(own.buffer, "raw", own.buffer)
+        self.lost = os.strerror(errno.EBADF) if own is None else ""
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self.own is not None and bool(self.own.isatty())
+
+    def fileno(self) -> int:
+        return io.RawIOBase.fileno(self) if self.own is None else int(self.own.fileno())
+
+    def write(self, data: Any) -> int:
+        try:
+            return len(data) if self.lost else self.own.write(data) or 0
+        except OSError as error:
+            self.lost = error.strerror or type(error).__name__
+            return len(data)
+
+
+def _kept(own: Any) -> tuple[Any, _Kept]:
+    """A stream in place of one of Python's."""
+    kept = _Kept(own)
+    how: Any = {name: getattr(own, name, False) for name in ("line_buffering", "write_through")}
+    encoding = getattr(own, "encoding", "utf-8")
+    return io.TextIOWrapper(io.BufferedWriter(kept), encoding, "backslashreplace", **how), kept
+
+
+@contextmanager
+def whole_output() -> Iterator[None]:
+    """Say so, and exit with a code of its own, where a command succeeds but its output cannot be written.
+
+    What the command writes to files is written all the same. Where messages cannot be written they are lost.
+    """
+    if sys.stdout is not sys.__stdout__:
+        yield
+        return
+    own, ended = (sys.stdout, sys.stderr), None
+    (sys.stdout, output), (sys.stderr, _) = map(_kept, own)
+    try:
+        try:
+            yield
+        except SystemExit as error:
+            ended = error
+        sys.stdout.flush()
+        if output.lost:
+            say(f"error: cannot write the output: {output.lost}")
+        sys.stderr.flush()
+    finally:
+        sys.stdout, sys.stderr = own
+    if output.lost and (ended is None or not ended.code):
+        sys.exit(UNWRITTEN)
+    if ended is not None:
+        raise ended
 
 
 class _Console(Console):

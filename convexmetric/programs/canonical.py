@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from convexmetric.errors import InputError
+from convexmetric.errors import InputError, SolverNotInstalledError
 from convexmetric.programs.forms import Factored, without_forms
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -251,16 +251,31 @@ class Program:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Turn a panic into a ``cvxpy.SolverError``, and silence warnings: inaccuracy shows in the gap."""
+    """Turn a panic or an error of MOSEK's own into a ``cvxpy.SolverError``; silence warnings: inaccuracy is in the gap.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        If MOSEK has no licence.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except BaseException as error:
-        # The class of panics cannot be imported, so it is known by its name.
-        if type(error).__name__ != "PanicException":
+        # The class of panics cannot be imported, nor MOSEK's everywhere, so they are known by their names.
+        kind = type(error)
+        if kind.__name__ == "PanicException":
+            raise cp.SolverError(f"it panicked: {error}") from error
+        if kind.__module__.partition(".")[0] != "mosek":
             raise
-        raise cp.SolverError(f"it panicked: {error}") from error
+        said = " ".join(str(error).split())
+        if "licen" not in said.lower():
+            raise cp.SolverError(said) from error
+        raise SolverNotInstalledError(
+            f"MOSEK has no licence here ({said}); put its file mosek.lic there, name it in MOSEKLM_LICENSE_FILE, or "
+            "take another solver, such as clarabel"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -298,7 +298,8 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
     """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else keep that to be certified."""
-    failed, nothing = isinstance(error, errors.SolverError), monitor.M is None or monitor.dual_point is None
+    failed = isinstance(error, errors.SolverError) and not isinstance(error, errors.SolverNotInstalledError)
+    nothing = monitor.M is None or monitor.dual_point is None
     if monitor.caller_failed or (isinstance(error, errors.ConvexMetricError) and (nothing or not failed)):
         raise error
     if nothing:

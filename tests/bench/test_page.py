@@ -12,7 +12,8 @@ import pytest
 import convexmetric as cm
 from convexmetric.bench import GAPS, Run, shifted_geometric_mean
 from convexmetric.bench.page import _states, benchmark_page
-from convexmetric.bench.results import write_results
+from convexmetric.bench.reports import benchmark_markdown
+from convexmetric.bench.results import processor, write_results
 
 INF = math.inf
 
@@ -101,6 +102,21 @@ def test_the_table_of_means_is_that_of_the_formula():
     assert rows["solver"] == [f"{gap:.0e}" for gap in GAPS]
     assert rows["exact"] == [f"{exact:.3g} (2)"] * len(GAPS)
     assert rows["mine.py"] == [f"{mine:.3g} (1)"] * len(GAPS)
+
+
+def test_names_of_machines_and_of_others_solvers_bring_no_control_characters(tmp_path, monkeypatch):
+    """Neither into the page, nor into the table, nor, where it is this machine's, into the results."""
+    odd = "\x1b[2J\u202e|\nabacus"
+    run_there = replace(run("p\n| q |", "exact\n| x |", 1.0), machine=odd)
+    page, table = benchmark_page([run_there], 1e-6), benchmark_markdown([run_there], 1e-6)
+    assert r"\x1b[2J\u202e|" in page
+    assert len(table.splitlines()) == 3
+    monkeypatch.setattr("platform.processor", lambda: odd)
+    monkeypatch.setattr("pathlib.Path.read_text", lambda *_, **__: f"model name : a{odd}")
+    name = processor()
+    assert name.startswith(r"a\x1b[2J")
+    for text in (page, table, name):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
 
 
 def test_a_page_says_what_was_run_where():

@@ -1,11 +1,13 @@
 """Every rule of the kernel: the files of tests/corpus, and others that the second checker judges as well."""
 
 import contextlib
+import contextvars
 import copy
 import hashlib
 import io
 import itertools
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -1087,6 +1089,38 @@ def test_names_of_arrays_of_rows():
     assert not kernel.files.of_rows("slope")
 
 
+def test_tables_hold_in_their_context_and_arrays_are_read_only():
+    own = kernel.LOSSES
+    within = contextvars.copy_context().run(
+        lambda: kernel.files.TABLES.set({"LOSSES": {}}) and kernel.files.rules("LOSSES", own)
+    )
+    assert within == {}
+    assert kernel.files.rules("LOSSES", own) is own
+    given = np.ones(2)
+    with pytest.raises(ValueError, match="read-only"):
+        Arrays({"a": given})("a", 2)[0] = 2.0
+    assert given.flags.writeable
+
+
+class SilentError(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+class Full(io.StringIO):
+    def flush(self):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(("stream", "why"), [(Full(), "No space left on device"), (None, "Bad file descriptor")])
+def test_verdicts_that_cannot_be_written_end_otherwise(monkeypatch, capsys, stream, why):
+    for accepted, code in ((True, 3), (False, 1)):
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert kernel.proofs.ended("proven", accepted) == code
+        assert sys.stdout is None
+        assert capsys.readouterr().err == f"cannot write the verdict: {why}\n"
+
+
 def test_refusals_are_printed_as_one_short_line():
     said = str(CertificateError("a\n\x1b[2J\u00e9" + "b" * 600))
     assert said.startswith("a\\n\\x1b[2J\\xe9b")
@@ -1094,6 +1128,7 @@ def test_refusals_are_printed_as_one_short_line():
     for error, said in (
         (OSError(2, "No such file"), "^cannot read it: No such file$"), (OSError(), "^cannot read it: OSError$"),
         (ValueError("a"), "^it cannot be evaluated: ValueError: a$"), (CertificateError("as it is"), "^as it is$"),
+        (SilentError(), "^it cannot be evaluated: SilentError$"),
     ):  # fmt: skip
         with pytest.raises(CertificateError, match=said), kernel.refusals("it"):
             raise error

@@ -376,6 +376,38 @@ def test_version_and_help(command):
         assert "Usage" in out
 
 
+PROVEN = Path(__file__).parents[1] / "corpus" / "accepted" / "auc.npz"
+
+
+@pytest.mark.parametrize("to", ["/dev/full", "pipe", None])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["list"], ["list", "--json"], ["verify", PROVEN], ["verify", PROVEN, "--json"]],
+    ids=str,
+)
+def test_output_that_cannot_be_written_is_told_in_a_sentence(command, monkeypatch, arguments, to):
+    left, right = os.pipe()
+    os.close(left)
+    with os.fdopen(right, "w") if to == "pipe" else open(to or os.devnull, "w") as stream:
+        for name in ("stdout", "__stdout__"):
+            monkeypatch.setattr(sys, name, stream if to else None)
+        code, _, err = command(*arguments)
+    why = {"/dev/full": "No space left on device", "pipe": "Broken pipe", None: "Bad file descriptor"}
+    assert (code, err) == (3, f"error: cannot write the output: {why[to]}\n")
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "module", ["convexmetric verify", "convexmetric.certificates.kernel", "convexmetric.certificates.checker"]
+)
+def test_a_process_whose_verdict_cannot_be_written_ends_with_three(module):
+    words = [sys.executable, "-m", *module.split(), str(PROVEN)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 3
+    assert re.fullmatch("(error: )?cannot write the (output|verdict): No space left on device\n", done.stderr)
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("words", "completed"),

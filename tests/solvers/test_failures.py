@@ -6,7 +6,7 @@ import pytest
 from catalogue import instance, names
 
 import convexmetric as cm
-from convexmetric.errors import GapWarning, SolverError, UnsupportedProblemError
+from convexmetric.errors import GapWarning, SolverError, SolverNotInstalledError, UnsupportedProblemError
 from convexmetric.regularizers import SquaredDistance
 from convexmetric.regularizers.base import Regularizer
 from convexmetric.solvers import Monitor
@@ -65,6 +65,29 @@ def test_a_conic_solver_that_fails_is_a_solver_error(monkeypatch):
         match=r"CLARABEL failed: numerical trouble; leave solver out .* give equalities",
     ):
         cm.solve(instance("ranking from lists"), solver="clarabel")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        (
+            "err_missing_license_file(1008): License cannot be located.\n",
+            SolverNotInstalledError,
+            "MOSEKLM_LICENSE_FILE",
+        ),
+        ("err_license_expired(1001): The license has expired.", SolverNotInstalledError, "has no licence here"),
+        ("err_space(1051): Out of space.", SolverError, r"MOSEK failed: err_space\(1051\): Out of space"),
+    ],
+)
+def test_errors_of_mosek_s_own_are_of_the_package(monkeypatch, said, kind, message):
+    def fail(self, *_, **__):
+        raise type("Error", (Exception,), {"__module__": "mosek"})(said)
+
+    monkeypatch.setattr(cp, "installed_solvers", lambda: ["MOSEK"])
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    with pytest.raises(SolverError, match=message) as raised:
+        cm.solve(instance("ranking from lists"), solver="mosek")
+    assert raised.type is kind
 
 
 @pytest.mark.parametrize("name", ["ranking from labels", "relative, rbf, soft", "relative, A, hard"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from .balls import BLOCK, WHOLE, Array, Ball, cross_entropies, gamma, log, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, altered, entry, natural, positive, rational
+from .files import Arrays, Table, altered, entry, natural, positive, rational, rules
 from .losses import LOSSES, Loss
 from .metrics import Cone, Images, Minorant, laplacian
 
@@ -38,7 +38,7 @@ class ListedRisk:
 
     def loss(self, term: Any) -> Loss:
         """Read the loss of a term."""
-        kind = entry(LOSSES, term, "term", "loss")
+        kind = entry(rules("LOSSES", LOSSES), term, "term", "loss")
         require_valid(not isinstance(term["sign"], bool) and term["sign"] in (1, -1), "term: sign is not 1 or -1")
         one = positive(term["weight"], "weight") == 1
         require_valid(one or not kind.constraint, "term: a hard margin has the weight 1")

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 
+def escaped(text: str) -> str:
+    """The text in printable ASCII, other characters as Python escapes them: one line, and no order to a terminal."""
+    return re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], text)
+
+
 class CertificateError(Exception):
     """The file is no certificate: damaged, malformed, too large, or not what its hashes say."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], message)[:500])
+        super().__init__(escaped(message)[:500])
 
 
 class NotProven(Exception):  # noqa: N818 - not an error of the file
@@ -41,4 +46,12 @@ def refusals(what: str) -> Iterator[None]:
     except OSError as error:
         raise CertificateError(f"cannot read {what}: {error.strerror or type(error).__name__}") from error
     except Exception as error:
-        raise CertificateError(f"{what} cannot be evaluated: {type(error).__name__}: {error}") from error
+        raise CertificateError(f"{what} cannot be evaluated: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """Name and text of an error; of rules of others the text may fail itself."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

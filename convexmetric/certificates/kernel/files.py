@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -22,6 +23,8 @@ Contents = tuple[Table, Mapping[str, Array]]
 FORMAT, VERSION = "convexmetric-certificate", 3
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
+#: Tables of rules that hold in a context in place of the kernel's own, by title; nothing here puts any there.
+TABLES: ContextVar[Mapping[str, dict[str, Any]]] = ContextVar("TABLES", default={})  # noqa: B039 - never changed
 #: What is said of a rule that is in no table.
 UNKNOWN = "there is no such rule in the kernel; for one of your own pass --rules"
 #: Arrays of dual points that are split by rows among the parts of a certificate.
@@ -116,7 +119,9 @@ class Arrays:
         name = self._named(name)
         require_valid(name in self.arrays, f"the array {name} is missing")
         self.used.add(name)
-        array = self.arrays[name]
+        # What rules of others get is not theirs to change.
+        array = self.arrays[name].view()
+        array.flags.writeable = False
         fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
         fits = fits and array.dtype.str in (("<f8",) if integers is None else ("<i8", "<i4", "|u1"))
         require_valid(fits, f"the array {name} has a wrong shape or type: {array.shape}, {array.dtype}")
@@ -126,6 +131,11 @@ class Arrays:
         inside = not array.size or (int(array.min()) >= 0 and int(array.max()) < integers)
         require_valid(inside, f"the array {name} has entries outside of [0, {integers})")
         return np.ascontiguousarray(array.astype(np.int64))
+
+
+def rules(title: str, own: dict[str, Any]) -> dict[str, Any]:
+    """The table of rules that holds in this context."""
+    return TABLES.get().get(title, own)
 
 
 def named(known: dict[str, Any], name: Any, what: str) -> Any:

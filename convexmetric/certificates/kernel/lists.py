@@ -10,7 +10,7 @@ import numpy as np
 
 from .balls import WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, softplus, up
 from .errors import require_proven, require_valid
-from .files import Arrays, Table, altered, named, natural, positive, rational
+from .files import Arrays, Table, altered, named, natural, positive, rational, rules
 from .measures import AUC, MEASURES, Measure
 from .metrics import Cone, Images, Minorant, laplacian
 
@@ -257,7 +257,7 @@ class Rankings(ListRisk):
     wanted, optional = "kind measure C", "k short queries"
 
     def _weigh(self, table: Table, weights: Array) -> None:
-        self.measure = named(MEASURES, table["measure"], "risk: the measure")()
+        self.measure = named(rules("MEASURES", MEASURES), table["measure"], "risk: the measure")()
         self.cut, count = "short" not in table, len(self)
         fits = self.measure.needs_k == ("k" in table)
         require_valid(fits, "risk: a k where the measure has none, or none where it has one")

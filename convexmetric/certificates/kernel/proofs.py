@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from .errors import CertificateError, NotProven, refusals, require_proven, requi
 from .metrics import Cone, Minorant
 
 from .files import (  # isort: skip
-    VERSION, Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, statement_digest,
+    VERSION, Arrays, Contents, Table, digest, entry, keys, natural, of_rows, rational, rules, statement_digest,
 )  # fmt: skip
 from .reader import contents
 from .regularizers import REGULARIZERS
@@ -39,7 +41,7 @@ class Problem:
         cone = self.cone = Cone(table, arrays)
         self.constant = rational(table.get("constant", "0"), "constant")
         self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, cone)
-        omega = entry(REGULARIZERS, table["regularizer"], "regularizer")
+        omega = entry(rules("REGULARIZERS", REGULARIZERS), table["regularizer"], "regularizer")
         self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
         self.G = cone.matrix(arrays, "linear") if table["linear"] else None
         #: Arrays of the statement; arrays asked for later belong to the proof.
@@ -181,12 +183,26 @@ def misfits(rows: Iterable[tuple[int, int]], count: int) -> str:
 
 
 def main(*paths: str) -> int:
-    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1 or 2."""
+    """Print bounds and the hash of the statement; exit code 0 if the claims of the files are proven, else 1, 2 or 3."""
     try:
         with refusals("the problem"):
             proof = prove(contents(Path(path)) for path in paths)
     except CertificateError as error:
         print(f"refused: {error}", file=sys.stderr)
         return 2
-    print(f"{proof.lower} <= optimum <= {proof.upper}\nstatement: {proof.problem.sha256}\n{proof.reason or 'accepted'}")
-    return int(bool(proof.reason))
+    bounds = f"{proof.lower} <= optimum <= {proof.upper}"
+    return ended(f"{bounds}\nstatement: {proof.problem.sha256}\n{proof.reason or 'accepted'}", not proof.reason)
+
+
+def ended(verdict: str, accepted: bool) -> int:
+    """Print a verdict; exit code 0 if it is accepted and was written, else 1, or 3 where it could not be written."""
+    try:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        print(verdict, flush=True)
+    except OSError as error:
+        print(f"cannot write the verdict: {error.strerror}", file=sys.stderr)
+        # Python would try again at the end.
+        sys.stdout = None
+        return 3 if accepted else 1
+    return 0 if accepted else 1

@@ -12,7 +12,7 @@ import numpy as np
 from .balls import Array, Ball, exactly, log, semidefinite
 from .conic import ConicProgram, matrix_of
 from .errors import NotProven, require_proven, require_valid
-from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational
+from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational, rules
 from .metrics import Cone
 
 __all__ = ["REGULARIZERS", "ConicTerm", "Regularizer", "SumRegularizer", "Zero"]
@@ -372,7 +372,7 @@ class SumRegularizer(Regularizer):
         super().__init__(table, arrays, cone, points)
         tables = table["summands"]
         require_valid(isinstance(tables, list) and 2 <= len(tables) <= 8, "regularizer: too few or many summands")
-        known = {kind: rule for kind, rule in REGULARIZERS.items() if not rule.alone}
+        known = {kind: rule for kind, rule in rules("REGULARIZERS", REGULARIZERS).items() if not rule.alone}
         self.parts = [
             entry(known, one, "summand")(one, arrays.of(TERM, number), cone, points)
             for number, one in enumerate(tables)

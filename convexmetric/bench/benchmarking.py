@@ -78,8 +78,9 @@ def benchmark(
         for a solver of your own, **whose code is run**: a :class:`~convexmetric.solvers.Solver`, or a callable
         ``f(problem)`` or ``f(problem, record)``, or a class of either, which is called without arguments. What a
         callable shows, as in :func:`~convexmetric.bench.trace`, is projected on the cone, and judged by its objective
-        and the lower bound of the library. Files are run in the processes of the runs alone. A mapping gives solvers
-        names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
+        and the lower bound of the library; the bounds of a ``Solver`` are made anew from its points. Files and modules
+        are run in the processes of the runs alone, and judged from others. A mapping gives solvers names:
+        ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional
         Names or patterns such as ``"ranking-*-wine-*"``; by default those of the suite.
     suite : str, optional

@@ -33,7 +33,7 @@ MEANS = """Seconds to a relative gap: shifted geometric means (shift 1 s) over t
 were run on, and on how many it was reached; elsewhere the time limit counts, whatever the reason. The gap is the
 solver's own, certified; for a callable, the distance of its best metric from the library's certified lower bound."""
 CURVES = """The relative distance of the best objective so far from the library's certified lower bound, which is up to
-1e-6 below the optimum. Metrics of callables are projected and evaluated by this package, with their clock stopped. A
+1e-6 below the optimum. Metrics of solvers of your own are evaluated by this package, with their clock stopped. A
 line ends with its solver; in the median it stays where it was, and is infinite before the first metric."""
 
 

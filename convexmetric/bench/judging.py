@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -27,7 +27,7 @@ SENDING, A_SECOND = 1e-3, 5e8
 #: Seconds of others after which the time limit is moved.
 TELL_EVERY = 0.05
 #: Bytes of a dual point, at most.
-MOST_DUAL = 2**31
+MOST_DUAL = 2**30
 #: Name of a dual point that is one multiplier a comparison.
 MULTIPLIERS = "multipliers"
 #: Iterations that a solver may say that it made, at most.
@@ -43,7 +43,7 @@ def judged(problem: MetricProblem, beside: Beside, watch: Watch) -> Run:
     try:
         said, _ = beside.line.receive()
         if said.get("kind") == "ready":
-            judge = Judge(problem, watch, own=said.get("own") is True)
+            judge = Judge(problem, watch, said.get("own") is True, beside.processor_seconds)
             said = judge.follow(beside.line)
         beside.look(said.get("peak"))
         beside.line.send({})
@@ -67,24 +67,29 @@ class Judge:
     All that is shown is judged while that takes no longer than the solver itself (and a second); beyond, the first
     after each time of the grid is, and the last one. Neither the solver's clock nor the time limit runs meanwhile.
 
-    The solver's seconds are those between an answer and the arrival of what it shows next. It may say that it took less
-    by what sending takes, :data:`SENDING` and the time of its bytes; more is not believed.
+    The solver's seconds are those between an answer and the arrival of what it shows next. It may say that it took
+    less, for what sending and waiting for a processor take: no less than the ``processor`` seconds of its process, but
+    for :data:`SENDING` and the time of its bytes, and by no more than the time limit in all.
     """
 
-    def __init__(self, problem: MetricProblem, watch: Watch, own: bool = False) -> None:
+    def __init__(
+        self, problem: MetricProblem, watch: Watch, own: bool = False, processor: Callable[[], float] = lambda: np.inf
+    ) -> None:
         self.problem, self.watch, self.own = problem, watch, own
         self.upper, self.lower = np.inf, -np.inf if own else watch.bound
         self.shown, self.seconds, self.judging, self.outside, self.ended = 0, 0.0, 0.0, 0.0, False
         self._pending: tuple[float, Mapping[str, np.ndarray]] | None = None
         self._said, self._told, self._excused = 0.0, 0.0, 0.0
+        self._processor, self._used = processor, 0.0
         self._start = self._resumed = perf_counter()
 
     def arrived(self, said: Any, size: int = 0) -> float:
         """The solver's seconds as a message of ``size`` bytes arrives, which says how many they are."""
         window, most = perf_counter() - self._resumed, self.watch.asked.max_seconds
         claim = said if is_real(said) and np.isfinite(said) else self._said + window
-        sending = min(SENDING + size / A_SECOND, most - self._excused)
-        taken = min(max(claim - self._said, window - sending, 0.0), window)
+        used = self._processor() - self._used if self._used < np.inf else np.inf
+        least = min(window, used) - SENDING - size / A_SECOND if self._excused < most else window
+        taken = min(max(claim - self._said, least, 0.0), window)
         self._said, self._excused = claim, self._excused + window - taken
         self.seconds += taken
         return self.seconds
@@ -103,6 +108,7 @@ class Judge:
         self.watch.channel.start()
         self._start, said, more = perf_counter(), {"kind": "ready"}, True
         while said.get("kind") in ("ready", "shown"):
+            self._used = self._processor()
             line.send({"more": more})
             self._resumed = perf_counter()
             said, arrays = line.receive(most)

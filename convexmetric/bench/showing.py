@@ -44,7 +44,8 @@ def shown(line: Line, asked: Run, target: str | bytes) -> None:
         ended = _run(line, asked, target)
     except Exception as error:
         ended = {"status": "error", "message": f"{type(error).__name__}: {error}"}
-    sys.stdout.flush()
+    with suppress(Exception):
+        sys.stdout.flush()
     line.send({"kind": "ended", "peak": peak_bytes(), **ended})
     line.receive()
 

@@ -144,6 +144,15 @@ def test_a_solver_cannot_say_that_it_took_less_than_it_did(solved, claim):
     assert 0.25 - 5 * (SENDING + 1e-4) <= record.seconds <= time.monotonic() - start
 
 
+def test_waiting_for_a_processor_is_not_the_solvers_time(solved):
+    problem, solution = solved
+    used = iter([1.0, 1.0, 1.0, 1.2])
+    record = Judge(problem, judge(problem, solution.lower_bound, limit=60.0).watch, processor=lambda: next(used))
+    for expected in (0.01, 0.01 + 0.2 - SENDING):
+        record._used, record._resumed = next(used), time.perf_counter() - 0.5
+        assert record.arrived(0.01) == pytest.approx(expected, abs=1e-6)
+
+
 def test_what_sending_takes_is_excused_no_longer_than_the_limit(solved):
     problem, solution = solved
     record = judge(problem, solution.lower_bound, limit=0.01)

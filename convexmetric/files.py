@@ -259,7 +259,7 @@ def read_arrays(
                 if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                     raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
                 check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
-                return {name: _array(_member(archive, info)) for name, info in chosen.items()}
+                return {name: array_in(_member(archive, info)) for name, info in chosen.items()}
 
     return guarded(path, read)
 
@@ -270,7 +270,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         return member.read(info.file_size + 1)
 
 
-def _array(data: bytes) -> NDArray[Any]:
+def array_in(data: bytes) -> NDArray[Any]:
     """The array of an NPY file that is in memory."""
     dtype, shape, order, start = _header(data, len(data))
     found = np.frombuffer(data, dtype, math.prod(shape), start).copy()

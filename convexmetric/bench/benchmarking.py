@@ -9,6 +9,7 @@ does not reach are loaded within the time measured. A function of the user's own
 from __future__ import annotations
 
 import os
+import pickle
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
@@ -21,21 +22,22 @@ import numpy as np
 
 from convexmetric import __version__
 from convexmetric.arguments import check_count, check_integer, check_positive_number, check_share
-from convexmetric.bench.anytime import Judge, Watch
+from convexmetric.bench.anytime import Watch
+from convexmetric.bench.judging import judged
 from convexmetric.bench.library import list_problems, load_instance
-from convexmetric.bench.loading import ForeignSolver, Target, file_of, loaded_solver, source_of
-from convexmetric.bench.processes import Channel, Outcome, run_isolated
-from convexmetric.bench.records import GAPS, Run, RunFile
+from convexmetric.bench.loading import Target, check_module, file_of, loaded_solver, source_of
+from convexmetric.bench.processes import Beside, Channel, Outcome, run_isolated
+from convexmetric.bench.records import GAPS, Run, RunFile, printable
 from convexmetric.bench.results import processor, write_results
+from convexmetric.bench.showing import shown
 from convexmetric.bench.suites import load_suite
-from convexmetric.bench.traces import TIME_IS_UP, watched
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import ConvexMetricError, DataNotFoundError, InputError, SolverError
 from convexmetric.files import made_folder
 from convexmetric.papers import RelativeComparisonProblem
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Progress
-from convexmetric.solvers import Solver, solve
+from convexmetric.solvers import SOLVERS, Solver, solve
 from convexmetric.solvers.conic import Conic
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ MESSAGE = 500
 
 #: Seconds beyond the time limit after which a process is killed: time for a solver that stops to certify.
 GRACE = 2.0
-#: Warm-up before the clock starts: seconds of a solver of the package, iterations of any other solver.
-WARM_UP_SECONDS, WARM_UP_ITERATIONS = 3.0, 3
+#: Seconds of the warm-up of a solver of the package before the clock starts.
+WARM_UP_SECONDS = 3.0
 
 
 def benchmark(
@@ -76,8 +78,9 @@ def benchmark(
         for a solver of your own, **whose code is run**: a :class:`~convexmetric.solvers.Solver`, or a callable
         ``f(problem)`` or ``f(problem, record)``, or a class of either, which is called without arguments. What a
         callable shows, as in :func:`~convexmetric.bench.trace`, is projected on the cone, and judged by its objective
-        and the lower bound of the library. Files are run in the processes of the runs alone. A mapping gives solvers
-        names: ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
+        and the lower bound of the library; the bounds of a ``Solver`` are made anew from its points. Files and modules
+        are run in the processes of the runs alone, and judged from others. A mapping gives solvers names:
+        ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional
         Names or patterns such as ``"ranking-*-wine-*"``; by default those of the suite.
     suite : str, optional
@@ -133,8 +136,10 @@ def benchmark(
     known = {run.settings: run for run in file.runs if run.status not in AGAIN} if file is not None else {}
     missing = [run for run in asked if run.settings not in known]
     bounds = {instance.name: instance.proven[0] for instance in chosen}
-    calls = [(run, targets[run.solver]) for run in missing]
-    outcomes = run_isolated(_measure, calls, limit=max_seconds + GRACE, n_jobs=n_jobs, threads=threads)
+    calls = [(run, _sent(targets[run.solver])) for run in missing]
+    beside = {number: shown for number, run in enumerate(missing) if not _own(targets[run.solver])}
+    limits: dict[str, Any] = {"limit": max_seconds + GRACE, "n_jobs": n_jobs, "threads": threads}
+    outcomes = run_isolated(_measure, calls, **limits, beside=beside)
     with closing(outcomes), _bar(progress and bool(missing)) as bar:
         task = bar.add_task("starting", total=len(asked), completed=len(asked) - len(missing))
         for number, outcome in outcomes:
@@ -172,38 +177,55 @@ def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
     return list(found)
 
 
-def _measure(channel: Channel, asked: Run, target: Target) -> Run:
-    """Run a solver on an instance, in the child process."""
+def _own(target: Target) -> bool:
+    """Whether a target runs code of this package alone."""
+    if isinstance(target, Solver):
+        stages: Iterable[Solver] = getattr(target, "stages", None) or ()
+        return type(target).__module__.startswith("convexmetric.") and all(map(_own, stages))
+    return isinstance(target, str) and target in SOLVERS
+
+
+def _sent(target: Target) -> Target | bytes:
+    """A target as it goes to the processes of its run; objects of strangers are packed, and opened in theirs alone."""
+    if isinstance(target, str) or _own(target):
+        return target
+    try:
+        return pickle.dumps(target)
+    except Exception as error:
+        raise InputError(f"a solver must be picklable to run in a process of its own: {error}") from error
+
+
+def _measure(channel: Channel, asked: Run, target: Any, beside: Beside | None = None) -> Run:
+    """Run a solver on an instance, or judge it as it runs in the process beside."""
     # Warnings of gaps are dropped: the table has the gaps.
     warnings.simplefilter("ignore")
-    instance, solver = load_instance(asked.instance), loaded_solver(target)
+    instance = load_instance(asked.instance)
     try:
         problem = instance.problem()
     except DataNotFoundError as error:
         return replace(asked, status="no data", message=str(error))
-    if isinstance(solver, Solver):
-        reason = solver.unsupported(problem)
-        if reason is not None:
-            return replace(asked, status="unsupported", message=reason)
+    problem.value(problem.cone.identity())
+    watch = Watch(channel, asked, instance.proven[0])
+    if beside is not None:
+        return judged(problem, beside, watch)
+    solver = loaded_solver(target)
+    assert isinstance(solver, Solver)
+    reason = solver.unsupported(problem)
+    if reason is not None:
+        return replace(asked, status="unsupported", message=reason)
     _warm_up(problem, solver)
     problem = instance.problem()
-    watch = Watch(channel, asked, instance.proven[0])
     channel.start()
-    return _solved(problem, solver, watch) if isinstance(solver, Solver) else _judged(problem, solver, watch)
+    return _solved(problem, solver, watch)
 
 
-def _warm_up(problem: MetricProblem, solver: Solver | ForeignSolver) -> None:
+def _warm_up(problem: MetricProblem, solver: Solver) -> None:
     """Run the solver briefly, so that imports and compiled loops are loaded before the clock starts."""
-    problem.value(problem.cone.identity())
     with suppress(ConvexMetricError):
         if isinstance(solver, Conic):
             solve(RelativeComparisonProblem(np.eye(3), np.array([[0, 1, 2]])), solver=solver)
-        elif isinstance(solver, Solver):
-            # Only solvers of the package are known to keep a time limit.
-            if type(solver).__module__.startswith("convexmetric."):
-                solve(problem, solver=solver, max_seconds=WARM_UP_SECONDS)
-            else:
-                solve(problem, solver=solver, max_iter=WARM_UP_ITERATIONS)
+        else:
+            solve(problem, solver=solver, max_seconds=WARM_UP_SECONDS)
 
 
 def _solved(problem: MetricProblem, solver: Solver, watch: Watch) -> Run:
@@ -242,30 +264,10 @@ def _solved(problem: MetricProblem, solver: Solver, watch: Watch) -> Run:
     return replace(asked, status=status, seconds=seconds, reached=reached, curve=curve, **found)
 
 
-def _judged(problem: MetricProblem, solver: ForeignSolver, watch: Watch) -> Run:
-    """Run a callable, whose metrics are judged by the lower bound of the library."""
-    record = Judge(problem, watch)
-    message = watched(solver, problem, record, watch.asked.seed)
-    seconds = record.seconds
-    record.finish()
-    ended = "limit" if message == TIME_IS_UP else "stalled"
-    status = "optimal" if relative_gap(record.best, watch.bound) <= watch.asked.tol else ended
-    if message == TIME_IS_UP:
-        message = ""
-    elif message or record.M is None:
-        status, message = "error", message or "it showed no metric: return, yield or record one"
-    elif (outside := max(row[3] for row in record.rows)) > 0.0:
-        message = f"projected: smallest eigenvalue {-outside:.2g}"
-    if record.rows:
-        watch.note(seconds, record.shown, record.best, watch.bound, own=False)
-    found: dict[str, Any] = {"lower_bound": watch.bound, "upper_bound": record.best, "iterations": record.shown}
-    found |= {"reached": tuple(watch.reached), "curve": tuple(watch.points), "seconds": seconds, "message": message}
-    return replace(watch.asked, status=status, **found)
-
-
 def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     """Make the record of a run; gaps reached after the time limit do not count."""
-    found: Run = outcome.value or outcome.report or asked
+    told: dict[str, Any] = outcome.value or outcome.report or vars(asked)
+    found = Run(**told | {"reached": tuple(told["reached"]), "curve": tuple(map(tuple, told["curve"]))})
     status, message = found.status, found.message
     if outcome.failure:
         status, message = "error", outcome.failure
@@ -276,7 +278,7 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     return replace(
         found,
         status=status,
-        message=" ".join(message.split())[:MESSAGE],
+        message=" ".join(printable(message).split())[:MESSAGE],
         seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
         reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
         gap=relative_gap(found.upper_bound, found.lower_bound),
@@ -298,10 +300,12 @@ def _targets(solvers: Iterable[str] | Mapping[str, Target]) -> dict[str, Target]
         raise InputError("solvers is empty: name at least one")
     for target in targets.values():
         # A conic solver that is not installed becomes a result of the run; an unknown name is an error of the caller.
-        # Files of strangers run in the processes of the runs alone.
+        # Code of strangers runs in the processes of the runs alone.
         with suppress(SolverError):
-            if file_of(target) is None:
+            if not isinstance(target, str) or target in SOLVERS:
                 loaded_solver(target)
+            elif file_of(target) is None:
+                check_module(target)
     return targets
 
 

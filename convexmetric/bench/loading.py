@@ -10,6 +10,8 @@ import re
 import runpy
 import sys
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +89,23 @@ def loaded_solver(target: Target) -> Solver | ForeignSolver:
     return found
 
 
+def check_module(target: str) -> tuple[str, str]:
+    """Module and attribute that a target names; nothing is imported.
+
+    Raises
+    ------
+    InputError
+        If it does not name them, or there is no such module.
+    """
+    module, colon, attribute = target.partition(":")
+    if not (module and colon and attribute):
+        raise InputError(not_one_of("solver", SOLVERS, target, ", a file.py, or module:attribute"))
+    top = module.partition(".")[0]
+    if not (PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)):
+        raise InputError(f"cannot load the solver {target!r}: there is no module {top}")
+    return module, attribute
+
+
 def called(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed: int | None = None) -> None:
     """Call a solver and record all that it shows.
 
@@ -125,9 +144,7 @@ def _imported(target: str) -> Any:
         return SOLVERS[target]()
     path = file_of(target)
     if path is None:
-        module, colon, attribute = target.partition(":")
-        if not (module and colon and attribute):
-            raise InputError(not_one_of("solver", SOLVERS, target, ", a file.py, or module:attribute"))
+        module, attribute = check_module(target)
         if os.getcwd() not in sys.path:
             # Import from the current folder first, as python -m does.
             sys.path.insert(0, os.getcwd())

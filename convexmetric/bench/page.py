@@ -18,6 +18,8 @@ from convexmetric.plotting.axes import COLOURS, look, plain, svg_of
 
 #: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
 FLOOR = 1e-7
+#: Seconds that curves of runs without a limit are drawn to, at most.
+LONGEST = 1e9
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Benchmark</title>
 <meta name="viewport" content="width=device-width"><style>
 body{font:16px/1.45 system-ui,sans-serif;margin:auto;max-width:1200px;padding:0 1em;color:#222}
@@ -32,7 +34,7 @@ MEANS = """Seconds to a relative gap: shifted geometric means (shift 1 s) over t
 were run on, and on how many it was reached; elsewhere the time limit counts, whatever the reason. The gap is the
 solver's own, certified; for a callable, the distance of its best metric from the library's certified lower bound."""
 CURVES = """The relative distance of the best objective so far from the library's certified lower bound, which is up to
-1e-6 below the optimum. Metrics of callables are projected and evaluated by this package, with their clock stopped. A
+1e-6 below the optimum. Metrics of solvers of your own are evaluated by this package, with their clock stopped. A
 line ends with its solver; in the median it stays where it was, and is infinite before the first metric."""
 
 
@@ -86,7 +88,10 @@ def _means(runs: Sequence[Run], times: SolveTimes) -> str:
 
 def _curves(times: SolveTimes) -> str:
     """Draw the median over instances, and every instance."""
-    limit = max(run.max_seconds for run in times.runs.values())
+    # Runs of other tools may have no limit.
+    known = (run.max_seconds if np.isfinite(run.max_seconds) else run.seconds for run in times.runs.values())
+    limit = min(max((end for end in known if np.isfinite(end)), default=0.0), LONGEST)
+    limit = max(limit, 10.0 * FIRST)
     grid, median = time_grid(limit), f"median of {_instances(times)}"
     # Margins by hand: to find them by layout takes most of the time where there are many.
     figures = {name: Figure(figsize=(4.2, 3.0)) for name in (median, *dict(times.runs.keys()))}

@@ -1,25 +1,48 @@
-"""Functions in processes of their own, which are ended at a time limit and whose memory is measured."""
+"""Functions in processes of their own, which are ended at a time limit with all that they started.
+
+What comes back are frames of JSON, of bounded size: nothing is unpickled. Code of strangers runs in another process
+beside (:class:`Beside`), which is judged by its own. All processes of a call are one group, which is killed as one. On
+Linux processes that left the group are found too: whatever descends from a call stays below its process.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import multiprocessing
 import os
 import re
 import signal
 import sys
+import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from multiprocessing import util
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
+import numpy as np
+
+from convexmetric.bench.lines import Line
 from convexmetric.numerics.threads import THREAD_VARIABLES, limit_threads
 
 #: Seconds within which a function must start its clock, after imports, loading data and compiled loops.
 START_UP = 600.0
+#: Bytes of a frame to the parent, at most.
+MOST_BYTES = 2**26
+#: Option of Linux's ``prctl`` by which orphans go to this process.
+SUBREAPER = 36
+#: Number of the last file that a fresh process may have open.
+MOST_FILES = 2**10
+#: Seconds between two looks at what a process has started; the kind of Linux's clock of a process's processor time.
+LOOK_EVERY, CPU_CLOCK = 0.1, 2
+#: Times that descendants are looked for, a millisecond apart.
+LOOKS = 2000
 
 
 @dataclass(frozen=True)
@@ -29,9 +52,9 @@ class Outcome:
     Attributes
     ----------
     value : object or None
-        What the function returned; None if it did not.
+        What the function returned, as JSON has it: lists for tuples, mappings for records; None if it did not.
     report : object or None
-        The last report that the function made.
+        The last report that the function made, likewise.
     peak_bytes : int
         Largest resident memory of the process.
     failure : str
@@ -48,32 +71,88 @@ class Outcome:
 
 
 class Channel:
-    """First argument of the function in the child process: starts its clock, and sends reports to the parent."""
+    """First argument of the function in the child process: starts its clock, and sends reports to the parent.
+
+    Reports are numbers, texts, lists, mappings, records (dataclasses) and arrays.
+    """
 
     def __init__(self, sender: Connection) -> None:
         self._sender = sender
 
     def start(self) -> None:
         """Start the clock of the time limit; what was done before does not count."""
-        self._sender.send(("start", None))
+        self._tell("start")
 
     def extend(self, seconds: float) -> None:
         """Add seconds to the time limit, for what is not the function's own time; negative ones take away."""
-        self._sender.send(("extend", seconds))
+        self._tell("extend", seconds)
 
     def report(self, value: Any) -> None:
         """Send a report of progress; the last one is kept when the process is killed."""
-        self._sender.send(("report", value))
+        self._tell("report", value)
+
+    def _tell(self, *said: Any) -> None:
+        self._sender.send_bytes(json.dumps(said, default=_plain).encode())
+
+
+class Beside:
+    """A process beside that of a call, which runs code of strangers, and the line to it.
+
+    Attributes
+    ----------
+    line : Line
+        This end of the line.
+    peak_bytes : int
+        Largest resident memory of the process when it was last looked at.
+    """
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
+        # A fork, before any thread is started, saves the imports; elsewhere it is not safe, or not there.
+        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+        ours, theirs = context.Pipe()
+        self.line, self.peak_bytes = Line(ours), 0
+        self.process: BaseProcess = context.Process(target=_beside, args=(theirs, function, arguments, threads))
+        self.process.start()
+        self._alone, self._looked = True, -np.inf
+        theirs.close()
+
+    def processor_seconds(self) -> float:
+        """Processor time of the process; infinite where the system does not tell, or it has started another."""
+        if sys.platform != "linux" or not self._alone:
+            return np.inf
+        if monotonic() > self._looked + LOOK_EVERY:
+            self._alone = set(_below(os.getpid())) <= {self.process.pid}
+            self._looked = monotonic()
+        with suppress(OSError):
+            return time.clock_gettime((~(self.process.pid or 0) << 3) | CPU_CLOCK)
+        return np.inf
+
+    def look(self, said: object) -> None:
+        """Measure its memory; what it says itself counts where the system does not tell."""
+        self.peak_bytes = peak_bytes(self.process.pid) or (said if type(said) is int and said > 0 else 0)
+
+    def died(self) -> str:
+        """How it ended, in words, once its line is closed."""
+        self.process.join(1.0)
+        return _died(self.process)
 
 
 def run_isolated(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, limit: float, n_jobs: int = 1, threads: int = 1
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    limit: float,
+    n_jobs: int = 1,
+    threads: int = 1,
+    beside: Mapping[int, Callable[..., Any]] | None = None,
 ) -> Generator[tuple[int, Outcome], None, None]:
     """``function(channel, *arguments)`` in a fresh interpreter for each of ``calls``, ``n_jobs`` of them at a time.
 
     Yields the number of a call and its outcome as soon as it is known. A process is killed ``limit`` seconds after its
-    function called ``channel.start()``; all are when the generator is closed. Ctrl-C reaches the caller alone. What is
-    printed over there goes to standard error.
+    function called ``channel.start()``; all are when the generator is closed. With a process go all that it started.
+    Ctrl-C reaches the caller alone. What is printed over there goes to standard error. ``beside`` has the functions
+    ``f(line, *arguments)`` that run in a process beside that of the call of this number, which then gets a
+    :class:`Beside` as its last argument.
     """
     waiting = deque(enumerate(calls))
     running: list[_Process] = []
@@ -81,7 +160,7 @@ def run_isolated(
         while waiting or running:
             while waiting and len(running) < n_jobs:
                 number, arguments = waiting.popleft()
-                running.append(_Process(number, function, arguments, limit, threads))
+                running.append(_Process(number, function, arguments, limit, threads, (beside or {}).get(number)))
             remaining = min(process.deadline for process in running) - monotonic()
             wait([process.receiver for process in running], timeout=max(remaining, 0.0))
             for process in list(running):
@@ -116,61 +195,146 @@ class _Process:
     """Child process of a call under way."""
 
     def __init__(
-        self, number: int, function: Callable[..., Any], arguments: tuple[Any, ...], limit: float, threads: int
+        self,
+        number: int,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        limit: float,
+        threads: int,
+        beside: Callable[..., Any] | None,
     ) -> None:
         context = multiprocessing.get_context("spawn")
         self.number, self.limit = number, limit
-        self.receiver, sender = context.Pipe(duplex=False)
-        self.process = context.Process(target=_child, args=(sender, function, arguments, threads), daemon=True)
+        # A socket: unlike a pipe it cannot be opened through /proc by what runs beside the child.
+        self.receiver, sender = context.Pipe()
+        self.process = context.Process(target=_child, args=(sender, function, arguments, threads, beside))
         with _thread_variables(threads):
             self.process.start()
         sender.close()
+        self._killed = util.Finalize(self, _killed, args=(self.process,), exitpriority=0)
         self.deadline, self.started, self.report = monotonic() + START_UP, False, None
 
     def look(self) -> Outcome | None:
         """Receive the messages of the process; returns its outcome, None while it is under way."""
         try:
             while self.receiver.poll():
-                kind, value, *rest = self.receiver.recv()
+                kind, *said = json.loads(self.receiver.recv_bytes(MOST_BYTES))
                 if kind == "done":
-                    return Outcome(value, self.report, *rest)
+                    value, peak, failure = said
+                    return Outcome(value, self.report, peak, failure)
                 if kind == "report":
-                    self.report = value
+                    (self.report,) = said
                 elif kind == "extend":
-                    self.deadline += value
+                    self.deadline += said[0]
                 else:
                     self.deadline, self.started = monotonic() + self.limit, True
         except EOFError:
-            self.process.join()
-            code = self.process.exitcode
-            how = next(
-                (f"by {number.name}" for number in signal.Signals if number == -(code or 0)), f"with exit code {code}"
-            )
-            return Outcome(report=self.report, failure=f"the process died {how}")
+            self._killed()
+            return Outcome(report=self.report, failure=_died(self.process))
+        except (OSError, TypeError, ValueError) as error:
+            return Outcome(report=self.report, failure=f"what it returned cannot be read ({error})")
         if monotonic() < self.deadline:
             return None
         failure = "" if self.started else f"no start within {START_UP:.0f} s"
-        return Outcome(None, self.report, peak_bytes(self.process.pid), failure, self.started)
+        pid = self.process.pid or 0
+        peak = max(map(peak_bytes, _below(pid) or [pid]))
+        return Outcome(None, self.report, peak, failure, self.started)
 
     def end(self) -> None:
-        """Kill the process if it is alive, and close its connection."""
-        if self.process.is_alive():
-            self.process.kill()
-        self.process.join()
+        """Kill the process with all that it started, and close its connection."""
+        self._killed()
         self.receiver.close()
 
 
-def _child(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
+def _killed(process: BaseProcess) -> None:
+    """Kill a process, all that descends from it, and its group; those below first, while it is there to keep them."""
+    pid = process.pid or 0
+    _end_below(pid)
+    # Before it is waited for: its number, and that of its group, is its own until then.
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+    if process.exitcode is None:
+        process.kill()
+    process.join()
+
+
+def _died(process: BaseProcess) -> str:
+    code = process.exitcode or 0
+    how = next((f"by {number.name}" for number in signal.Signals if number == -code), f"with exit code {code}")
+    return f"the process died {how}"
+
+
+def _below(pid: int) -> list[int]:
+    """Processes that descend from one and live, on Linux; none are found elsewhere."""
+    parents: dict[int, int] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError):
+            state, parent = file.read_bytes().rpartition(b")")[2].split()[:2]
+            if state not in (b"Z", b"X"):
+                parents[int(file.parent.name)] = int(parent)
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def _end_below(pid: int) -> None:
+    """Kill all that descends from a process, until nothing does."""
+    for _ in range(LOOKS):
+        found = _below(pid)
+        if not found:
+            return
+        for one in found:
+            with suppress(OSError):
+                os.kill(one, signal.SIGKILL)
+        sleep(1e-3)
+
+
+def _child(
+    sender: Connection,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    threads: int,
+    beside: Callable[..., Any] | None,
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
+    if hasattr(os, "setsid"):
+        os.setsid()
+    if sys.platform == "linux":
+        # Whatever loses its parent below goes to this process, and no further up.
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    others = () if beside is None else (Beside(beside, arguments, threads),)
     limit_threads(threads)
     value, failure = None, ""
+    channel = Channel(sender)
     try:
-        value = function(Channel(sender), *arguments)
+        value = function(channel, *arguments, *others)
     except Exception as error:
         failure = " ".join(f"{type(error).__name__}: {error}".split())
-    sender.send(("done", value, peak_bytes(), failure))
+    peak = others[0].peak_bytes if others else peak_bytes()
+    _end_below(os.getpid())
+    channel._tell("done", value, peak, failure)
     sender.close()
+
+
+def _beside(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
+    """Run a function with nothing open but the standard streams and its end of the line."""
+    if sys.platform == "linux":
+        os.closerange(3, connection.fileno())
+        os.closerange(connection.fileno() + 1, MOST_FILES)
+    limit_threads(threads)
+    function(Line(connection), *arguments)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has, of a record, an array or a number of NumPy."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if is_dataclass(value):
+        return vars(value)
+    raise TypeError(f"a process returns numbers, texts, lists, mappings and records, not {type(value).__name__}")
 
 
 @contextmanager

@@ -11,7 +11,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentF
 from numpy.typing import NDArray
 
 from convexmetric.bench.records import RESOLUTION, Run, SolveTimes, performance_profile, solve_times
+from convexmetric.errors import InputError
 from convexmetric.plotting.axes import axes_of, look, panels, plain, text_of
+
+#: Solvers in a picture, at most.
+MOST_SOLVERS = 100
 
 
 def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
@@ -39,7 +43,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
     InputError
         If there is nothing to compare.
     """
-    times = solve_times(runs, tol)
+    times = _few(solve_times(runs, tol))
     ratios = performance_profile(times.seconds)
     finite = ratios[np.isfinite(ratios)]
     # Leave room on the right, where profiles are constant.
@@ -68,7 +72,7 @@ def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes
     -------
     Axes
     """
-    times = solve_times(runs, tol)
+    times = _few(solve_times(runs, tol))
     seconds = np.maximum(times.seconds, RESOLUTION)
     finite = seconds[np.isfinite(seconds)]
     # Leave room on both sides; solvers that solve nothing are drawn as well.
@@ -108,6 +112,12 @@ def plot_benchmark(runs: Iterable[Run], tol: float | None = None) -> Figure:
         handles, labels, loc="outside lower center", ncols=2, frameon=False, handlelength=4.0, fontsize="small"
     )
     return figure
+
+
+def _few(times: SolveTimes) -> SolveTimes:
+    if len(times.solvers) > MOST_SOLVERS:
+        raise InputError(f"a picture has at most {MOST_SOLVERS} solvers, got {len(times.solvers)}: choose some")
+    return times
 
 
 def _drawn(

@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,7 +21,7 @@ from convexmetric.arrays import RESULTS_VERSION, Result, plain
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
-from convexmetric.files import all_or_nothing, guarded, written
+from convexmetric.files import all_or_nothing, existing, guarded, written
 
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -28,6 +29,13 @@ STATUSES = ("optimal", "limit", "stalled", "unsupported", "no data", "error")
 
 #: Times below this many seconds count as this many in ratios, as clocks do not tell them apart.
 RESOLUTION = 1e-3
+
+#: Bytes, separators, runs, characters of a text and numbers in whole numbers that files may have, at most.
+MOST_BYTES, MOST_ENTRIES, MOST_RUNS, MOST_TEXT, MOST_COUNT = 2**25, 2_000_000, 20_000, 2000, 2**128
+#: What separates entries, runs and the numbers of curves.
+SEPARATORS = b",", b":", b"{", b"[", b"\n"
+#: Columns that were left out which are named, and the characters of their names.
+MOST_NAMED, MOST_NAME = 10, 50
 
 CurvePoint = tuple[float, float, float, float]
 """Seconds, best objective until then, its relative gap to the solver's own bound, and to that of the library."""
@@ -176,7 +184,8 @@ def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     Raises
     ------
     InputError
-        If a file cannot be read or is not one of runs; the message names the line and the column.
+        If a file cannot be read or is not one of runs; the message names the line and the column. None is read that is
+        larger than 32 MiB, or has more than two million entries or 20,000 runs.
 
     Warns
     -----
@@ -336,17 +345,27 @@ def _row(run: Run) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    return guarded(path, lambda: path.read_text(encoding="utf-8"))
+    """The text of a file, from which no more is made than fits into some hundred megabytes."""
+    with guarded(path, lambda: existing(path, MOST_BYTES).open("rb")) as file:
+        raw = guarded(path, lambda: file.read(MOST_BYTES + 1))
+    if len(raw) > MOST_BYTES or sum(map(raw.count, SEPARATORS)) > MOST_ENTRIES:
+        raise InputError(f"{path} has more than {MOST_BYTES} bytes or {MOST_ENTRIES} entries and was not read")
+    text = guarded(path, lambda: raw.decode("utf-8"))
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _parsed(text: str, path: Path) -> list[Run]:
     try:
-        rows = list(_rows(text, path))
+        rows = list(islice(_rows(text, path), MOST_RUNS + 1))
     except (csv.Error, TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a file of runs: {error}") from error
+    if len(rows) > MOST_RUNS:
+        raise InputError(f"{path} has more than {MOST_RUNS} runs; read parts of it")
     others = {name: None for _, row in rows for name in row if name not in (*_COLUMNS, "schema", "objective")}
     if others:
-        warnings.warn(f"{path}: left out the columns {', '.join(map(str, others))}", stacklevel=3)
+        named = ", ".join(name[:MOST_NAME] for name in islice(others, MOST_NAMED))
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        warnings.warn(f"{path}: left out the columns {named}{more}", stacklevel=3)
     runs, known, bounds = [], set(list_problems()), dict[str, float]()
     for where, row in rows:
         values = _values(row, where)
@@ -400,19 +419,39 @@ def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
         cell = row.get(name)
         if name == "upper_bound" and cell in (None, ""):
             cell = row.get("objective")
-        if cell is None or (cell == "" and name not in ("instance", "solver")):
+        if cell in (None, "") and name not in ("instance", "solver"):
             continue
         try:
             if isinstance(cell, bool) or cell == "" or not isinstance(cell, str if kind is str else str | int | kind):
-                raise ValueError(f"must be {_WORDS[kind]}, got {cell!r}")
-            values[name] = _points(cell) if name == "curve" else kind(cell)
+                raise ValueError(f"must be {_WORDS[kind]}, got {cell!r:.100}")
+            values[name] = _points(cell) if name == "curve" else printable(cell) if kind is str else kind(cell)
+            _check_value(name, values[name])
         except (OverflowError, ValueError) as error:
             raise InputError(f"{where}, column {name}: {error}") from error
     if values["status"] not in STATUSES:
         raise InputError(f"{where}, column status: must be one of {', '.join(STATUSES)}, got {values['status']!r}")
-    if values.get("seconds", 0.0) < 0.0:
-        raise InputError(f"{where}, column seconds: must not be negative, got {values['seconds']:g}")
     return values
+
+
+def printable(text: str) -> str:
+    """A text without escapes, line ends and halves of characters, which become blanks."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _check_value(name: str, value: Any) -> None:
+    """Raise ``ValueError`` for a value that a run cannot have; what was not measured is not a number."""
+    if isinstance(value, str):
+        if len(value) > MOST_TEXT:
+            raise ValueError(f"must have at most {MOST_TEXT} characters, got {len(value)}")
+    elif isinstance(value, int) and not 0 <= value < MOST_COUNT:
+        raise ValueError("must not be negative, and below 2**128")
+    elif name in ("tol", "max_seconds") and not value > 0.0:
+        raise ValueError(f"must be positive, got {value:g}")
+    elif isinstance(value, float) and name.startswith("seconds"):
+        if value < 0.0:
+            raise ValueError(f"must not be negative, got {value:g}")
+        if np.isnan(value) and name != "seconds":
+            raise ValueError("must be a number, or inf")
 
 
 def _theirs(values: dict[str, Any], bound: float | None) -> Run:

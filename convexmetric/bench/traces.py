@@ -226,7 +226,7 @@ class Recorder:
 
     def judge(self, now: float, M: ArrayLike, passes: float | None) -> None:
         """Evaluate an iterate that was shown at a time."""
-        count = np.nan if passes is None else _count(passes)
+        count = counted(passes)
         judged, smallest, inside = projected(self.problem, self.problem.from_features(M))
         value = self.problem.value(judged)
         if self.M is None or value < self.best:
@@ -380,7 +380,10 @@ def _ascending(values: ArrayLike | None, name: str, count: int) -> Array:
     return array
 
 
-def _count(passes: float) -> float:
+def counted(passes: float | None) -> float:
+    """Passes as a number, not a number if they are not told; raises InputError if they are no nonnegative number."""
+    if passes is None:
+        return np.nan
     if not is_real(passes) or not np.isfinite(passes) or passes < 0:
         raise InputError(f"passes must be a nonnegative number, got {passes!r}")
     return float(passes)

@@ -1,19 +1,12 @@
-"""Curves on a grid of times, and the judging of callables in benchmarks."""
-
-import itertools
-import time
+"""Curves on a grid of times."""
 
 import numpy as np
 import pytest
-from catalogue import instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-import convexmetric as cm
-from convexmetric.bench import GAPS, Run, anytime
-from convexmetric.bench.anytime import Judge, Watch, time_grid
-from convexmetric.bench.processes import START_UP
-from convexmetric.bench.traces import watched
+from convexmetric.bench import Run
+from convexmetric.bench.anytime import Watch, time_grid
 from convexmetric.certificates import relative_gap
 
 
@@ -83,104 +76,3 @@ def test_gaps_are_reached_once_and_reported_at_once():
     assert [run.upper_bound for run in reports] == [3.0, 1.05, 1.005]
     assert reports[-1].curve[-1][:2] == (0.0316, 1.005)
     assert {run.status for run in reports} == {"limit"}
-
-
-@pytest.fixture(scope="module")
-def solved():
-    problem = instance("ranking from labels")
-    return problem, cm.solve(problem)
-
-
-def judge(problem, bound, **settings):
-    return Judge(problem, watch(bound=bound, **settings))
-
-
-def test_iterates_are_judged_by_the_bound_of_the_library(solved):
-    problem, solution = solved
-    record = judge(problem, solution.lower_bound, tol=1e-3)
-    shown = [np.eye(3), 2.0 * np.eye(3), np.eye(3), solution.M, np.eye(3)]
-    assert watched(lambda problem: iter(shown), problem, record) == "time is up"
-    # It is ended at the gap asked for.
-    assert record.shown == len(record.rows) == 4
-    assert record.best == problem.objective(solution.M)
-    point = record.watch.points[-1]
-    assert point[1:] == (record.best, np.inf, relative_gap(record.best, solution.lower_bound))
-    assert sum(at < np.inf for at in record.watch.reached) >= 3
-    # The time limit stood still while they were judged, and for no longer.
-    assert 0.0 < record.watch.channel.added < 10.0 < START_UP
-
-
-def test_the_time_limit_stands_still_whenever_the_clock_does(solved):
-    problem, solution = solved
-    record = judge(problem, solution.lower_bound, limit=60.0)
-    channel = record.watch.channel
-    channel.report = lambda run: time.sleep(0.02)
-
-    def quick(problem):
-        for k in range(300):
-            time.sleep(0.001)
-            yield np.eye(3) / (k + 1)
-
-    start = time.monotonic()
-    assert watched(quick, problem, record) == ""
-    wall = time.monotonic() - start
-    # All but the last call's reports and what lies between two readings of a clock.
-    assert channel.added == pytest.approx(record.judging, abs=0.1)
-    assert wall - channel.added == pytest.approx(record.seconds, abs=0.2)
-
-
-def test_of_many_quick_iterates_those_due_and_the_last_are_judged(solved, monkeypatch):
-    problem, solution = solved
-    monkeypatch.setattr(anytime, "FREE_SECONDS", 0.0)
-    value = problem.value
-
-    def slow(M):
-        time.sleep(0.02)
-        return value(M)
-
-    monkeypatch.setattr(problem, "value", slow)
-    record = judge(problem, solution.lower_bound, limit=1.0)
-    reused = np.zeros((3, 3))
-
-    def many(problem):
-        for k in range(1, 201):
-            time.sleep(0.001)
-            reused[:] = np.eye(3) / k
-            yield reused
-        reused[:] = 77.0
-
-    start = time.monotonic()
-    assert watched(many, problem, record) == ""
-    skipped = record.shown - len(record.rows)
-    record.finish()
-    assert record.shown == 200
-    assert skipped > 50
-    assert time.monotonic() - start < 4.0
-    # The last one, as it was when it was shown.
-    assert record.rows[-1][2] == pytest.approx(value(problem.from_features(np.eye(3) / 200)), rel=1e-12)
-    # One is judged for every grid time from the first on.
-    times, ends = [point[0] for point in record.watch.points], record.rows[-1][0]
-    assert times[-1] >= ends
-    assert times == list(itertools.islice(time_grid(1.0), time_grid(1.0).index(times[0]), None))[: len(times)]
-
-
-def test_iterates_after_the_limit_are_not_on_the_curve(solved):
-    problem, solution = solved
-    record = judge(problem, solution.lower_bound, limit=0.05)
-
-    def stubborn(problem, record):
-        record(np.eye(3))
-        time.sleep(0.06)
-        for _ in range(3):
-            try:
-                record(solution.M)
-            except Exception as error:
-                failures.append(type(error).__name__)
-
-    failures = []
-    assert watched(stubborn, problem, record) == ""
-    assert failures == ["TimeIsUpError"] * 3
-    # The first of them is judged, no other is.
-    assert len(record.rows) == 2
-    assert [point[1] for point in record.watch.points] == [problem.objective(np.eye(3))] * len(record.watch.points)
-    assert all(at > 0.05 or gap == np.inf or gap >= 0.1 for gap, at in zip(GAPS, record.watch.reached, strict=True))

@@ -1,6 +1,7 @@
 import json
 import math
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -145,9 +146,12 @@ def test_every_way_to_fail_is_a_row(tmp_path):
     (tmp_path / "syntax.py").write_text("def solve(:")
     (tmp_path / "imports.py").write_text("import no_such_module")
     files = [*(f"{file}:{name}" for name in BROKEN), str(tmp_path / "syntax.py"), str(tmp_path / "imports.py")]
+    # A module is imported where a file is run: in the processes of the runs alone.
+    files.append("own_solvers:number")
     found = benchmark(files, [WINE], max_seconds=1.0, n_jobs=2, output=tmp_path / "out")
     runs = {run.solver.removeprefix("mine.py:"): run for run in found}
-    assert set(runs) == {*BROKEN, "syntax.py", "imports.py"}
+    assert set(runs) == {*BROKEN, "syntax.py", "imports.py", "own_solvers:number"}
+    assert "must be a Solver or a callable" in runs["own_solvers:number"].message
     for name, (status, message) in BROKEN.items():
         assert runs[name].status == status
         assert message in runs[name].message
@@ -169,6 +173,63 @@ def test_every_way_to_fail_is_a_row(tmp_path):
     assert {run.settings for run in cm.bench.read_runs(tmp_path / "out" / "runs.csv")} == {
         run.settings for run in found
     }
+
+
+#: What ends the runs of hostile solvers: statuses, and words of the message.
+HOSTILE = {
+    "patched_value": ("stalled", ""),
+    "patched_blocks": ("stalled", ""),
+    "patched_modules": ("error", "it showed no metric"),
+    "pickle_bomb": ("error", "it sent what is no message"),
+    "forged_end": ("error", "it showed no metric"),
+    "forged_points": ("error", "it has not the size that its header says"),
+    "nested": ("error", "it sent what is no message"),
+    "garbage": ("error", "it sent what is no message"),
+    "closed": ("error", "the process died with exit code 1"),
+    "forked": ("stalled", ""),
+    "daemon": ("stalled", ""),
+    "started": ("stalled", ""),
+    "forks_and_never_ends": ("limit", "killed 0.5 s after the limit"),
+    "kills_its_judge": ("error", "the process died by SIGKILL"),
+    "stopped": ("limit", "killed 0.5 s after the limit"),
+    "patched_clocks": ("stalled", ""),
+    "huge": ("error", "w must have shape (13,), got (1000000, 1000000)"),
+    "complex_numbers": ("error", "must hold real numbers"),
+    "objects": ("error", "must be a rectangular array of real numbers"),
+    "texts": ("error", "must be a rectangular array of real numbers"),
+    "infinite": ("error", "w must be a vector of 13 weights"),
+    "floods": ("limit", "killed 0.5 s after the limit"),
+    "floods_without_asking": ("error", "it sent no metric"),
+    "prints": ("stalled", ""),
+    "base_exception": ("error", "the process died with exit code 1"),
+    "silent": ("error", "the process died with exit code 0"),
+    "leaves_a_thread": ("stalled", ""),
+    "Liar": ("stalled", ""),
+}
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_no_solver_cheats_or_outlives_its_run(tmp_path):
+    file = shutil.copy(FILE.with_name("hostile_solvers.py"), tmp_path / "mine.py")
+    start = time.monotonic()
+    found = benchmark([f"{file}:{name}" for name in HOSTILE], [WINE], tol=1e-4, max_seconds=1.0, n_jobs=2)
+    runs = {run.solver.removeprefix("mine.py:"): run for run in found}
+    instance = load_instance(WINE)
+    problem = instance.problem()
+    at_identity = problem.value(problem.cone.identity())
+    for name, (status, message) in HOSTILE.items():
+        run = runs[name]
+        assert (run.status, message in run.message) == (status, True), (name, run)
+        assert run.message.isprintable()
+        # Whatever is shown is at most the identity, or a tenth of it.
+        assert run.upper_bound in (math.inf, at_identity) or name == "patched_clocks", name
+        assert run.lower_bound <= instance.proven[0]
+        assert run.suboptimality >= 0.5
+    assert runs["patched_clocks"].seconds >= 0.45
+    assert all(at >= 0.4 for at in runs["patched_clocks"].reached)
+    time.sleep(max(0.0, 8.5 - (time.monotonic() - start)))
+    assert not (tmp_path / "trace.txt").exists()
 
 
 @pytest.mark.integration
@@ -260,9 +321,8 @@ def test_a_conic_solver_that_is_not_installed_is_a_row():
         ({"solvers": "exact"}, "solvers must be a list"),
         ({"solvers": []}, "solvers is empty"),
         ({"solvers": ["magic"]}, "or module:attribute, got 'magic'"),
-        ({"solvers": ["own_solvers:absent"]}, "cannot load the solver"),
-        ({"solvers": ["no_such_module:solver"]}, "cannot load the solver"),
-        ({"solvers": ["own_solvers:number"]}, "must be a Solver or a callable"),
+        ({"solvers": ["no_such_module:solver"]}, "cannot load the solver 'no_such_module:solver': there is no module"),
+        ({"solvers": {"mine": lambda problem: None}}, "a solver must be picklable"),
         ({"solvers": ["absent.py"]}, "there is no file absent.py"),
         ({"suite": "huge"}, "suite must be one of 'small', 'paper', 'large', 'open', got 'huge'"),
         ({"suite": "small", "instances": [WINE]}, "instances or a suite, not both"),

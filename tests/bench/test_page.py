@@ -159,3 +159,11 @@ def test_results_say_machine_versions_settings_and_curves(tmp_path):
         "suboptimality": [0.75, 0.5, 1e-9],
     }
     assert found["runs"][3]["message"] == HOSTILE
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds"), [(INF, 3.0), (INF, INF), (INF, math.nan), (1e308, 1.0), (1e-300, 1e-300)]
+)
+def test_curves_are_drawn_whatever_the_limit(limit, seconds):
+    odd = replace(run("p", "theirs"), max_seconds=limit, seconds=seconds)
+    assert "Suboptimality over time" in benchmark_page([odd], 1e-6, curves=True)

@@ -1,6 +1,8 @@
 import itertools
 import json
 import math
+import os
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -331,6 +333,67 @@ def test_what_is_wrong_with_a_file_is_named_with_its_place(tmp_path, text, said)
     name = "theirs.json" if not isinstance(text, str) or text.startswith("[") else "theirs.csv"
     with pytest.raises(InputError, match=said):
         cm.bench.read_runs(others(tmp_path, text, name))
+
+
+SPECIAL = {
+    "pipe": (os.mkfifo, "no ordinary file"),
+    "folder": (os.mkdir, "is a folder"),
+    "device": (lambda path: path.symlink_to("/dev/zero"), "no ordinary file"),
+    "loop": (lambda path: path.symlink_to(path), "symbolic links"),
+    "huge": (lambda path: (path.touch(), os.truncate(path, 2**40)), "larger than 33554432 bytes"),
+    "many entries": (lambda path: path.write_bytes(b"[" + b"[]," * 1_000_001 + b"[]]"), "2000000 entries"),
+    "many runs": (lambda path: path.write_text(f"{HEAD}\n" + "p,a,1,1\n" * 20_001), "more than 20000 runs"),
+    "no text": (lambda path: path.write_bytes(b"\xff\xfe"), "damaged"),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices")
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_special_and_huge_files_are_refused_at_once(tmp_path, kind):
+    path = tmp_path / "theirs.csv"
+    make, said = SPECIAL[kind]
+    make(path)
+    for read in (cm.bench.read_runs, RunFile):
+        if read is RunFile and kind in ("loop", "many entries", "many runs"):
+            continue
+        with pytest.raises(InputError, match=f"theirs.csv.*{said}"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("instance", value) for value in (None, "", "x" * 2001)),
+        ("solver", None),
+        *(("tol", value) for value in (0, -1e-6, math.nan)),
+        *(("max_seconds", value) for value in (0.0, -1, math.nan)),
+        *((name, value) for name in ("threads", "iterations", "cores", "seed") for value in (-1, 10**39, 1e3)),
+        *(("seconds_to_1e-01", value) for value in (-1.0, math.nan, [], {})),
+        ("message", "x" * 2001),
+    ],
+)
+def test_values_that_no_run_has_are_refused(tmp_path, name, value):
+    entry = {"instance": "p", "solver": "a", "seconds": 1.0, "gap": 0.5, name: value}
+    with pytest.raises(InputError, match=f"entry 1, column {name}: "):
+        cm.bench.read_runs(others(tmp_path, [entry], "theirs.json"))
+
+
+def test_texts_are_without_escapes(tmp_path):
+    entry = {"instance": "p\x1b[2J", "solver": "a\ud800\n", "seconds": 1.0, "gap": 0.5}
+    (found,) = cm.bench.read_runs(others(tmp_path, [entry], "theirs.json"))
+    assert (found.instance, found.solver) == ("p [2J", "a  ")
+
+
+def test_of_many_columns_that_are_left_out_ten_are_named(tmp_path):
+    names = [f"{'c' * 60}{k}" for k in range(1000)]
+    entry = {"instance": "p", "solver": "a", "seconds": 1.0, "gap": 0.5} | dict.fromkeys(names, 0)
+    with pytest.warns(UserWarning, match=f"(, {'c' * 50}){{9}} and 990 more$"):
+        cm.bench.read_runs(others(tmp_path, [entry], "theirs.json"))
+
+
+def test_a_picture_has_not_too_many_solvers():
+    with pytest.raises(InputError, match="at most 100 solvers, got 101"):
+        plot_benchmark([run("p", f"s{k}", 1.0) for k in range(101)])
 
 
 def test_runs_are_not_appended_to_the_file_of_another_tool(tmp_path):

@@ -112,6 +112,10 @@ class Monitor:
         """Wall time so far."""
         return perf_counter() - self._start
 
+    def pause(self, seconds: float) -> None:
+        """Let the clock stand still for seconds that are over, which others took."""
+        self._start += seconds
+
     @property
     def seconds_left(self) -> float | None:
         """Wall time until the limit, not less than 0; None without one."""

@@ -66,7 +66,6 @@ docs-check: docs ## every page in Chromium, narrow and wide, light and dark, wit
 	$(BIN)/python docs/check_pages.py docs/_build/html
 
 bench: $(BIN)/.ready ## side-by-side timings (minutes)
-	$(BIN)/python -m pip install --quiet 'cvxopt>=1.3'
 	for b in benchmarks/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
 
 instances: $(BIN)/.ready ## the instance library with certificates as one archive for any software, build/instances.zip (minutes)

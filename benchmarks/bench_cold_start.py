@@ -3,10 +3,9 @@
 Every row is a process of its own. ``cold`` has an empty folder for numba's cache, ``second`` is the same command again
 with what the first left there. Data are handed over as plain arrays, so that no import of a data set is counted.
 
-    python benchmarks/bench_cold_start.py [--threads 1] [--problems map auc] [--functions]
+    python benchmarks/bench_cold_start.py [--threads 1] [--problems map auc]
 
-``--functions`` lists the compiled functions of each cold solve, each with what it calls; ``python -X importtime -c
-"import convexmetric"`` lists the imports.
+``python -X importtime -c "import convexmetric"`` lists the imports.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ PROBLEMS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 COLUMNS = ("import", "compile", "solve", "in all", "import cpu", "solve cpu", "in all cpu")
 
 
-def measured(name: str, data: str) -> dict[str, Any]:
-    """Seconds of the import and of the first solve, here and now, and what was compiled."""
+def measured(name: str, data: str) -> dict[str, float]:
+    """Seconds of the import and of the first solve, here and now."""
     begin, cpu = perf_counter(), process_time()
     import convexmetric as cm
 
@@ -54,36 +53,24 @@ def measured(name: str, data: str) -> dict[str, Any]:
     X, y, triplets = arrays["X"], arrays["y"], arrays["triplets"]
     begin, cpu = perf_counter(), process_time()
     with event.install_recorder("numba:compile") as recorder:
-        solution = cm.solve(PROBLEMS[name](cm, X, y, triplets))
+        cm.solve(PROBLEMS[name](cm, X, y, triplets))
     solved, solved_cpu = perf_counter() - begin, process_time() - cpu
-    functions, compiling = compiled(recorder.buffer)
-    return {
-        "import": imported,
-        "compile": compiling,
-        "solve": solved,
-        "in all": imported + solved,
-        "import cpu": imported_cpu,
-        "solve cpu": solved_cpu,
-        "in all cpu": imported_cpu + solved_cpu,
-        "gap": float(solution.gap),
-        "functions": functions,
-    }
+    seconds = imported, compiling(recorder.buffer), solved, imported + solved
+    processor = imported_cpu, solved_cpu, imported_cpu + solved_cpu
+    return dict(zip(COLUMNS, seconds + processor))
 
 
-def compiled(events: list[tuple[float, Any]]) -> tuple[list[tuple[str, float, int]], float]:
-    """Name, seconds and depth of every compilation, and the seconds of all."""
-    open_at: list[tuple[str, float]] = []
-    found: list[tuple[str, float, int]] = []
+def compiling(events: list[tuple[float, Any]]) -> float:
+    """Seconds of all compilations, of which one may be within another."""
+    total, depth, begin = 0.0, 0, 0.0
     for at, event in events:
-        if event.is_start:
-            open_at.append((event.data["dispatcher"].py_func.__qualname__, at))
-        elif event.is_end:
-            name, begin = open_at.pop()
-            found.append((name, at - begin, len(open_at)))
-    return found, sum(seconds for _, seconds, depth in found if depth == 0)
+        begin = at if event.is_start and depth == 0 else begin
+        depth += event.is_start - event.is_end
+        total += at - begin if event.is_end and depth == 0 else 0.0
+    return total
 
 
-def run(name: str, data: str, cache: str, threads: int) -> dict[str, Any]:
+def run(name: str, data: str, cache: str, threads: int) -> dict[str, float]:
     """:func:`measured` in a process of its own."""
     limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(limits, str(threads)), "NUMBA_CACHE_DIR": cache}
@@ -114,7 +101,6 @@ def main() -> None:
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=2, help="threads of BLAS and numba (default %(default)s)")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
-    parser.add_argument("--functions", action="store_true", help="list the compiled functions")
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measured(*arguments.measure)))
@@ -124,7 +110,7 @@ def main() -> None:
 
     limit_threads(arguments.threads)
     print(surroundings())
-    rows, listed = [], []
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = wine(folder)
         # Not measured: it leaves bytecode behind.
@@ -134,13 +120,8 @@ def main() -> None:
             for start in ("cold", "second"):
                 seconds = run(name, data, cache, arguments.threads)
                 rows.append([f"{name}, {start}", *[f"{seconds[column]:.2f}" for column in COLUMNS]])
-                listed += [(name, *function) for function in seconds["functions"]]
     print()
     print(markdown(["wine", *[f"{column} s" for column in COLUMNS]], rows))
-    if arguments.functions:
-        print()
-        for name, function, took, depth in listed:
-            print(f"{name:20} {took:7.2f} s  {'  ' * depth}{function}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ product for all distances and the most violated ranking of every query, without 
 compared with the same product in the same blocks and a row-wise ``numpy.sort`` of the distances, in the same process
 with the same threads (``numpy.sort`` has no use for a second one).
 
-    CONVEXMETRIC_DATA=... python benchmarks/bench_oracles.py [--threads 1] [--plot growth.png]
+    CONVEXMETRIC_DATA=... python benchmarks/bench_oracles.py [--threads 1]
 """
 
 from __future__ import annotations
@@ -16,13 +16,25 @@ from time import perf_counter
 
 import numpy as np
 from environment import add_threads_option, limit_threads, surroundings
-from isolet import isolet, spaced
 from tables import markdown
 
 import convexmetric as cm
 from convexmetric.measures import MEASURES, most_violated_rankings
 
 SIZES = (1000, 1500, 2000, 3000, 4000, 6000)
+
+
+def isolet(features: int = 170) -> tuple[np.ndarray, np.ndarray]:
+    """The training part, projected on its first principal axes."""
+    data = cm.datasets.load("isolet")
+    rows = np.isin(data.extras["part"], (1, 2, 3, 4))
+    return cm.datasets.preprocess(data.X[rows], [f"pca:{features}"]), data.y[rows]
+
+
+def spaced(X: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """n rows at equal distances."""
+    rows = np.linspace(0, len(X) - 1, n).astype(int)
+    return X[rows], y[rows]
 
 
 def fastest(work: Callable[[], object], repeats: int) -> float:
@@ -53,7 +65,6 @@ def main() -> None:
     add_threads_option(parser)
     parser.add_argument("--features", type=int, default=170)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--plot", help="write a picture of the growth")
     arguments = parser.parse_args()
     limit_threads(arguments.threads)
     print(surroundings())
@@ -93,23 +104,6 @@ def main() -> None:
             ],
         )
     )
-    if arguments.plot:
-        plot(times, arguments.plot)
-
-
-def plot(times: dict[str, list[float]], path: str) -> None:
-    """Seconds of a pass against n, beside n^2 log n."""
-    from convexmetric.plotting import MARKERS, panels, save_picture
-    from convexmetric.plotting.axes import AID
-
-    figure, (axes,) = panels()
-    for (name, seconds), marker in zip(times.items(), MARKERS, strict=False):
-        axes.loglog(SIZES, seconds, marker=marker, markersize=4, label=name)
-    law = np.array([n**2 * np.log(n) for n in SIZES], dtype=float)
-    axes.loglog(SIZES, 0.7 * times["auc"][0] * law / law[0], color=AID, linestyle=":", label="n² log n")
-    axes.set(xlabel="queries and corpus n", ylabel="seconds of an oracle pass")
-    axes.legend(frameon=False, fontsize="small")
-    save_picture(figure, path)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How wrong is a conic solver? Claimed against proven accuracy of CLARABEL and SCS on thirty-three convex programs.
 
-python benchmarks/bench_programs.py [--small] [--json FILE] [--csv FILE] [NAME ...]
+python benchmarks/bench_programs.py [--small] [--json FILE] [NAME ...]
 
 Each program (``convex_programs.py``) is solved with the default settings of CVXPY, and each answer is certified. With p
 and d the primal and the dual objective that the solver reports, v the value p in the user's terms and p* the optimum:
@@ -17,7 +17,6 @@ A verdict is *open* where the bounds do not decide it, and nothing open is count
 """
 
 import argparse
-import csv
 import json
 import tempfile
 import time
@@ -233,33 +232,21 @@ def tables(found: list[dict]) -> str:
     first = [at[name, solvers[0]] for name in programs]
     sizes = [
         [
-            r["program"],
-            r["n"],
-            r["m"],
-            r["cones"] + " + quadratic" * r["quadratic"],
+            r["program"], r["n"], r["m"], r["cones"] + " + quadratic" * r["quadratic"],
             digits(r["best_lower"], r["best_upper"]),
         ]
         for r in first
-    ]
+    ]  # fmt: skip
     parts = [markdown(["program", "n", "m", "cones", "proven optimum"], sizes)]
     for solver in solvers:
         rows = []
         for name in programs:
             r = at[name, solver]
-            rows.append(
-                [
-                    name + " (inaccurate)" * (r["status"] != cp.OPTIMAL),
-                    seconds(r["seconds"]),
-                    f"{r['claimed_gap']:.0e}",
-                    error(r),
-                    f"{r['proven_gap']:.0e}",
-                    seconds(r["proof_seconds"]),
-                    seconds(r["verify_seconds"]),
-                    r["claim"],
-                    {"false": "missed"}.get(r["tolerance"], r["tolerance"]),
-                    f"{r['violation']:.0e}",
-                ]
-            )
+            rows.append([
+                name + " (inaccurate)" * (r["status"] != cp.OPTIMAL), seconds(r["seconds"]), f"{r['claimed_gap']:.0e}",
+                error(r), f"{r['proven_gap']:.0e}", seconds(r["proof_seconds"]), seconds(r["verify_seconds"]),
+                r["claim"], {"false": "missed"}.get(r["tolerance"], r["tolerance"]), f"{r['violation']:.0e}",
+            ])  # fmt: skip
         header = [solver, "s", "claimed", "error", "proven", "proof s", "verify s", "claim", "tolerance", "infeasible"]
         parts.append(markdown(header, rows))
     parts += [summary(solver, [at[name, solver] for name in programs]) for solver in solvers]
@@ -290,7 +277,6 @@ def main():
     parser.add_argument("--size", type=int, help="size of the programs in place of their own: nodes, rows, assets")
     parser.add_argument("--seed", type=int, help="other programs of the same kinds")
     parser.add_argument("--json", type=Path, help="write all records to this file")
-    parser.add_argument("--csv", type=Path, help="the same as a table of comma-separated values")
     add_threads_option(parser)
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - set(PROGRAMS):
@@ -304,11 +290,6 @@ def main():
     print(tables(found))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    if arguments.csv:
-        with arguments.csv.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(found[0]))
-            writer.writeheader()
-            writer.writerows(found)
 
 
 if __name__ == "__main__":

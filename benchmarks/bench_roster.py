@@ -13,19 +13,16 @@ every result is appended as soon as it is known, and is not made again by the ne
 """
 
 import argparse
-import json
 import math
 import sys
 import time
 import warnings
 from collections import defaultdict
-from pathlib import Path
 
-from environment import add_threads_option, limit_threads, surroundings
+from results import Results, add_library_options, begun
 from tables import markdown, seconds
 
 import convexmetric as cm
-from convexmetric.bench import chosen_instances
 from convexmetric.solvers import Exact
 from convexmetric.solvers.conic import CONIC_SOLVERS
 from convexmetric.solvers.routes import ROUTES, Candidates
@@ -70,29 +67,18 @@ def measured(name, taken, limit, tol):
     return {"closed": closed, "seconds": spent, "gap": solution.gap, "finished": solution.solver}
 
 
-class Results:
-    """Results by instance and the solver that was left out, kept in a file of JSON lines if there is one."""
+def without(results, name, solver, limit, tol):
+    """The result of the default without a solver (None: with all)."""
 
-    def __init__(self, path):
-        self._path, self._rows = path, {}
-        if path is not None and path.exists():
-            for row in map(json.loads, path.read_text().splitlines()):
-                self._rows[row["instance"], row["without"]] = row
+    def make():
+        routes = tuple(route for route in ROUTES if route.solver.name != solver)
+        taken, least = stages(cm.load_problem(name), routes), cm.bench.load_instance(name).how["tol"]
+        names = [one.name for one in taken]
+        return {"instance": name, "taken": names, **measured(name, taken, limit, max(tol, least))}
 
-    def get(self, name, without, routes, limit, tol):
-        """The result of the default without a solver (None: with all), made now unless it is known."""
-        if (name, without) not in self._rows:
-            problem = cm.load_problem(name)
-            taken = stages(problem, tuple(route for route in routes if route.solver.name != without))
-            tol = max(tol, cm.bench.load_instance(name).how["tol"])
-            names = [solver.name for solver in taken]
-            row = {"instance": name, "without": without, "taken": names, **measured(name, taken, limit, tol)}
-            self._rows[name, without] = row
-            if self._path is not None:
-                with self._path.open("a") as file:
-                    print(json.dumps(row), file=file)
-            print(f"{name}, without {without}: {described(row)} by {row['finished']}", file=sys.stderr, flush=True)
-        return self._rows[name, without]
+    row = results.get({"instance": name, "without": solver, "tol": tol}, make)
+    print(f"{name}, without {solver}: {described(row)} by {row['finished']}", file=sys.stderr, flush=True)
+    return row
 
 
 def described(row):
@@ -107,34 +93,34 @@ def ran(row):
     return names[: names.index(ended) + 1] if ended in names else []
 
 
-def compare(names, results, routes, arguments):
+def compare(names, results, arguments):
     """For each solver its rows with and without it, on the instances where it ran; instances that were not closed."""
     found, left = defaultdict(list), []
     for name in names:
-        row = results.get(name, None, routes, arguments.limit, arguments.tol)
+        row = without(results, name, None, arguments.limit, arguments.tol)
         if not row["closed"]:
             left.append(name)
             continue
         for solver in set(ran(row)) & set(arguments.solvers or row["taken"]):
             limit = min(arguments.limit, FOLLOWED * row["seconds"] + 1.0)
-            found[solver].append((row, results.get(name, solver, routes, limit, arguments.tol)))
+            found[solver].append((row, without(results, name, solver, limit, arguments.tol)))
     return found, left
 
 
-def ratio(row, without):
+def ratio(row, left):
     """Seconds without a solver over seconds with it; infinite where the gap is not closed."""
-    return max(without["seconds"], RESOLUTION) / max(row["seconds"], RESOLUTION) if without["closed"] else math.inf
+    return max(left["seconds"], RESOLUTION) / max(row["seconds"], RESOLUTION) if left["closed"] else math.inf
 
 
-def table(found, routes, examples):
+def table(found, examples):
     """A row for each solver of the table."""
     rows = []
-    for solver in dict.fromkeys(route.solver.name for route in routes):
+    for solver in dict.fromkeys(route.solver.name for route in ROUTES):
         pairs = sorted(found.get(solver, []), key=lambda pair: ratio(*pair), reverse=True)
         needed = [pair for pair in pairs if ratio(*pair) > SLOWER]
         closed = [pair for pair in pairs if pair[1]["closed"]]
         mean = math.exp(sum(math.log(ratio(*pair)) for pair in closed) / len(closed)) if closed else math.nan
-        shown = [f"{row['instance']} {described(row)} / {described(without)}" for row, without in needed[:examples]]
+        shown = [f"{row['instance']} {described(row)} / {described(left)}" for row, left in needed[:examples]]
         rows.append([
             solver, len(pairs), len(needed), len(pairs) - len(closed), f"{mean:.2f}" if closed else "-",
             "; ".join(shown) or "-",
@@ -144,24 +130,14 @@ def table(found, routes, examples):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", nargs="+", default=["*"], help="names or patterns (default %(default)s)")
+    add_library_options(parser, ["*"])
     parser.add_argument("--solvers", nargs="+", help="leave out these alone (default: each that ran)")
-    parser.add_argument("--tol", type=float, default=1e-6, help="certified gap, or that of the file if it is larger")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds of the processor (default %(default)s)")
     parser.add_argument("--examples", type=int, default=3, help="instances shown for a solver (default %(default)s)")
-    parser.add_argument("--json", type=Path, help="append every result to this file, and skip what is in it")
-    add_threads_option(parser)
     parser.set_defaults(threads=1)
-    arguments = parser.parse_args()
-    limit_threads(arguments.threads)
-    print(surroundings(), flush=True)
+    arguments, names = begun(parser)
     warnings.simplefilter("ignore")
-    try:
-        names = chosen_instances(arguments.instances)
-    except cm.errors.InputError as error:
-        parser.error(str(error))
-    found, left = compare(names, Results(arguments.json), ROUTES, arguments)
-    print(f"\n{table(found, ROUTES, arguments.examples)}")
+    found, left = compare(names, Results(arguments.json), arguments)
+    print(f"\n{table(found, arguments.examples)}")
     if left:
         print(f"\nLeft out, as the default did not close the gap: {', '.join(left)}.")
 

@@ -15,19 +15,16 @@ them take hours.
 
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 
-from environment import add_threads_option, limit_threads, surroundings
+from results import Results, add_library_options, begun, ratios_in_words
 from tables import markdown, ratio, seconds
 
 import convexmetric as cm
-from convexmetric.bench import chosen_instances
 from convexmetric.solvers.routes import ROUTES
 
 DEFAULT = "exact"
@@ -91,38 +88,24 @@ def run(name, solver, limit, arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-class Results:
-    """What became of every run, by instance and solver; kept in a file of JSON lines if there is one."""
+def compare(results, name, solvers, arguments):
+    """Run the default and, if it finishes, the others that fit; the results of all."""
 
-    def __init__(self, path):
-        self._path, self._lock, self.rows = path, Lock(), {}
-        if path is not None and path.exists():
-            rows = map(json.loads, path.read_text().splitlines())
-            self.rows = {(row["instance"], row["solver"]): row for row in rows if row["status"] != "error"}
-
-    def get(self, name, solver, limit, arguments):
-        """The result of a run, made now unless it is known."""
-        asked = {"tol": arguments.tol, "threads": arguments.threads}
-        known = self.rows.get((name, solver))
-        same = known is not None and all(known[key] == value for key, value in asked.items())
-        if same and (known["status"] == "optimal" or known["limit"] >= limit):
-            return known
-        row = {"instance": name, "solver": solver, **asked, "limit": limit, **run(name, solver, limit, arguments)}
-        with self._lock:
-            self.rows[name, solver] = row
-            if self._path is not None:
-                with self._path.open("a") as file:
-                    print(json.dumps(row), file=file)
-            print(f"{name}, {solver}: {row['status']}, {seconds(row.get('seconds'))} s", file=sys.stderr, flush=True)
+    def get(solver, limit):
+        asked = {"instance": name, "solver": solver, "tol": arguments.tol, "threads": arguments.threads}
+        row = results.get(
+            asked,
+            lambda: {"solver": solver, "limit": limit, **run(name, solver, limit, arguments)},
+            lambda row: row["status"] == "optimal" or (row["status"] != "error" and row["limit"] >= limit),
+        )
+        print(f"{name}, {solver}: {row['status']}, {seconds(row.get('seconds'))} s", file=sys.stderr, flush=True)
         return row
 
-    def compare(self, name, solvers, arguments):
-        """Run the default and, if it finishes, the others that fit; the results of all."""
-        first = self.get(name, DEFAULT, arguments.limit, arguments)
-        if first["status"] != "optimal":
-            return [first]
-        limit = min(arguments.limit, 2.0 * first["wall"] + 1.0)
-        return [first, *(self.get(name, solver, limit, arguments) for solver in solvers if solver in first["fits"])]
+    first = get(DEFAULT, arguments.limit)
+    if first["status"] != "optimal":
+        return [first]
+    limit = min(arguments.limit, 2.0 * first["wall"] + 1.0)
+    return [first, *(get(solver, limit) for solver in solvers if solver in first["fits"])]
 
 
 def table(compared):
@@ -149,12 +132,10 @@ def summary(compared, ratios):
         return "\n".join(lines)
     best = sum(value <= EQUAL for value in ratios.values())
     near = sum(value <= BEATEN for value in ratios.values())
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    worst = max(ratios, key=ratios.__getitem__)
     beaten = sorted((name for name in ratios if ratios[name] > BEATEN), key=ratios.__getitem__, reverse=True)
     lines += [
         f"Of {len(ratios)} instances the default is best (within {EQUAL:g}x) in {best}, within {BEATEN:g}x in {near}.",
-        f"Seconds of the default over the best: geometric mean {mean:.3f}, worst {ratios[worst]:.2f} ({worst}).",
+        f"Seconds of the default over the best: {ratios_in_words(ratios)}.",
         f"Beaten by more than {BEATEN:g}x in {len(beaten)}:",
         *(f"- {name}, {ratios[name]:.2f}x" for name in beaten),
     ]
@@ -163,31 +144,20 @@ def summary(compared, ratios):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", nargs="+", default=["*-wine-*"], help="names or patterns (default %(default)s)")
+    add_library_options(parser, ["*-wine-*"])
     parser.add_argument("--solvers", nargs="+", help="instead of those of the default's stages")
-    parser.add_argument("--tol", type=float, default=1e-6, help="certified gap, or that of the file if it is larger")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds a solve (default %(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="instances side by side (default %(default)s)")
-    parser.add_argument("--json", type=Path, help="append every result to this file, and skip what is in it")
-    add_threads_option(parser)
     parser.set_defaults(threads=1)
-    arguments = parser.parse_args()
-    limit_threads(arguments.threads)
-    print(surroundings(), flush=True)
-
+    arguments, names = begun(parser)
     solvers = arguments.solvers or [
         name for name in dict.fromkeys(route.solver.name for route in ROUTES) if name in cm.solvers.SOLVERS
     ]
     known = set(cm.solvers.SOLVERS) - {DEFAULT}
     if not set(solvers) <= known:
         parser.error(f"--solvers must be among {', '.join(sorted(known))}")
-    try:
-        names = chosen_instances(arguments.instances)
-    except cm.errors.InputError as error:
-        parser.error(str(error))
     results = Results(arguments.json)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        found = pool.map(lambda name: results.compare(name, solvers, arguments), names)
+        found = pool.map(lambda name: compare(results, name, solvers, arguments), names)
         compared = dict(zip(names, found))
     lines, ratios = table(compared)
     print(f"\n{lines}\n\n{summary(compared, ratios)}")

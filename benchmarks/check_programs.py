@@ -18,23 +18,20 @@ programs that took more than their limits.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import multiprocessing
-import os
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from campaign.translation import KINDS, Drawn, Exact, draw, solve
-from campaign.workers import in_workers
+from campaign.workers import recorded, silent
 from environment import limit_threads, surroundings
 from tables import markdown
 
@@ -51,7 +48,7 @@ OUTCOMES = ("both", "lower only", "upper only", "none", "refused", "denied", "ra
 class Record:
     """What became of a program: an outcome, what was said, and what is false of it."""
 
-    seed: int
+    number: int
     kind: str
     way: str = ""
     outcome: str = "ended"
@@ -96,11 +93,8 @@ def judge(record: Record, drawn: Drawn, certificate: Any) -> None:
 
 
 def certified(seed: int) -> Record:
-    """The record of a seed's program; what compiled solvers print is not shown where it has a process of its own."""
-    if multiprocessing.parent_process() is not None:
-        with Path(os.devnull).open("w") as nothing:
-            os.dup2(nothing.fileno(), 1)
-            os.dup2(nothing.fileno(), 2)
+    """The record of a seed's program."""
+    silent()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         name, of, drawn = draw(seed)
@@ -144,21 +138,18 @@ def table(records: list[Record]) -> str:
     return markdown(["kind", "tried", "FALSE", *OUTCOMES, "median gap", "median s"], rows)
 
 
-def run(seeds: Iterable[int], jobs: int, known: Iterable[Record] = (), path: Path | None = None) -> list[Record]:
-    """Records of all seeds, those of unknown ones from processes with limits; what is found goes to a file."""
-    seeds = list(seeds)
-    found = {record.seed: record for record in known if record.seed in set(seeds)}
-    waiting = [seed for seed in seeds if seed not in found]
-    for seed, record in in_workers(certified, waiting, jobs, MEMORY, SECONDS, batch=64):
-        if isinstance(record, str):
-            record = Record(seed, list(KINDS)[seed % len(KINDS)], said=record)
-        found[seed] = record
-        if path is not None:
-            with path.open("a") as file:
-                file.write(json.dumps(asdict(record)) + "\n")
-        if record.false:
-            print(f"{seed} {record.kind}, {record.way}: FALSE: {'; '.join(record.false)}", flush=True)
-    return [found[seed] for seed in seeds]
+def run(seeds: Iterable[int], jobs: int, path: Path | None = None) -> list[Record]:
+    """Records of all seeds, those that are not in the file from processes with limits."""
+
+    def ended(seed: int, why: str) -> Record:
+        return Record(seed, list(KINDS)[seed % len(KINDS)], said=why)
+
+    found = []
+    for record, known in recorded(Record, certified, ended, seeds, jobs, (MEMORY, SECONDS), path):
+        found.append(record)
+        if record.false and not known:
+            print(f"{record.number} {record.kind}, {record.way}: FALSE: {'; '.join(record.false)}", flush=True)
+    return sorted(found, key=lambda record: record.number)
 
 
 def main() -> int:
@@ -172,26 +163,23 @@ def main() -> int:
     arguments = parser.parse_args()
     limit_threads(1)
     print(surroundings("cvxpy"), flush=True)
-    known = [Record(**json.loads(line)) for line in arguments.records.open()] if (
-        arguments.records is not None and arguments.records.exists()
-    ) else []  # fmt: skip
     here = [at for at, kind in enumerate(KINDS) if kind in arguments.kinds]
     seeds, seed = arguments.only or [], arguments.seed
     while arguments.only is None and len(seeds) < arguments.count:
         seeds += [seed] if seed % len(KINDS) in here else []
         seed += 1
     start = time.perf_counter()
-    records = run(seeds, arguments.jobs, known, arguments.records)
+    records = run(seeds, arguments.jobs, arguments.records)
     for seed in arguments.only or ():
         drawn = draw(seed)[2]
         print(f"\n{seed}: {drawn.problem}\noptimum: {[float(end) for end in drawn.optimum or ()]}")
-        print(next(f"{record.way}: {record.outcome}: {record.said}" for record in records if record.seed == seed))
+        print(next(f"{record.way}: {record.outcome}: {record.said}" for record in records if record.number == seed))
     print(f"\n{len(records)} programs, {time.perf_counter() - start:.0f} s\n\n{table(records)}\n")
     for outcome in ("refused", "denied", "raised", "ended"):
         said = Counter((r.kind, r.said[:90]) for r in records if r.outcome == outcome)
         for (kind, words), count in said.most_common(12):
             print(f"{outcome} {count} times, {kind}: {words}")
-    false = sorted(record.seed for record in records if record.false)
+    false = sorted(record.number for record in records if record.false)
     print(f"{len(false)} programs with false bounds: {' '.join(map(str, false))}")
     return int(bool(false))
 

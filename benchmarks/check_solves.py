@@ -10,17 +10,15 @@ multiple of the other's. Translations and scalings are chosen so that no digit i
 of small range, offsets are integers, scales have a few bits. The solutions of the case and of its twin become
 certificates, whose bounds are proven in exact arithmetic, and they judge the bounds of the case as fractions, without
 tolerance; with one where a file states a rounded problem (the root of a prior). Of constrained problems, which have no
-certificate, the twin without constraints proves a lower bound. Where nothing is proven, the bounds of the twin, those
-of another solver and the metric that CLARABEL finds must not contradict those of the case by more than 1e-6 of their
-size (`DOUBT`).
+certificate, the twin without constraints proves a lower bound. Where nothing is proven, the bounds of the twin and
+the metric that CLARABEL finds must not contradict those of the case by more than 1e-6 of their size (`DOUBT`).
 
 A solve is given `--limit` seconds. A case fails if
 
 * it raises anything but an error of the package that names an argument and what to do (raw exception, unclear message);
 * its bounds cross (crossed), exclude the proven optimum (false), or an independent solve (contradicted);
 * its gap is above the tolerance without a warning, or with the status "optimal" (unannounced);
-* it takes more than 1.2 times the limit and 2 s of the processor (over limit), or 10 times the limit on the clock
-  (hung);
+* it takes more than 1.2 times the limit and 2 s of the processor (over limit), or never ends (hung);
 * the proven gap is 100 times its tolerance where the printed one is within it and no warning says so, or the file is
   not accepted when it is read again (weak proof).
 """
@@ -28,9 +26,7 @@ A solve is given `--limit` seconds. A case fails if
 from __future__ import annotations
 
 import argparse
-import faulthandler
-import json
-import multiprocessing
+import functools
 import os
 import re
 import resource
@@ -42,19 +38,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
 import numba
 import numpy as np
-from campaign.composed import COMPOSED
-from campaign.draws import KINDS, Case, RedrawError, draw
-from campaign.papers import PAPERS
-from campaign.workers import limited, peak_from_here
+from campaign.draws import KINDS, Case
+from campaign.families import FAMILIES, drawn
+from campaign.workers import peak_from_here, recorded, silent
 from environment import limit_threads, surroundings
 from tables import markdown
 
@@ -63,10 +57,9 @@ from convexmetric.errors import ConvexMetricError, CrossedBoundsError, GapWarnin
 
 #: Bytes beyond those of the parent that a case may take.
 MEMORY = 2 * 2**30
-#: Seconds that a solve may take, in units of its limit and beyond that: of the processor, and on the clock.
-SHARE, GRACE, HUNG, WAIT = 1.2, 2.0, 10.0, 10.0
-#: How many times longer a process may wait on the clock that has not had its seconds of the processor.
-BUSY = 6.0
+#: Seconds of the processor that a solve may take, in units of its limit and beyond that; and limits on the clock for a
+#: case, which is a few solves, beyond which it is ended.
+SHARE, GRACE, HUNG = 1.2, 2.0, 40.0
 #: By how much of its size a bound may contradict an independent solve that proves nothing; and how much wider a proven
 #: gap may be than the tolerance.
 DOUBT, WEAK = 1e-6, 100.0
@@ -83,7 +76,6 @@ USERS = re.compile(r"\b(constraints|extra_objective)\b")
 NONE = re.compile(r"contradict each other|without end|without bound|unbounded|no metric")
 NUMBER = r"[-+]?[0-9]+[.]?[0-9]*(e[-+]?[0-9]+)?"
 
-FAMILIES = PAPERS | COMPOSED
 OUTCOMES = ("optimal", "limit", "refused")
 FAILURES = (
     "false", "contradicted", "crossed", "raw exception", "unclear message", "unannounced", "over limit", "hung",
@@ -114,24 +106,9 @@ class Record:
     family: str = ""
     kind: str = ""
     notes: str = ""
-    #: Seed and limit of the campaign.
-    of: tuple[int, float] = (0, 0.0)
 
     def fails(self, failure: str, said: str) -> None:
         self.findings.append((failure, said))
-
-
-def drawn(seed: int, number: int) -> tuple[str, str, Case, list[str]]:
-    """Family, kind, case and notes of a number."""
-    names = list(FAMILIES)
-    name, kind = names[number % len(names)], KINDS[(number // len(names) + number) % len(KINDS)]
-    for attempt in range(1000):
-        of = draw(np.random.default_rng([seed, number, attempt]), kind)
-        try:
-            return name, kind, FAMILIES[name](of), of.notes
-        except RedrawError:
-            continue
-    raise RuntimeError(f"nothing to draw for {name}, {kind}")
 
 
 # Solving --------------------------------------------------------------------------------------------------------------
@@ -307,39 +284,28 @@ def judge(case: Case, found: Solved, limit: float, record: Record) -> None:
             relaxed = solved(case.relaxed, limit, record, "relaxed twin: ")
             held("relaxed twin's proof", times(proven(relaxed, record, "relaxed twin: ")[0], case.factor), None)
     if not any("proof" in by for by in record.judged):
-        for by, low, high in doubts(case, found, other, limit, record):
+        for by, low, high in doubts(case, found, other):
             held(by, low, high, Fraction(DOUBT), "contradicted")
 
 
-def doubts(
-    case: Case, found: Solved, other: Solved | None, limit: float, record: Record
-) -> Iterator[tuple[str, Fraction | None, Fraction | None]]:
-    """Bounds by independent solves: the twin's, another solver's, and the value at CLARABEL's metric."""
+def doubts(case: Case, found: Solved, other: Solved | None) -> Iterator[tuple[str, Fraction | None, Fraction | None]]:
+    """Bounds that prove nothing: the twin's, and the value at CLARABEL's metric."""
     if other is not None:
         bounds = other.solution.lower_bound, other.solution.upper_bound
         yield "twin's bounds", *(_scaled(bound, case.factor) for bound in bounds)
-    for name in ("cutting-planes", "semismooth-newton", "dual-ascent"):
-        if name != found.solution.solver:
-            try:
-                another = solved(lambda: found.problem, limit, record, f"{name}: ", solver=name).solution
-            except ConvexMetricError:
-                continue
-            yield name, *(_scaled(bound, Fraction(1)) for bound in (another.lower_bound, another.upper_bound))
-            break
     problem = found.problem if other is None else other.problem
-    try:
+    # What CLARABEL makes of an extreme statement is nobody's failure here.
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         statement = problem.statement()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            statement.problem.solve(solver=cp.CLARABEL)
-        if statement.problem.status != cp.OPTIMAL:
-            return
+        statement.problem.solve(solver=cp.CLARABEL)
         M = problem.cone.project(np.asarray(statement.M.value, dtype=np.float64))
-    except BaseException:
-        # What CLARABEL makes of an extreme statement is nobody's failure here.
-        return
-    if problem.regularizer.violation(M, problem.cone) <= 0.0:
-        yield "CLARABEL's metric", None, _scaled(problem.value(M), case.factor if other is not None else Fraction(1))
+        if statement.problem.status == cp.OPTIMAL and problem.regularizer.violation(M, problem.cone) <= 0.0:
+            yield (
+                "CLARABEL's metric",
+                None,
+                _scaled(problem.value(M), case.factor if other is not None else Fraction(1)),
+            )
 
 
 def _scaled(bound: float, factor: Fraction) -> Fraction | None:
@@ -369,21 +335,16 @@ def denied(case: Case, error: ConvexMetricError, limit: float, record: Record) -
             record.fails("false", f"it is said to have no optimum, but its twin has, in {bounds}: {error}")
 
 
-# Processes ------------------------------------------------------------------------------------------------------------
+# Cases ----------------------------------------------------------------------------------------------------------------
 
 
-def worker(case: Case, limit: float, pipe: Connection, trace: Any) -> None:
-    """Solve a case under a memory limit and report, then judge it and report again."""
-    record = Record()
-    faulthandler.dump_traceback_later(HUNG * limit + WAIT - 1.0, repeat=True, file=trace)
-    limited(MEMORY)
-    # What libraries write when they panic is said by what comes out.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    peak = peak_from_here()
+def tried(seed: int, limit: float, number: int) -> Record:
+    """Solve the case of a number, and judge it."""
+    silent()
+    family, kind, case, notes = drawn(seed, number)
+    record, peak = Record(number=number, family=family, kind=kind, notes="; ".join(notes)), peak_from_here()
     found = attempt(case, limit, record)
     record.peak = peak()
-    faulthandler.cancel_dump_traceback_later()
-    pipe.send(asdict(record))
     try:
         if isinstance(found, Solved):
             judge(case, found, limit, record)
@@ -391,87 +352,22 @@ def worker(case: Case, limit: float, pipe: Connection, trace: Any) -> None:
             denied(case, found, limit, record)
     except BaseException as error:
         raw(error, record)
-    pipe.send(asdict(record))
-    pipe.close()
-    # Threads of compiled loops that a fork leaves behind are nobody's to join.
-    sys.stdout.flush()
-    os._exit(0)
+    return record
 
 
-class Running:
-    """A process at a case, and what it has said so far."""
+def campaign(
+    numbers: Iterable[int], seed: int, jobs: int, limit: float, path: Path | None = None
+) -> Iterator[tuple[Record, bool]]:
+    """Records of cases, and whether each was in the file."""
 
-    def __init__(self, number: int, seed: int, limit: float) -> None:
-        self.number, self.heard, self.limit = number, 0, limit
-        family, kind, case, notes = drawn(seed, number)
-        self.record = Record(number=number, family=family, kind=kind, notes="; ".join(notes), of=(seed, limit))
-        context = multiprocessing.get_context("fork")
-        self.pipe, theirs = context.Pipe(duplex=False)
-        self.trace = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed when the case is done
-        self.process = context.Process(target=worker, args=(case, limit, theirs, self.trace))
-        self.process.start()
-        theirs.close()
-        self.since = time.monotonic()
+    def ended(number: int, why: str) -> Record:
+        family, kind, _, notes = drawn(seed, number)
+        record = Record("refused", number=number, family=family, kind=kind, notes="; ".join(notes))
+        record.fails("hung" if why.startswith("killed") else "raw exception", why)
+        return record
 
-    def read(self) -> bool:
-        """Take what there is to read; whether the case has come to its end."""
-        try:
-            said = self.pipe.recv()
-        except EOFError:
-            self.process.join()
-            self.record.fails("raw exception", f"the process died: exit code {self.process.exitcode}{self._where()}")
-            return True
-        names = {"number": 0, "family": 0, "kind": 0, "notes": 0, "of": 0}
-        self.record = Record(**{key: value for key, value in said.items() if key not in names}, **{
-            key: getattr(self.record, key) for key in names
-        })  # fmt: skip
-        self.heard += 1
-        self.since = time.monotonic()
-        if self.heard == 2:
-            self.process.join()
-        return self.heard == 2
-
-    def late(self) -> bool:
-        """End a process that takes far too long; to judge a case takes several solves."""
-        most = HUNG * self.limit * (4.0 if self.heard else 1.0) + WAIT
-        waited = time.monotonic() - self.since
-        # On a busy machine a process may not have had its share of the processor yet.
-        if waited <= most or (processor(self.process.pid) <= SHARE * self.limit + GRACE and waited <= BUSY * most):
-            return False
-        self.process.kill()
-        self.process.join()
-        self.record.fails("hung", f"killed after {waited:.0f} s{self._where()}")
-        return True
-
-    def _where(self) -> str:
-        """How far it had come, and where it was."""
-        self.record.outcome = self.record.outcome or "refused"
-        self.trace.seek(0)
-        last = self.trace.read().rpartition("Timeout")[2]
-        places = re.findall(r'convexmetric/([a-z_/]+[.]py)", line ([0-9]+) in (\w+)', last)[:3]
-        where = " < ".join(f"{name}:{line} ({function})" for name, line, function in places)
-        return (", while it was judged" if self.heard else "") + (f", at {where}" if where else "")
-
-
-def processor(pid: int | None) -> float:
-    """Seconds of the processor that another process and the children that it waited for have had."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
-def campaign(numbers: Iterable[int], seed: int, jobs: int, limit: float) -> Iterator[Record]:
-    """Records of cases from forked processes, so many at a time."""
-    waiting, running = list(numbers)[::-1], list[Running]()
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            running.append(Running(waiting.pop(), seed, limit))
-        ready = wait([one.pipe for one in running], timeout=0.2)
-        for one in list(running):
-            if (one.pipe in ready and one.read()) or one.late():
-                one.pipe.close()
-                one.trace.close()
-                running.remove(one)
-                yield one.record
+    limits = MEMORY, HUNG * limit
+    return recorded(Record, functools.partial(tried, seed, limit), ended, numbers, jobs, limits, path)
 
 
 # The report -----------------------------------------------------------------------------------------------------------
@@ -501,13 +397,6 @@ def tell(record: Record, seed: int, limit: float) -> None:
         print(f"    python benchmarks/check_solves.py {again}", flush=True)
 
 
-def remembered(path: Path | None, of: tuple[int, float]) -> list[Record]:
-    """Records of the same seed and limit in a file."""
-    lines = path.read_text().splitlines() if path is not None and path.exists() else []
-    found = [Record(**json.loads(line)) for line in lines]
-    return [record for record in found if tuple(record.of) == of]
-
-
 def warm_up(seed: int, limit: float) -> None:
     """Load compiled loops once, before the first fork; whatever fails here fails again in a process of its own."""
     for number in range(len(FAMILIES)):
@@ -525,7 +414,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=3.0, help="seconds that a solve is given (default %(default)s)")
-    parser.add_argument("--records", type=Path, help="file of records; cases that are in it are not run again")
+    parser.add_argument(
+        "--records", type=Path, help="file of records of one seed and limit; cases that are in it are not run again"
+    )
     parser.add_argument("--only", type=int, nargs="+", help="numbers of single cases")
     parser.add_argument("--family", help="cases of one family only")
     parser.add_argument("--show", nargs="+", default=[], choices=OUTCOMES, help="outcomes whose cases are told as well")
@@ -538,19 +429,16 @@ def main() -> int:
     numbers = list(arguments.only or range(arguments.first, arguments.first + arguments.cases))
     if arguments.family:
         numbers = [number for number in numbers if drawn(arguments.seed, number)[0] == arguments.family]
-    records = [record for record in remembered(arguments.records, of) if record.number in set(numbers)]
-    done, start = {record.number for record in records}, time.perf_counter()
+    records, known, start = list[Record](), 0, time.perf_counter()
     if not arguments.only:
         warm_up(*of)
-    for record in campaign([number for number in numbers if number not in done], *of[:1], arguments.jobs, of[1]):
+    for record, before in campaign(numbers, arguments.seed, arguments.jobs, arguments.limit, arguments.records):
         records.append(record)
-        if arguments.records is not None:
-            with arguments.records.open("a") as file:
-                file.write(json.dumps(asdict(record)) + "\n")
-        if record.findings or record.outcome in arguments.show or arguments.only:
+        known += before
+        if not before and (record.findings or record.outcome in arguments.show or arguments.only):
             tell(record, *of)
     print(
-        f"\n{len(numbers)} cases, {len(done)} of them known, {time.perf_counter() - start:.0f} s, "
+        f"\n{len(numbers)} cases, {known} of them known, {time.perf_counter() - start:.0f} s, "
         f"{spent():.0f} s of the processor\n"
     )
     print(table("family", FAMILIES, records, lambda record: record.family), "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["collection", "letters", "spectra"]
+__all__ = ["letters", "spectra"]
 
 
 def letters(rows: int, features: int = 16, classes: int = 26, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -19,28 +19,6 @@ def letters(rows: int, features: int = 16, classes: int = 26, seed: int = 0) -> 
     X = centres[y, part] + 1.2 * rng.normal(size=(rows, features)) @ mixing
     X = np.clip(np.round(2.0 * X + 8.0), 0, 15)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
-
-
-def collection(
-    documents: int, queries: int, features: int = 384, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Vectors of documents and queries as an encoder gives them, of norm one, and the topic of each.
-
-    A topic, of which there is one for every 50 documents, is a point of 48 dimensions; what is said of it, and how,
-    varies in 24 others that have nothing to do with relevance but more variance, and all dimensions have noise.
-    """
-    rng = np.random.default_rng(seed)
-    basis = np.linalg.qr(rng.normal(size=(features, 72)))[0].T
-    topics = rng.normal(size=(max(1, documents // 50), 48))
-
-    def encoded(topic: np.ndarray) -> np.ndarray:
-        meaning = topics[topic] + 0.8 * rng.normal(size=(len(topic), 48))
-        style = 2.5 * rng.normal(size=(len(topic), 24))
-        X = np.hstack([meaning, style]) @ basis + 0.15 * rng.normal(size=(len(topic), features))
-        return X / np.linalg.norm(X, axis=1, keepdims=True)
-
-    of_document, of_query = rng.integers(len(topics), size=documents), rng.integers(len(topics), size=queries)
-    return encoded(of_document), encoded(of_query), of_document, of_query
 
 
 def spectra(rows: int, bands: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
-from study import faults, run, statements
+from study import run, statements
 
 import convexmetric as cm
 
@@ -307,26 +307,6 @@ def test_records_and_tables_of_a_set_without_the_packages(tmp_path, monkeypatch)
     assert json.loads(json.dumps(records)) == run.study("iris", tmp_path, None, ["ITML", "RCA"], 20.0)
 
 
-def test_a_page_has_its_results_between_the_marks_alone(tmp_path):
-    page = "before\n<!-- results -->\nold\n<!-- end of results -->\nafter\n"
-    assert run.renewed(page, "new") == "before\n<!-- results -->\n\nnew\n\n<!-- end of results -->\nafter\n"
-    with pytest.raises(ValueError, match="marks"):
-        run.renewed("no marks", "new")
-    pytest.importorskip("matplotlib")
-    record = {"set": "iris", "method": "MMC", "settings": "tuned", "ratio": 1.01, "error": ""}
-    run.picture([record], tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_faults_of_metric_learn_are_there(capsys):
-    pytest.importorskip("metric_learn", reason="metric-learn is not installed")
-    faults.lsml_gradient()
-    faults.rca_chunks()
-    printed = capsys.readouterr().out
-    assert "by its gradient 10.000000, by differences 1.000000" in printed
-    assert "[28, 22, 0]" in printed
-
-
 def python_with(package, variable):
     """The Python of an environment with a package, which a variable names; the test is skipped without it."""
     if variable not in os.environ:
@@ -406,7 +386,7 @@ X, y = (np.load(f"{sys.argv[1]}/{name}.npy") for name in "Xy")
 held = {}
 for kind in ("triplet", "InfoNCE"):
     # One step from the identity: the slope at M = I, of the loss and of the decay.
-    peers.LISTED, peers.BATCH, peers.TRAIL = 30, 30, (1,)
+    peers.LISTED, peers.BATCH = 30, 30
     options = {"lr": 1e-3, "epochs": 1, "weight_decay": 0.02}
     metric, parts = peers.fitted_by_torch(f"{kind}-SGD", options, X, y)
     held |= {f"{kind}-step": metric, f"{kind}-rows": parts["listed"]}

@@ -1,4 +1,4 @@
-"""How benchmarks/compare_*.py hold two checkouts against each other."""
+"""How benchmarks/compare_checkouts.py holds two checkouts against each other."""
 
 import copy
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compare_certificates import differences
+from compare_checkouts import differences
 from corpus.make import archive, packed, triplet
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,7 +82,8 @@ def test_other_bytes_of_the_same_contents_are_a_difference(tmp_path):
 
 @pytest.mark.integration
 def test_a_checkout_writes_the_same_files_as_itself(tmp_path):
-    command = [sys.executable, "benchmarks/compare_certificates.py", str(ROOT), "--instances", "relative-wine-hard"]
+    command = [sys.executable, "benchmarks/compare_checkouts.py", str(ROOT), "--certificates"]
+    command += ["--instances", "relative-wine-hard"]
     done = subprocess.run([*command, "--keep", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "all 1 files are the same, byte for byte" in done.stdout
     assert len(list(tmp_path.glob("relative-wine-hard-*.npz"))) == 5
@@ -97,7 +98,7 @@ def test_seconds_are_compared_and_a_run_that_was_ended_goes_on(tmp_path):
         done = subprocess.run([*command, *instances], cwd=ROOT, capture_output=True, text=True, check=True)
         assert "ratio of seconds: geometric mean" in done.stdout
         rows = [json.loads(line) for line in kept.read_text().splitlines()]
-        assert [row["name"] for row in rows] == ["relative-wine-hard", "relative-wine-1000"][:lines]
+        assert [row["asked"]["name"] for row in rows] == ["relative-wine-hard", "relative-wine-1000"][:lines]
         for row in rows:
             assert row["here"]["upper"] == row["other"]["upper"]
             assert row["here"]["package"] == str(ROOT / "convexmetric" / "__init__.py")

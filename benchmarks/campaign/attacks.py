@@ -1,115 +1,247 @@
-"""Attacks on the checker: files that are dear to check, that two readers read differently, or that claim too much.
+"""Attacks: containers that lie, files that are dear to check, dual points beyond the theorems, parts of other wholes.
 
-Each takes a random generator and a problem and returns a file, or the files of a certificate in parts. One that does
-not fit the problem raises :class:`UnfitError`, and another is drawn.
+Each takes a random generator, a description and its arrays, and returns a file, or the files of a certificate in parts.
+The files of ``tests/corpus`` are one attack each: bombs, lists of many, headers and values that no reader should take.
+Here bytes of them are changed.
 """
 
 from __future__ import annotations
 
 import bz2
 import copy
-import functools
-import json
 import lzma
 import struct
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from campaign.parts import SETS, cut
-from campaign.problems import Problem
+from campaign.mutations import (
+    MUTATIONS,
+    Arrays,
+    Document,
+    UnfitError,
+    chosen,
+    json_text,
+    json_values,
+)
 from convexmetric.certificates import kernel
+from convexmetric.certificates.dual_points import in_parts
 
-from forgery import BZIP2, DEFLATED, LZMA, STORED, Contents, Member, archive, claim, npy, packed  # isort: skip
+from forgery import (  # isort: skip
+    BZIP2, DEFLATED, LZMA, STORED, Contents, Member, archive, claim, deflated, noisy, npy, packed,
+)  # fmt: skip
 
-__all__ = ["ATTACKS", "MUST_REFUSE", "UNJUDGED", "UnfitError"]
+__all__ = ["ATTACKS", "CONTAINERS", "FILES", "MUST_REFUSE"]
 
 Generator = np.random.Generator
-Files = bytes | list[bytes]
+CORPUS = Path(__file__).resolve().parents[2] / "tests" / "corpus"
 
 
-#: Queries and points of a file whose lists are long.
-MANY = 50000
+def _honest(document: Document, arrays: Arrays) -> bytes:
+    return archive(packed((document, arrays)))
 
 
-class UnfitError(Exception):
-    """An attack on something that a problem does not have."""
-
-
-def _chosen(rng: Generator, options: Any) -> Any:
-    options = list(options)
-    return options[int(rng.integers(len(options)))]
-
-
-def _opened(problem: Problem) -> Contents:
-    return copy.deepcopy(problem.contents[0]), dict(problem.contents[1])
-
-
-def _honest(contents: Contents) -> bytes:
-    return archive(packed(contents))
-
-
-def _risks(document: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+def _risks(document: Document) -> list[tuple[Document, str]]:
     """The risks of a statement, and what the names of their arrays begin with."""
     risk = document["problem"]["risk"]
-    if risk["kind"] != "sum":
-        return [(risk, "")]
-    return [(one, f"summand{number}_") for number, one in enumerate(risk["summands"])]
+    return [(one, f"summand{at}_") for at, one in enumerate(risk["summands"])] if "summands" in risk else [(risk, "")]
+
+
+# Containers -----------------------------------------------------------------------------------------------------------
+
+
+def some_bytes(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Bytes changed, cut out, repeated, or the end cut off; of the file, or of one of the corpus."""
+    whole = bytearray(_honest(document, arrays))
+    if rng.random() < 0.5:
+        whole = bytearray(chosen(rng, sorted(CORPUS.glob("*/*.npz"))).read_bytes() or whole)
+    kind, at = int(rng.integers(5)), int(rng.integers(len(whole)))
+    end = at + int(rng.integers(1, 64))
+    if kind == 0:
+        return bytes(whole[:at])
+    if kind < 4:
+        whole[at:end] = (b"", whole[at:end] * 2, rng.bytes(len(whole[at:end])))[kind - 1]
+        return bytes(whole)
+    for place in rng.integers(0, len(whole), rng.integers(1, 20)):
+        whole[place] = rng.integers(256)
+    return bytes(whole)
+
+
+_FIELDS = ("version", "flags", "method", "time", "date", "crc", "packed", "size", "name", "extra")
+_LIES = (0, 1, 2, 7, 8, 9, 12, 14, 20, 0x41, 0x800, 99, 2**16 - 1, 2**31, 2**32 - 1)
+_NAMES = (
+    b"../points.npy", b"/points.npy", b"points.npy\x00.txt", b"\xff\xfe.npy", b"a/", b"points.npy/", b"POINTS.NPY",
+    "p\u00f6ints.npy".encode(), b"\x1b[2J.npy", b"CERTIFICATE.JSON", b"c:\\points.npy", b"n" * 300, b"./points.npy",
+)  # fmt: skip
+
+
+def headers(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Fields that lie or disagree: sizes, methods, flags, sums, offsets, counts, names, comments, 64-bit records."""
+    members, lies = packed((document, arrays)), {}
+    for _ in range(int(rng.integers(1, 3))):
+        member, other, kind = chosen(rng, members), chosen(rng, members), int(rng.integers(9))
+        where = chosen(rng, [[member.local], [member.central], [member.local, member.central]])
+        member.method = DEFLATED if rng.random() < 0.3 else member.method
+        if kind < 3:
+            near = len(member.data) + int(rng.integers(-1, 2)), zlib.crc32(other.data)
+            lie, name = int(chosen(rng, _LIES + near)), chosen(rng, (*_FIELDS, "offset", "external", "disk"))
+            for said in where:
+                said[name] = lie
+        elif kind == 3:
+            name = chosen(rng, ["disk", "here", "entries", "total", "size", "offset", "comment"])
+            lies[name] = int(chosen(rng, _LIES))
+        elif kind == 4:
+            member.raw_name = chosen(rng, [*_NAMES, other.name.encode()])
+        elif kind == 5:
+            # Sizes of 64 bits, or a name in Unicode that takes the place of the other for some readers.
+            size = chosen(rng, [len(member.data), len(member.data) + 1, 2**40, 0])
+            unicode = struct.pack("<2HBI", 0x7075, 5 + 10, 1, zlib.crc32(member.name.encode())) + b"points.npy"
+            member.extra = chosen(rng, [struct.pack("<2H2Q", 1, 16, size, size), unicode, b"\1\0", rng.bytes(24)])
+            for said in where:
+                said["size"] = said["packed"] = 2**32 - 1
+        elif kind == 6:
+            # A data descriptor after the data, as archives that are streamed have it.
+            member.local |= {"flags": 8, "crc": 0, "packed": 0, "size": 0}
+            check, size = zlib.crc32(member.data) ^ int(rng.integers(2)), len(member.data)
+            member.packed, member.method = member.data + b"PK\7\b" + struct.pack("<3I", check, size, size), STORED
+            member.central |= {"flags": 8, "packed": size}
+        else:
+            member.comment = chosen(rng, [b"x", b"PK\1\2" * 20, rng.bytes(300), b"\x1b[2J"])
+    return archive(members, **lies)
+
+
+def around(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Two archives in one file, or data before, between and after members, with offsets that fit or do not."""
+    contents = document, arrays
+    members, first = packed(contents), _honest(*contents)
+    name, low = chosen(rng, sorted(arrays)), claim(contents, Fraction(-1, 3), Fraction(10**20))
+    with np.errstate(all="ignore"):
+        doubled = document, arrays | {name: (arrays[name] * 2).astype(arrays[name].dtype)}
+    second = _honest(*chosen(rng, [low, doubled]))
+    junk = chosen(rng, [b"\0" * 8, b"PK\3\4", b"PK\5\6" + b"\0" * 18, b"PK\1\2" + b"\0" * 42, rng.bytes(40), second])
+    kind = int(rng.integers(6))
+    if kind == 0:
+        return archive(members, prefix=junk)
+    if kind == 1:
+        return archive(members, suffix=junk, **({"comment": int(rng.integers(3))} if rng.random() < 0.3 else {}))
+    if kind == 2:
+        member = chosen(rng, members)
+        member.packed = member.data + junk
+        member.local["packed"] = member.central["packed"] = len(member.data)
+        return archive(members)
+    if kind == 3:
+        return chosen(rng, [junk + first, first + junk, first[:-22] + junk + first[-22:], first[: len(junk)] + second])
+    # Two directories, and an end, or one of 64 bits, that names the one or the other.
+    start = struct.unpack("<I", second[-6:-2])[0]
+    body, end = first[:-22] + second[start:-22], bytearray(first[-22:])
+    at, size, count = len(first) - 22, len(second) - 22 - start, len(members)
+    if kind == 4:
+        end[-6:-2] = struct.pack("<I", chosen(rng, [at, start]))
+        return body + bytes(end)
+    wide = b"PK\6\6" + struct.pack("<Q2H2I4Q", 44, 45, 45, 0, 0, count, count, size, chosen(rng, [at, start]))
+    end[-6:-2] = b"\xff" * 4 if rng.random() < 0.6 else end[-6:-2]
+    return body + wide + b"PK\6\7" + struct.pack("<IQI", 0, len(body), 1) + bytes(end)
+
+
+def members(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Members twice, missing, swapped, renamed, that share bytes, in other compressions, damaged, or of odd numbers."""
+    made = packed((document, arrays))
+    member, other, kind = made[at := int(rng.integers(len(made)))], chosen(rng, made), int(rng.integers(8))
+    if kind == 0:
+        made.append(Member(member.name, other.data))
+    elif kind == 1:
+        del made[at]
+    elif kind == 2:
+        member.data, other.data = other.data, member.data
+    elif kind == 3:
+        member.name = str(chosen(rng, ["more.npy", "points.NPY", "certificate.json", "points", "x.npz", "__a.npy"]))
+    elif kind == 4:
+        method = chosen(rng, [DEFLATED, BZIP2, LZMA])
+        member.method, member.packed = method, _spoilt(rng, _squeezed(method, member.data))
+    elif kind == 5:
+        # The entry of one names another, or one reaches over the next.
+        place = sum(30 + len(one.name) + len(one.data) for one in made[: int(rng.integers(len(made)))])
+        member.central["offset"] = place
+    elif kind == 6:
+        longer = len(member.data) + int(rng.integers(1, 200))
+        for said in (member.local, member.central):
+            said |= {"packed": longer, "size": longer}
+    else:
+        made.extend(Member(f"m{'a' * i}.npy", member.data) for i in range(int(chosen(rng, [1, 30, 70, 300]))))
+    return archive(made)
+
+
+def _squeezed(method: int, whole: bytes) -> bytes:
+    if method == BZIP2:
+        return bz2.compress(whole)
+    if method == LZMA:
+        stream = lzma.compress(whole, lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA1, "preset": 0}])
+        return b"\x09\x04\x05\x00\x5d\x00\x00\x04\x00" + stream
+    return deflated(whole)
+
+
+def _spoilt(rng: Generator, whole: bytes) -> bytes:
+    """As it is, cut, or with bytes changed."""
+    kind, changed = int(rng.integers(3)), bytearray(whole)
+    if kind == 1:
+        return whole[: int(rng.integers(len(whole)))]
+    for place in rng.integers(0, len(whole), rng.integers(1, 5)) if kind else ():
+        changed[place] = rng.integers(256)
+    return bytes(changed)
+
+
+def npy_headers(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Headers of arrays that lie about type, order and shape, or are no literals; other versions; other lengths."""
+    made = packed((document, arrays))
+    member = chosen(rng, made[1:])
+    array, whole = arrays[member.name.removesuffix(".npy")], member.data
+    huge, shape = int(chosen(rng, [2**23, 2**24 + 1, 2**31, 2**40, 2**62])), array.shape
+    lies: list[Document] = [
+        {"fortran_order": True}, {"descr": ">f8"}, {"descr": "|O"}, {"descr": "<U1000000000"}, {"descr": ("<f8", (2,))},
+        {"shape": (*shape, 1)}, {"shape": shape[::-1]}, {"shape": (float(array.size),)}, {"more": 1},
+        *({"shape": one} for one in ((huge,), (huge, 1), (0, huge), (huge, huge))),
+    ]  # fmt: skip
+    true = f"{{'descr': {array.dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    texts = [true[:-1], true + '"""', "[" * 100000, true.replace("False", "0 == 1"), true + "\x00", " " * 70000 + true]
+    kind, changed = int(rng.integers(5)), bytearray(whole)
+    for place in rng.integers(0, min(len(whole), 128), rng.integers(1, 4)):
+        changed[place] = rng.integers(256)
+    member.data = (
+        lambda: npy(array, **chosen(rng, lies)),
+        lambda: npy(array, chosen(rng, texts)),
+        lambda: npy(array, version=chosen(rng, [(2, 0), (3, 0), (0, 0), (1, 1), (255, 255)])),
+        lambda: bytes(changed),
+        lambda: chosen(rng, [whole + b"\x00", whole[:-1], whole[:64], whole[:9], b"", whole + rng.bytes(8)]),
+    )[kind]()
+    return archive(made)
 
 
 # Work -----------------------------------------------------------------------------------------------------------------
 
-_WITH_K = ("precision", "knn", "ndcg", "ndcg-log2")
 
-
-def many_queries(rng: Generator, count: int, points: int, far: bool = True) -> Contents:
-    """Rankings of one feature with so many queries, of which each has one positive, and all others far.
-
-    Without ``far`` there are no sums for these, and nothing is proven.
-    """
-    risk = {"kind": "rankings", "measure": "auc", "C": "1"}
-    document = _minimal(risk, {"kind": "sums", "bits": 1})
-    arrays = {
-        "points": rng.standard_normal((points, 1)), "weights_of_metric": np.ones(1),
-        "anchors": rng.integers(0, points, count), "near": rng.integers(0, points, count),
-        "near_stops": np.arange(1, count + 1, dtype=np.int32), "itself": np.full(count, points, np.int32),
-        "near_sums": np.zeros(count, np.int64), "far_sums": np.zeros(count * (points - 1) if far else 1, np.uint8),
-    }  # fmt: skip
-    return document, arrays
-
-
-def _minimal(risk: dict[str, Any], dual: dict[str, Any]) -> dict[str, Any]:
-    """The description of a problem of one feature, which claims next to nothing."""
-    return {
-        "format": kernel.FORMAT, "version": kernel.VERSION, "title": "many",
-        "problem": {
-            "cone": "diagonal", "features": 1, "linear": False, "risk": risk,
-            "regularizer": {"kind": "trace", "weight": "1"},
-        },
-        "dual": dual | {"share": "0", "regularizer": {}}, "claimed": {"lower": "0", "upper": "1" + "0" * 30},
-    }  # fmt: skip
-
-
-def many_places(rng: Generator, problem: Problem) -> bytes:
-    """Measures of many places: k of a million and more, printed for the few positives that there are, or cut."""
-    document, arrays = _opened(problem)
-    risks = [risk for risk, _ in _risks(document) if risk["kind"] == "rankings"]
-    if not risks or rng.random() < 0.5:
-        document, arrays = many_queries(rng, int(_chosen(rng, [100, 1000])), 4)
-        risks, kept = [document["problem"]["risk"]], len(arrays["near_stops"])
-        document["dual"]["kind"] = "rankings"
-        arrays |= {"steps": np.zeros((1, kept), np.uint8), "weights": np.ones((1, 1), np.uint8)}
-        arrays["groups"] = np.zeros(kept, np.uint8)
-    for risk in risks:
-        risk["measure"] = _chosen(rng, _WITH_K)
-        risk["k"] = _chosen(rng, [10**6, 10**6, 10**6 - 1, 10**6 + 1, 2**24, 2**39, 10**5])
-        risk.pop("short", None)
-        if rng.random() < 0.8:
-            risk["short"] = _chosen(rng, ["printed"] * 6 + ["cut", "", None])
-    return _honest((document, arrays))
+def huge_sizes(rng: Generator, document: Document, arrays: Arrays) -> bytes:
+    """Sizes that are said to be huge: of features, of lists and of queries, of rows and of bits."""
+    kind, huge = int(rng.integers(3)), int(chosen(rng, [2**23, 2**24, 2**24 + 1, 2**26, 2**31, 2**39, 2**40]))
+    risk, start = chosen(rng, _risks(document))
+    if kind == 0:
+        document["problem"]["features"] = huge
+    elif kind == 1:
+        # What a table of ranks or of blocks, or a slice of rows, is made for.
+        document["dual"]["rows"] = [0, huge]
+        if "bits" in document["dual"]:
+            document["dual"]["bits"] = int(chosen(rng, [40, 41, 52, 10**6]))
+    elif risk["kind"] == "rankings" and rng.random() < 0.5:
+        risk["queries"] = huge
+    else:
+        ends = ("stops", "blocks", "itself", "codes", "terms")
+        name = chosen(rng, [name for name in arrays if name.startswith(start) and name.endswith(ends)])
+        arrays[name] = arrays[name].astype(np.int64)
+        arrays[name].flat[-1:] = huge
+    return _honest(document, arrays)
 
 
 #: Keys that tables of a kind may have. Any other is to be refused.
@@ -124,7 +256,7 @@ _KNOWN = {
     "listed choices": "kind weight temperature candidates chosen",
     "worst": "kind share of",
     "sum": "kind summands",
-    "term": "loss weight margin sign",
+    "term": "loss weight margin sign low high curvature",
     "regularizer": "kind weight over_root_of prior diagonal of limit summands",
     "dual": "kind bits share regularizer rows summands",
     "slope": "multiplier lack summands",
@@ -148,426 +280,172 @@ _VALUES: tuple[Any, ...] = (
 )
 
 
-def _tables(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _tables(document: Document) -> list[tuple[str, Document]]:
     """All tables of a description, with what they are."""
     problem, dual = document["problem"], document["dual"]
     risks, omega, slope = _risks(document), problem["regularizer"], dual.get("regularizer", {})
     found = [("certificate", document), ("problem", problem), ("dual", dual), ("claimed", document["claimed"])]
     found += [(risk["kind"], risk) for risk, _ in risks] + [(problem["risk"]["kind"], problem["risk"])] * 2
     found += [("term", term) for risk, _ in risks for term in risk.get("terms", [])[:3]]
-    found += [("regularizer", omega)] + [("regularizer", term) for term in omega.get("summands", [])]
-    found += [("slope", slope)] + [("slope", own) for own in slope.get("summands", [])]
-    return found + [("dual", own) for own in dual.get("summands", [])]
+    for kind, table in (("regularizer", omega), ("slope", slope), ("dual", dual)):
+        found += [(kind, one) for one in (table, *table.get("summands", []))]
+    return found
 
 
-def other_keys(rng: Generator, problem: Problem) -> bytes:
+def other_keys(rng: Generator, document: Document, arrays: Arrays) -> bytes:
     """A key of another table, or of none, which an estimate of work may read and the kernel may pass over."""
-    document, arrays = _opened(problem)
-    if rng.random() < 0.1:
-        # Then lists that are read before the key is refused may be long.
-        document, arrays = many_queries(rng, MANY, MANY, far=False)
-        document["problem"]["risk"]["summands"] = _chosen(rng, [[], [{}]])
-        return _honest((document, arrays))
     known = {key for keys in _KNOWN.values() for key in keys.split()} | {"points", "of_rows", "pairs", "itself", "x"}
-    kind, table = _chosen(rng, _tables(document))
+    kind, table = chosen(rng, _tables(document))
     foreign = sorted(known - set(_KNOWN[kind].split()) - set(table))
-    key = "summands" if "summands" in foreign and rng.random() < 0.4 else _chosen(rng, foreign)
-    table[key] = _chosen(rng, _VALUES)
-    return _honest((document, arrays))
+    key = "summands" if "summands" in foreign and rng.random() < 0.4 else chosen(rng, foreign)
+    table[key] = chosen(rng, _VALUES)
+    return _honest(document, arrays)
 
 
-def other_kinds(rng: Generator, problem: Problem) -> bytes:
+def other_kinds(rng: Generator, document: Document, arrays: Arrays) -> bytes:
     """Kinds exchanged under keys of others, sums of one part or of too many."""
-    document, arrays = _opened(problem)
-    risk = _chosen(rng, _risks(document))[0]
-    before = copy.deepcopy(risk)
-    if rng.random() < 0.3:
-        document["problem"]["risk"] = {"kind": "sum", "summands": [before] * int(_chosen(rng, [1, 2, 16, 17]))}
-    elif rng.random() < 0.5:
-        risk["kind"] = _chosen(rng, [kind for kind in (*_KNOWN, [], None) if kind != before["kind"]])
-    else:
-        omega = document["problem"]["regularizer"]
-        document["problem"]["regularizer"] = {"kind": "sum", "summands": [omega] * int(_chosen(rng, [1, 9, 17, 10**4]))}
-    return _honest((document, arrays))
-
-
-def all_pairs(rng: Generator, problem: Problem) -> bytes:
-    """All pairs of many points: a short file with many comparisons."""
-    count = int(_chosen(rng, [3000, 5000, 20000, 60000]))
-    term = {"loss": _chosen(rng, ["hinge", "squared", "logistic"]), "weight": "1", "margin": "1", "sign": -1}
-    document = _minimal({"kind": "all pairs", "terms": [term, term | {"sign": 1}]}, {"kind": "slopes"})
-    points = rng.standard_normal((count, 1))
-    arrays = {"points": points, "codes": rng.integers(0, 3, count), "weights_of_metric": np.ones(1)}
-    return _honest((document, arrays | {"slopes": np.zeros(int(rng.integers(2)))}))
-
-
-# Archives -------------------------------------------------------------------------------------------------------------
-
-
-def _another(rng: Generator, contents: Contents) -> Contents:
-    """Other claims, or other numbers, with honest hashes."""
-    document, arrays = contents
-    name = _chosen(rng, sorted(arrays))
-    if rng.random() < 0.5 or not arrays[name].size:
-        return claim(contents, Fraction(-1, 3), Fraction(10**20))
-    return document, arrays | {name: (arrays[name] * 2).astype(arrays[name].dtype)}
-
-
-def two_archives(rng: Generator, problem: Problem) -> bytes:
-    """Two archives in one file: one after the other, in its comment or before its directory, as it is or with lies."""
-    first, second = _honest(problem.contents), _honest(_another(rng, problem.contents))
-    if rng.random() < 0.5:
-        first, second = second, first
-    kind = int(rng.integers(6))
+    problem, risk = document["problem"], chosen(rng, _risks(document))[0]
+    kind, before = int(rng.integers(3)), copy.deepcopy(risk)
     if kind == 0:
-        return first + second
-    if kind == 1:
-        # The offsets of the second are those in the whole.
-        return archive(packed(_another(rng, problem.contents)), prefix=first)
-    if kind == 2:
-        return archive(packed(problem.contents), suffix=second)
-    if kind == 3:
-        # An end in the comment, whose own comment reaches to the end of the file, or does not.
-        end = bytearray(second[-22:])
-        end[-2:] = struct.pack("<H", _chosen(rng, [0, 22, 1]))
-        return archive(packed(problem.contents), suffix=bytes(end) + b"\0" * int(rng.integers(0, 30)))
-    if kind == 4:
-        # Two directories, and an end that names the one or the other.
-        start = struct.unpack("<I", second[-6:-2])[0]
-        directory = second[start:-22]
-        whole = bytearray(first[:-22] + directory + first[-22:])
-        if rng.random() < 0.5:
-            whole[-6:-2] = struct.pack("<I", len(whole) - 22 - len(directory))
-        return bytes(whole)
-    return first[: int(rng.integers(len(first)))] + second
-
-
-def overlapping(rng: Generator, problem: Problem) -> bytes:
-    """Members that share bytes, several entries of one member, a member within the data of another, names twice."""
-    members = packed(problem.contents)
-    kind, at = int(rng.integers(4)), int(rng.integers(1, len(members)))
-    offsets, end = [], 0
-    for member in members:
-        offsets.append(end)
-        end += 30 + len(member.name.encode()) + len(member.data)
-    other = int(rng.integers(len(members)))
-    if kind == 0:
-        members[at].central["offset"] = offsets[other]
+        problem["risk"] = {"kind": "sum", "summands": [before] * int(chosen(rng, [1, 2, 16, 17]))}
     elif kind == 1:
-        members.append(Member(members[at].name, members[other].data))
-    elif kind == 2:
-        # The data of a member are a whole archive's member.
-        inner = archive([Member(members[other].name, members[at].data)])
-        members[at].data = members[at].data + inner
-        members[other].central["offset"] = offsets[at] + 30 + len(members[at].name) + len(members[at].data) - len(inner)
+        risk["kind"] = chosen(rng, [other for other in (*_KNOWN, [], None) if other != before["kind"]])
     else:
-        # One reaches over the next.
-        for said in (members[at - 1].local, members[at - 1].central):
-            said["packed"] = said["size"] = len(members[at - 1].data) + int(rng.integers(1, 200))
-    return archive(members)
-
-
-def between(rng: Generator, problem: Problem) -> bytes:
-    """Data before the archive, between its members, after the directory or the end, with offsets that fit or do not."""
-    members, kind = packed(problem.contents), int(rng.integers(4))
-    junk = _chosen(rng, [b"\0" * 8, b"PK\3\4", b"PK\5\6" + b"\0" * 18, b"PK\1\2" + b"\0" * 42, rng.bytes(40)])
-    whole = _honest(problem.contents)
-    if kind == 0:
-        return archive(members, prefix=junk) if rng.random() < 0.5 else junk + whole
-    if kind == 1:
-        return whole[:-22] + junk + whole[-22:]
-    if kind == 2:
-        return whole + junk
-    member = _chosen(rng, members)
-    # Between members, as what no entry speaks of.
-    member.packed = member.data + junk
-    member.local["packed"] = member.central["packed"] = len(member.data)
-    return archive(members)
-
-
-def disagreeing(rng: Generator, problem: Problem) -> bytes:
-    """Local headers that disagree with the directory: names, sizes, methods, sums, flags; sums wrong in one place."""
-    members = packed(problem.contents)
-    for _ in range(int(rng.integers(1, 3))):
-        member, other = _chosen(rng, members), _chosen(rng, members)
-        where = _chosen(rng, [member.local, member.local, member.central])
-        kind = int(rng.integers(6))
-        if kind == 0:
-            where["crc"] = _chosen(rng, [0, 1, zlib.crc32(other.data), zlib.crc32(member.data) ^ 1])
-        elif kind == 1:
-            name = _chosen(rng, ["packed", "size"])
-            where[name] = _chosen(rng, [0, len(member.data) - 1, len(member.data) + 1, 2**32 - 1])
-        elif kind == 2:
-            where["method"] = _chosen(rng, [STORED, DEFLATED, BZIP2, LZMA, 99])
-        elif kind == 3:
-            where["flags"] = _chosen(rng, [1, 8, 0x20, 0x40, 0x800, 0x2000])
-        elif kind == 4:
-            # A data descriptor after the data, as archives that are streamed have it.
-            member.local |= {"flags": 8, "crc": 0, "packed": 0, "size": 0}
-            member.central["flags"] = 8
-            check = zlib.crc32(member.data) ^ int(rng.integers(2))
-            member.packed = member.data + b"PK\x07\x08" + struct.pack("<3I", check, len(member.data), len(member.data))
-            member.central["packed"] = len(member.data)
-        else:
-            member.raw_name = _chosen(
-                rng, [member.name.encode() + b"\0.txt", other.name.encode() + b"\0x", member.name.upper().encode(),
-                      b"./" + member.name.encode(), member.name.replace(".", "\\").encode()],
-            )  # fmt: skip
-    return archive(members)
-
-
-def records_of_64_bits(rng: Generator, problem: Problem) -> bytes:
-    """Sizes and places of 64 bits, in members and at the end, that say the same or another thing; names in extras."""
-    members, whole = packed(problem.contents), _honest(problem.contents)
-    at, kind = int(rng.integers(len(members))), int(rng.integers(4))
-    member = members[at]
-    if kind == 0:
-        size = _chosen(rng, [len(member.data), len(member.data) + 1, 2**40, 0])
-        member.extra = struct.pack("<2H2Q", 1, 16, size, size)
-        for where in _chosen(rng, [[member.central], [member.local], [member.central, member.local]]):
-            where["size"] = where["packed"] = 2**32 - 1
-        return archive(members)
-    if kind == 1:
-        # A name in Unicode, which takes the place of the other for some readers.
-        name = _chosen(rng, [member.name.encode(), b"points.npy", b"other.npy"])
-        member.extra = struct.pack("<2HBI", 0x7075, 5 + len(name), 1, zlib.crc32(member.name.encode())) + name
-        return archive(members)
-    start = struct.unpack("<I", whole[-6:-2])[0]
-    other = _honest(_another(rng, problem.contents))
-    place = struct.unpack("<I", other[-6:-2])[0]
-    body = other + whole[:-22] if kind == 2 else whole[:-22]
-    start = place if kind == 2 else start
-    size = len(other) - 22 - place if kind == 2 else len(whole) - 22 - start
-    count = len(members)
-    end = b"PK\6\6" + struct.pack("<Q2H2I4Q", 44, 45, 45, 0, 0, count, count, size, start)
-    locator = b"PK\6\7" + struct.pack("<IQI", 0, len(body), 1)
-    last = bytearray(whole[-22:])
-    if rng.random() < 0.6:
-        last[-6:-2] = b"\xff" * 4
-    if rng.random() < 0.3:
-        last[8:12] = b"\xff" * 4
-    return body + end + locator + bytes(last)
-
-
-def comments(rng: Generator, problem: Problem) -> bytes:
-    """Comments of members and of the archive, of any length, true or not."""
-    members = packed(problem.contents)
-    if rng.random() < 0.6:
-        _chosen(rng, members).comment = _chosen(rng, [b"x", b"PK\1\2" * 20, rng.bytes(300), b"\x1b[2J"])
-    suffix = _chosen(rng, [b"", b"hello", b"PK\5\6", rng.bytes(100), b"\0" * 65535])
-    lies = {"comment": int(_chosen(rng, [0, 1, 65535]))} if rng.random() < 0.4 else {}
-    return archive(members, suffix=suffix, **lies)
-
-
-_BOMB = 2**26
-
-
-@functools.cache
-def _bomb(method: int, header: bytes) -> bytes:
-    """64 MiB of zeros after a header, packed."""
-    whole = header + bytes(_BOMB - len(header))
-    if method == DEFLATED:
-        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
-        return packer.compress(whole) + packer.flush()
-    if method == BZIP2:
-        return bz2.compress(whole)
-    if method == LZMA:
-        stream = lzma.compress(whole, lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA1, "preset": 0}])
-        return b"\x09\x04\x05\x00\x5d\x00\x00\x04\x00" + stream
-    return whole
-
-
-def bombs(rng: Generator, problem: Problem) -> bytes:
-    """Members that unpack to 64 MiB, one or many, by every method, of sizes that are true or not."""
-    members, document = packed(problem.contents), problem.contents[0]
-    method = _chosen(rng, [DEFLATED, DEFLATED, DEFLATED, BZIP2, LZMA])
-    kind = int(rng.integers(3))
-    # A header of one dimension, of bytes: every number takes eight when it is widened.
-    header = npy(np.zeros(0, np.uint8), f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({_BOMB - 128},), }}")
-    header = header[:128].ljust(128)
-    at = int(rng.integers(len(members)))
-    name = members[at].name if kind == 0 else "more.npy"
-    data = _bomb(method, header)
-    size = _chosen(rng, [_BOMB, _BOMB, len(members[at].data), 2**20, 2**32 - 1, 1])
-    says = {"size": size, "crc": zlib.crc32(header + bytes(_BOMB - 128)), "method": method}
-    bomb = Member(name, b"", method, packed=data, local=dict(says), central=dict(says))
-    if kind == 0:
-        members[at] = bomb
-    else:
-        several = range(int(_chosen(rng, [1, 1, 8, 40])) if kind == 2 else 1)
-        made = [Member(f"m{'a' * number}.npy", b"", method, data, dict(says), dict(says)) for number in several]
-        hashes = {**{name: kernel.digest(a) for name, a in problem.contents[1].items()}}
-        hashes |= dict.fromkeys((one.name.removesuffix(".npy") for one in made), "0" * 64)
-        members[0].data = json.dumps(document | {"sha256": hashes}).encode()
-        members += made
-    return archive(members)
-
-
-def huge_sizes(rng: Generator, problem: Problem) -> bytes:
-    """Sizes that are said to be huge: of arrays, of members, of features, of lists and of queries."""
-    document, arrays = _opened(problem)
-    kind, huge = int(rng.integers(4)), int(_chosen(rng, [2**23, 2**24, 2**24 + 1, 2**26, 2**31, 2**39, 2**40]))
-    if kind == 0:
-        document["problem"]["features"] = huge
-    elif kind == 1:
-        risk, start = _chosen(rng, _risks(document))
-        if risk["kind"] == "rankings" and rng.random() < 0.5:
-            risk["queries"] = huge
-        stops = [name for name in arrays if name.startswith(start) and name.endswith(("stops", "blocks", "itself"))]
-        if stops:
-            name = _chosen(rng, stops)
-            arrays[name] = arrays[name].astype(np.int64)
-            arrays[name].flat[-1] = huge
-        elif "codes" in arrays or "terms" in arrays:
-            name = "codes" if "codes" in arrays else "terms"
-            arrays[name] = np.full(arrays[name].shape, huge)
-    elif kind == 2:
-        members = packed(problem.contents)
-        at = int(rng.integers(1, len(members)))
-        array = arrays[members[at].name.removesuffix(".npy")]
-        shape = _chosen(rng, [(huge,), (huge, 1), (0, huge), (huge, 0), (1, huge, 1), (huge, huge)])
-        members[at].data = npy(array, shape=shape)
-        return archive(members)
-    else:
-        # What a table of ranks or of blocks, or a slice of rows, is made for.
-        document["dual"]["rows"] = [0, huge]
-        if "bits" in document["dual"]:
-            document["dual"]["bits"] = int(_chosen(rng, [40, 41, 52, 10**6]))
-    return _honest((document, arrays))
+        terms = [problem["regularizer"]] * int(chosen(rng, [1, 9, 17, 10**4]))
+        problem["regularizer"] = {"kind": "sum", "summands": terms}
+    return _honest(document, arrays)
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
-def beyond(rng: Generator, problem: Problem) -> bytes:
+def beyond(rng: Generator, document: Document, arrays: Arrays) -> bytes:
     """Dual points just beyond what a theorem allows, with the best claims that they would prove."""
-    document, arrays = _opened(problem)
-    dual = document["dual"]
-    start = _chosen(rng, _risks(document))[1]
+    dual, start = document["dual"], chosen(rng, _risks(document))[1]
     own = dual["summands"][int(start[7:-1])] if start else dual
-    one = 2 ** own.get("bits", 0)
-    options: list[Callable[[], Any]] = [
-        lambda: dual.update(share=str(_chosen(rng, [Fraction(10**15 + 1, 10**15), 2, 10**6, -1, Fraction(-1, 10**30)])))
-    ]
-
-    def larger(name: str, by: Any) -> Callable[[], Any]:
-        def change() -> None:
-            array = arrays[start + name].copy()
-            by(array, int(rng.integers(array.size)))
-            arrays[start + name] = array
-
-        return change
-
-    def add(most: int) -> Any:
-        def change(array: np.ndarray, at: int) -> None:
-            moved = int(array.flat[at]) + int(_chosen(rng, [1, 1, 2, most])) * int(_chosen(rng, [1, 1, -1]))
-            ends = np.iinfo(array.dtype)
-            array.flat[at] = min(max(moved, ends.min), ends.max)
-
-        return change
-
-    def at_ends(array: np.ndarray, at: int) -> None:
-        """An ulp or more beyond zero, one, or where it stands, on either side."""
-        value = float(_chosen(rng, [0.0, 1.0, array.flat[at], array.max(), array.min()]))
-        array.flat[at] = _chosen(rng, [np.nextafter(value, np.inf), np.nextafter(value, -np.inf), value * 1.5, -value])
-
-    for name, change in (
-        ("weights", add(one)), ("near_sums", add(one)), ("far_sums", add(one)), ("steps", add(5)), ("slopes", at_ends),
-    ):  # fmt: skip
-        if arrays.get(start + name, np.empty(0)).size:
-            whole = arrays[start + name].dtype.kind != "f" and name == "slopes"
-            options += [larger(name, add(one) if whole else change)] * 3
-    if start + "weights" in arrays and arrays[start + "weights"].size:
-
-        def heavier() -> None:
-            """All weights, or one row more, so that their sum is above one."""
-            steps, weights = arrays[start + "steps"], arrays[start + "weights"]
-            if rng.random() < 0.5:
-                arrays[start + "weights"] = np.minimum(weights.astype(np.int64) * 2, one)
-            else:
-                arrays[start + "steps"] = np.concatenate([steps, steps[:1]])
-                arrays[start + "weights"] = np.concatenate([weights, weights[:1]])
-
-        options += [heavier] * 3
-    if start + "near" in arrays:
-
-        def negative() -> None:
-            """Weights of queries, of which one is negative."""
-            weights = arrays.get(start + "query_weights", np.ones(arrays[start + "near_stops"].size)).copy()
-            weights[int(rng.integers(weights.size))] = _chosen(rng, [-1.0, -5e-324, -1e300, -0.0])
-            arrays[start + "query_weights"] = weights
-
-        def more_far() -> None:
-            """Negatives more than there are, or the same one twice, or positives among them."""
-            name = _chosen(rng, [name for name in ("far", "near", "itself", "anchors") if start + name in arrays])
-            array = arrays[start + name].astype(np.int64)
-            values = [array.flat[0], array.max() + 1, len(arrays[start + "near"])]
-            array.flat[int(rng.integers(array.size))] = _chosen(rng, values)
-            arrays[start + name] = array
-
-        options += [negative, more_far]
-    for _ in range(int(rng.integers(1, 3))):
-        _chosen(rng, options)()
-    return _honest(_better(rng, (document, arrays)))
-
-
-def _better(rng: Generator, contents: Contents) -> Contents:
-    """As it is, or with claims that are better by little."""
+    one, names = (
+        2 ** own.get("bits", 0),
+        ("weights", "near_sums", "far_sums", "steps", "slopes", "query_weights", "near"),
+    )
+    kind = chosen(rng, ["share", *(name for name in names if arrays.get(start + name, np.empty(0)).size)])
+    if kind == "share":
+        dual["share"] = str(chosen(rng, [Fraction(10**15 + 1, 10**15), 2, -1, Fraction(-1, 10**30), Fraction(1, 2), 0]))
+    elif kind == "near":
+        # Indices more than there are, or the same one twice; and a query whose weight is negative.
+        name = start + chosen(rng, [name for name in ("far", "near", "itself", "anchors") if start + name in arrays])
+        array = arrays[name].astype(np.int64)
+        array.flat[rng.integers(array.size)] = chosen(
+            rng, [array.flat[0], array.max() + 1, len(arrays[start + "near"])]
+        )
+        arrays[name] = array
+        if rng.random() < 0.5:
+            arrays[start + "query_weights"] = np.ones(arrays[start + "near_stops"].size)
+            arrays[start + "query_weights"][0] = chosen(rng, [-1.0, -5e-324, -1e300, -0.0])
+    elif kind == "weights" and rng.random() < 0.5:
+        # All weights, or one row more, so that their sum is above one.
+        steps, weights = arrays[start + "steps"], arrays[start + "weights"]
+        if rng.random() < 0.5:
+            arrays[start + "weights"] = np.minimum(weights.astype(np.int64) * 2, one)
+        else:
+            arrays[start + "steps"], arrays[start + "weights"] = (np.concatenate([a, a[:1]]) for a in (steps, weights))
+    else:
+        arrays[start + kind] = _beyond_ends(rng, arrays[start + kind].copy(), one)
     if rng.random() < 0.5:
-        return contents
-    low, high = (Fraction(contents[0]["claimed"][end]) for end in ("lower", "upper"))
-    gap = abs(high - low) * Fraction(float(rng.random())) + abs(high) / 10**12
-    return claim(contents, kernel.rounded(low + gap, 1, 30), high)
+        low, high = (Fraction(document["claimed"][end]) for end in ("lower", "upper"))
+        gap = abs(high - low) * Fraction(float(rng.random())) + abs(high) / 10**12
+        document, arrays = claim((document, arrays), kernel.rounded(low + gap, 1, 30), high)
+    return _honest(document, arrays)
 
 
-def parts(rng: Generator, problem: Problem) -> list[bytes]:
-    """A certificate in parts that do not belong together: of other claims, rows, dual points, metrics or statements."""
+def _beyond_ends(rng: Generator, array: np.ndarray, one: int) -> np.ndarray:
+    """One entry larger by one or by much; of floats an ulp or more beyond zero, one, or where it stands."""
+    at = int(rng.integers(array.size))
+    if array.dtype.kind == "f":
+        value = float(chosen(rng, [0.0, 1.0, array.flat[at], array.max(), array.min()]))
+        array.flat[at] = chosen(rng, [np.nextafter(value, np.inf), np.nextafter(value, -np.inf), value * 1.5, -value])
+    else:
+        ends = np.iinfo(array.dtype)
+        more = int(array.flat[at]) + int(chosen(rng, [1, 1, 2, one, -1, -2, -one]))
+        array.flat[at] = min(max(more, ends.min), ends.max)
+    return array
+
+
+# Parts ----------------------------------------------------------------------------------------------------------------
+
+
+def cut(rng: Generator, document: Document, arrays: Arrays) -> list[Contents]:
+    """The same certificate in two to four parts; in one where it has but one row."""
     try:
-        made = cut(rng, problem.contents)
+        with np.errstate(all="ignore"):
+            risk = kernel.Problem(document, kernel.Arrays(arrays)).risk
     except kernel.CertificateError:
         raise UnfitError from None
-    if rng.random() < 0.6:
-        made = SETS[_chosen(rng, SETS)](rng, made)
-    else:
-        at = int(rng.integers(len(made)))
-        document, arrays = copy.deepcopy(made[at][0]), dict(made[at][1])
-        kind = int(rng.integers(4))
-        if kind == 0:
-            document["dual"]["share"] = str(_chosen(rng, ["0", "1/2", "1"]))
-        elif kind == 1:
-            name = _chosen(rng, [name for name in ("factor", "weights_of_metric", "points") if name in arrays] or [""])
-            if name:
-                arrays[name] = arrays[name] * _chosen(rng, [0.0, 1.0 + 2.0**-52, 2.0])
-        elif kind == 2:
-            document["claimed"]["lower"] = document["claimed"]["upper"]
-        else:
-            document["title"] = "another"
-        made[at] = document, arrays
-    wholes = [_honest(part) for part in made]
-    if not wholes:
-        raise UnfitError
-    rng.shuffle(wholes)  # type: ignore[arg-type]
-    return wholes
+    common = {name: array for name, array in arrays.items() if not kernel.files.of_rows(name)}
+    found = {name: array for name, array in arrays.items() if kernel.files.of_rows(name)}
+    cuts = sorted({0, len(risk), *rng.integers(0, len(risk) + 1, int(rng.integers(1, 4))).tolist()})
+    return [
+        (copy.deepcopy(document) | {"dual": copy.deepcopy(document["dual"]) | {"rows": rows}}, common | own)
+        for rows, own in in_parts(risk, found, cuts)
+    ]
 
 
-ATTACKS: dict[str, tuple[Callable[[Generator, Problem], Files], float]] = {
-    "attack: many places": (many_places, 2.0),
+def parts(rng: Generator, document: Document, arrays: Arrays) -> list[bytes]:
+    """A certificate in parts, or in some that do not belong together: of other claims, rows, numbers or statements."""
+    made = cut(rng, document, arrays)
+    at, other, kind = int(rng.integers(len(made))), int(rng.integers(len(made))), int(rng.integers(10))
+    one = made[at]
+    if kind == 1 and len(made) > 1:
+        del made[at]
+    elif kind == 2:
+        made.append(one)
+    elif kind == 3:
+        # Rows begin or end elsewhere, or parts exchange theirs.
+        dual, its = one[0]["dual"], made[other][0]["dual"]
+        dual["rows"], its["rows"] = its["rows"], dual["rows"]
+        if rng.random() < 0.5:
+            dual["rows"] = [end + int(rng.integers(-1, 2)) for end in dual["rows"]]
+    elif kind == 4:
+        # Claims that are exchanged or a hair better, in all parts or in one.
+        low, high = (Fraction(document["claimed"][end]) for end in ("lower", "upper"))
+        better = (high, low) if rng.random() < 0.3 else (low + abs(high - low) * Fraction(float(rng.random())), high)
+        changed = range(len(made)) if rng.random() < 0.6 else [at]
+        made = [claim(part, *better) if number in changed else part for number, part in enumerate(made)]
+    elif kind == 5:
+        noise = noisy(rng, one, 10.0 ** rng.uniform(-16, 1))[1]
+        made[at] = one[0], {name: one[1][name] if not kernel.files.of_rows(name) else a for name, a in noise.items()}
+    elif kind == 6:
+        one[0]["dual"]["share"] = str(chosen(rng, ["0", "1/2", "1"]))
+    elif kind == 7:
+        name = chosen(rng, [name for name in ("factor", "weights_of_metric", "points") if name in one[1]])
+        one[1][name] = one[1][name] * chosen(rng, [0.0, 1.0 + 2.0**-52, 2.0])
+    elif kind == 8:
+        MUTATIONS[chosen(rng, MUTATIONS)][0](rng, *one)
+    elif kind == 9:
+        one[0]["title"] = "another"
+    wholes = [_honest(*part) for part in made]
+    return [wholes[number] for number in rng.permutation(len(wholes))]
+
+
+Attack = Callable[[Generator, Document, Arrays], bytes | list[bytes]]
+FILES: dict[str, tuple[Attack, float]] = {
+    "bytes": (some_bytes, 1.0),
+    "headers of members": (headers, 2.0),
+    "members": (members, 1.5),
+    "headers of arrays": (npy_headers, 1.5),
+    "JSON: values": (json_values, 1.5),
+    "JSON: text": (json_text, 1.0),
+    "parts": (parts, 2.0),
+    "beyond the theorems": (beyond, 4.0),
+}
+"""Mutations of files, and how frequent they are."""
+ATTACKS: dict[str, tuple[Attack, float]] = {
+    "attack: around and between members": (around, 2.5),
     "attack: keys of other tables": (other_keys, 3.0),
     "attack: other kinds": (other_kinds, 1.5),
-    "attack: all pairs of many points": (all_pairs, 0.5),
-    "attack: two archives": (two_archives, 1.5),
-    "attack: members that overlap": (overlapping, 1.5),
-    "attack: data between members": (between, 1.0),
-    "attack: local headers": (disagreeing, 1.5),
-    "attack: 64-bit records": (records_of_64_bits, 1.5),
-    "attack: comments": (comments, 0.5),
-    "attack: bombs": (bombs, 1.0),
     "attack: huge sizes": (huge_sizes, 1.5),
-    "attack: beyond the theorems": (beyond, 4.0),
-    "attack: parts": (parts, 2.0),
 }
-"""Attacks, and how frequent they are."""
-#: Those of which no file may come to a verdict.
+"""Attacks on those who read files, which the second checker does not limit."""
+#: Those of the container, which readers may mind or not; and of which no file may come to a verdict.
+CONTAINERS = ("bytes", "headers of members", "members", "headers of arrays", "JSON: text")
+CONTAINERS += ("attack: around and between members",)
 MUST_REFUSE = ("attack: keys of other tables",)
-#: Those whose statements are too large for fractions.
-UNJUDGED = ("attack: many places", "attack: all pairs of many points")

@@ -423,23 +423,6 @@ def composed(focus: str) -> Callable[[Draw], Case]:
     return make
 
 
-def information_theoretic(of: Draw) -> Case:
-    """The paper's problem, with a prior in the units of the case."""
-    n, d = of.X0.shape
-    at = Composing(of, PSDCone(d), (of.X, of.X0), of.margin, Fraction(1), [np.arange(n)])
-    pairs, prior = at.apart(), at.array(at.positive(), at.unit)
-    r, gamma = np.where(of.y[pairs[:, 0]] == of.y[pairs[:, 1]], 1, -1), at.number(Fraction(1))
-    u, l = at.margins(1), at.margins(1)  # noqa: E741 - the paper's letter
-    at.slack = Fraction(1, 2**36)
-    made = [
-        lambda side=side: cm.InformationTheoreticProblem(
-            at.X[side], pairs, r, u=float(u[side][0]), l=float(l[side][0]), gamma=gamma[side], prior=prior[side]
-        )
-        for side in range(2)
-    ]
-    return Case(made[0], made[1], Fraction(1), at.slack, None, at.unit)
-
-
 def estimators(of: Draw) -> Case:
     """What estimators make of labels by default: drawn triplets and pairs, projections and representatives."""
     X, y = of.X, of.y
@@ -456,6 +439,5 @@ FOCUSES = (
     "comparisons", "rankings", "regularizers", "log det", "rewards", "sums", "blocks", "shared points", "user terms"
 )  # fmt: skip
 COMPOSED: dict[str, Callable[[Draw], Case]] = {f"composed, {focus}": composed(focus) for focus in FOCUSES} | {
-    "information-theoretic": information_theoretic,
     "estimators": estimators,
 }

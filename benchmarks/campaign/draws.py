@@ -115,9 +115,9 @@ def orders(rng: np.random.Generator) -> int:
     return int(rng.integers(-most, most + 1))
 
 
-def draw(rng: np.random.Generator, kind: str) -> Draw:
-    """Data for a case of a kind; four classes at most, shifted apart."""
-    n, d = int(rng.integers(8, 31)), int(rng.integers(1, 6))
+def draw(rng: np.random.Generator, kind: str, most: int = 30) -> Draw:
+    """Data for a case of a kind, of so many points at most; four classes at most, shifted apart."""
+    n, d = int(rng.integers(8, most + 1)), int(rng.integers(1, 6))
     y = rng.permutation(np.arange(n) % int(rng.integers(2, 4)))
     X = rng.standard_normal((n, d)) + rng.random() * y[:, None]
     X = np.clip(np.round(X / GRID) * GRID, -8.0, 8.0)

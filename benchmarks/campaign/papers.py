@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,6 @@ import scipy.sparse as sp
 
 import convexmetric as cm
 from campaign.draws import GRID, Case, Draw, RedrawError, exact, power, some_triplets, weights, written
-from convexmetric.comparisons import PairDistances, Triplets
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.losses import BoxLoss, Hinge, Logistic
-from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
-from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
 __all__ = ["PAPERS"]
 
@@ -142,100 +136,6 @@ def pairs(of: Draw) -> Case:
     return Case(lambda: make(X, *arguments, reg=reg, **options), twin)
 
 
-def similarity(of: Draw) -> Case:
-    rng, X, n = of.rng, of.X, len(of.X0)
-    reg, reg0 = weights(of, of.scale**2, -8, 1)
-    listed = np.array([rng.choice(n, 2, replace=False) for _ in range(1 if of.few else int(rng.integers(4, 40)))])
-    y = rng.integers(0, 17, len(listed)) / 16.0
-    options = {"loss": str(rng.choice(["squared", "absolute", "weighted"])), "y0": 0.25}
-    options["penalty"] = str(rng.choice(["frobenius", "trace"]))
-    of.notes.append(f"{options}")
-    make = cm.SimilarityRegressionProblem
-    return Case(lambda: make(X, listed, y, reg=reg, **options), lambda: make(of.X0, listed, y, reg=reg0, **options))
-
-
-def large_margin(of: Draw) -> Case:
-    X, y = of.X, of.y
-    k, push, diagonal = int(of.rng.integers(1, 4)), float(of.rng.choice([0.25, 0.5])), bool(of.rng.random() < 0.4)
-    if of.kind == "weights":
-        push = (
-            2.0 ** -int(of.rng.integers(1, 900)) if of.rng.random() < 0.5 else 1.0 - 2.0 ** -int(of.rng.integers(1, 50))
-        )
-    return Case(lambda: cm.LargeMarginProblem(X, y, n_neighbors=k, push=push, diagonal=diagonal), None)
-
-
-def cross_modal(of: Draw) -> Case:
-    rng, m = of.rng, len(of.X0)
-    moved = of.X if of.offset.any() else None
-    alpha, alpha0 = weights(of, of.scale**2)
-    beta = float(rng.choice([0.0, 0.125]))
-    half = int(rng.integers(3, m - 2))
-    if len(set(of.y[half:])) < 2 or not set(of.y[:half]) & set(of.y[half:]):
-        # No query would rank anything.
-        raise RedrawError
-    X, X0 = (moved if moved is not None else of.X), of.X0
-    options: dict[str, Any] = {"beta": beta, "n_clusters": None, "n_neighbors": int(rng.integers(1, 4))}
-
-    def made(points, weight):
-        return cm.CrossModalProblem(points[:half], points[half:], of.y[:half], of.y[half:], alpha=weight, **options)
-
-    # Neighbours in graphs are found by distances, which round: with graphs, a scaled problem is its own judge.
-    twin = None if moved is not None or (beta and of.scale != 1) else lambda: made(X0, alpha0)
-    return Case(lambda: made(X, alpha), twin)
-
-
-def blocks(loss: str) -> Callable[[Draw], Case]:
-    """A problem of one's own: triplets or pairs, a loss, a regularizer and a linear term."""
-
-    def make(of: Draw) -> Case:
-        rng, X, (n, d), s = of.rng, of.X, of.X0.shape, of.scale
-        mu = of.margin if loss != "logistic" else Fraction(1)
-        t = (
-            power(rng.integers(-300, 301))
-            if of.kind in ("weights", "everything") and rng.random() < 0.3
-            else Fraction(1)
-        )
-        cone = NonnegativeDiagonal(d) if loss == "hinge" and rng.random() < 0.4 else PSDCone(d)
-        norm = rng.choice(3 if loss == "squared" else 2)
-        ratio = (t * s**2, t * s**4 / mu, t * s**2)[norm]
-        reg, reg0 = weights(of, ratio, -4, 2)
-        regularizer = (Trace, SquaredFrobenius, Frobenius)[norm]
-        weight = rng.integers(1, 16).item() * power(-2)
-        G = None
-        # No exact solver takes a norm that is not squared together with a linear term.
-        if rng.random() < 0.4 and regularizer is not Frobenius:
-            root = rng.integers(-3, 4, (d, d)).astype(float) / 8.0
-            G = (root * root)[0] if isinstance(cone, NonnegativeDiagonal) else root @ root.T
-        rows = some_triplets(rng, n, of.few)
-        margins = rng.integers(1, 9, len(rows)) / 4.0
-
-        def made(points, reg, weight, margin, linear):
-            if loss == "hinge":
-                risk = SeparableRisk(Triplets(points, rows, cone), Hinge(weight, margin))
-            elif loss == "logistic":
-                risk = SmoothSeparableRisk(Triplets(points, rows, cone), Logistic(weight))
-            elif loss == "box hinge":
-                risk = SeparableRisk(
-                    Triplets(points, rows, cone), BoxLoss.hinge(np.full(len(rows), weight), margin * margins)
-                )
-            else:
-                distances = PairDistances(points, rows[:, :2], np.ones(len(rows)), cone)
-                squared = BoxLoss.squared_error(np.full(len(rows), weight), margin * margins)
-                risk = SeparableRisk(distances, squared)
-            return cm.MetricProblem(risk, regularizer(reg), G=linear)
-
-        mine = exact(weight * t / mu if loss == "squared" else weight * t)
-        unit, margin, weight0 = exact(t * s**2), exact(mu), written(weight)
-        of.notes.append(f"{regularizer.__name__}, {type(cone).__name__}, t {float(t):.3g}{'' if G is None else ', G'}")
-        return Case(
-            lambda: made(X, reg, mine, margin, None if G is None else G * unit),
-            lambda: made(of.X0, reg0, weight0, 1.0, G),
-            t * mu,
-        )
-
-    return make
-
-
 PAPERS: dict[str, Callable[[Draw], Case]] = {
     **{
         f"ranking, {measure}": ranking(measure)
@@ -249,11 +149,4 @@ PAPERS: dict[str, Callable[[Draw], Case]] = {
     "relative, kernel, hard": relative("kernel", hard=True),
     "triplets": triplets,
     "pairs": pairs,
-    "similarity": similarity,
-    "large margin": large_margin,
-    "cross-modal": cross_modal,
-    "blocks, hinge": blocks("hinge"),
-    "blocks, box hinge": blocks("box hinge"),
-    "blocks, squared error": blocks("squared"),
-    "blocks, logistic": blocks("logistic"),
 }

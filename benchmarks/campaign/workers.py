@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import multiprocessing
+import os
 import re
 import resource
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Ran", "command", "in_workers", "limited", "peak_from_here"]
+__all__ = ["Ran", "command", "in_workers", "peak_from_here", "recorded", "silent"]
 
 GRACE = 5.0
 CONTEXT = multiprocessing.get_context("fork")
@@ -132,6 +134,33 @@ def in_workers(
     finally:
         for worker in running.values():
             worker.ended("")
+
+
+def silent() -> None:
+    """In a process of its own, show nothing of what compiled solvers print."""
+    if multiprocessing.parent_process() is not None:
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+
+
+def recorded(
+    kind: Any, function: Callable[[int], Any], ended: Callable[[int, str], Any], numbers: Iterable[int], jobs: int,
+    limits: tuple[int, float], path: Path | None,
+) -> Iterator[tuple[Any, bool]]:  # fmt: skip
+    """Records of numbers, from workers with limits on bytes and seconds, and whether each was in the file before.
+
+    What a file has is not run again, and what is found is appended to it, so that a run that was cut off goes on.
+    """
+    numbers, lines = list(numbers), path.read_text().splitlines() if path is not None and path.exists() else []
+    known = {record.number: record for record in (kind(**json.loads(line)) for line in lines)}
+    yield from ((known[number], True) for number in numbers if number in known)
+    waiting = [number for number in numbers if number not in known]
+    for number, answer in in_workers(function, waiting, jobs, *limits, batch=64):
+        record = ended(number, answer) if isinstance(answer, str) else answer
+        if path is not None:
+            with path.open("a") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
+        yield record, False
 
 
 class _Worker:

@@ -6,8 +6,8 @@ A fit may take so many seconds. The folder holds ``X.npy`` and ``y.npy``, rows t
 ``jobs.json``, a list of ``{"name", "method", "options"}``. For every job ``NAME.npy`` is written, its metric, with
 what the objective is made of: ``NAME-pairs.npy`` and ``NAME-r.npy`` (1 for similar pairs, -1 for others),
 ``NAME-quadruplets.npy``, ``NAME-targets.npy``, ``NAME-chunks.npy``, ``NAME-near.npy`` and ``NAME-far.npy`` (pairs of
-DML-eig), or ``NAME-listed.npy`` (an anchor, a point of its class, and others); of PyTorch also ``NAME-trail.npy``,
-metrics after some epochs. ``results.json`` has seconds, iterations, bounds and errors.
+DML-eig), or ``NAME-listed.npy`` (an anchor, a point of its class, and others). ``results.json`` has seconds,
+iterations, bounds and errors.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 
 #: Drawing of pairs, quadruplets, chunks and batches.
 SEED = 0
-#: PyTorch's: listed triplets or choices, negatives of a choice, rows of a batch, and epochs whose metrics are kept.
-LISTED, NEGATIVES, BATCH, TRAIL = 1000, 15, 64, (1, 3, 10, 30, 100, 300)
+#: PyTorch's: listed triplets or choices, negatives of a choice, and rows of a batch.
+LISTED, NEGATIVES, BATCH = 1000, 15, 64
 #: Step sizes of a search, each of which falls to zero along a cosine.
 RATES = (1e-2, 1e-1, 1.0)
 
@@ -114,32 +114,28 @@ def fitted_by_torch(method: str, options: dict[str, Any], X: np.ndarray, y: np.n
         d = (anchor[:, None] - others).square().sum(-1)
         return functional.cross_entropy(-d, torch.zeros(len(d), dtype=torch.long))
 
-    def trained(rate: float, falling: bool) -> tuple[float, list[tuple[int, float, np.ndarray]]]:
+    def trained(rate: float, falling: bool) -> tuple[float, np.ndarray]:
         order = torch.Generator().manual_seed(SEED)
         layer = nn.Linear(X.shape[1], X.shape[1], bias=False)
         nn.init.eye_(layer.weight)
         descent = getattr(torch.optim, optimizer)(layer.parameters(), lr=rate, weight_decay=options["weight_decay"])
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(descent, options["epochs"]) if falling else None
-        trail, start = [], time.process_time()
-        for epoch in range(1, options["epochs"] + 1):
+        for _ in range(options["epochs"]):
             for batch in torch.randperm(len(rows), generator=order).split(BATCH):
                 descent.zero_grad()
                 loss(layer, batch).backward()
                 descent.step()
             if schedule is not None:
                 schedule.step()
-            if epoch in TRAIL:
-                L = layer.weight.detach().numpy().astype(float)
-                trail.append((epoch, time.process_time() - start, L.T @ L))
         with torch.no_grad():
             cost = loss(layer, torch.arange(len(rows))) + 0.5 * options["weight_decay"] * layer.weight.square().sum()
-        return float(np.nan_to_num(cost.item(), nan=np.inf)), trail
+        L = layer.weight.detach().numpy().astype(float)
+        return float(np.nan_to_num(cost.item(), nan=np.inf)), L.T @ L
 
     searched = options["lr"] == "searched"
     runs = [(*trained(rate, searched), rate) for rate in (RATES if searched else (options["lr"],))]
-    _, trail, options["lr"] = min(runs, key=lambda run: run[0])
-    epochs, seconds, metrics = zip(*trail)
-    return metrics[-1], {"listed": rows, "trail": np.array(metrics), "epochs": epochs, "epoch_seconds": seconds}
+    _, metric, options["lr"] = min(runs, key=lambda run: run[0])
+    return metric, {"listed": rows}
 
 
 def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, Any]]:

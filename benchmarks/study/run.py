@@ -1,30 +1,26 @@
 """How far from optimal are the metrics that other packages return?
 
-    CONVEXMETRIC_DATA=... python benchmarks/study/run.py --folder study --jobs 2
-    python benchmarks/study/run.py --folder study --tables --page docs/peers-study.md
+    CONVEXMETRIC_DATA=... python benchmarks/study/run.py --folder study --packages pyDML --python ENVIRONMENT/bin/python
+    python benchmarks/study/run.py --folder study --tables
 
 Methods of metric-learn, pyDML and PyTorch are fitted to public sets, with their defaults and tuned. Each package runs
-in a process and an environment of its own, made by ``requirements*.txt`` in a cache folder (``--python`` names others),
-and hands back arrays. Every objective is stated by ``statements.py``, solved to 1e-6 or for ``--limit`` seconds, and
-written as a certificate, whose proven lower bound is what a metric is compared with. Fits and records are kept in the
-folder and not made again: a run that was cut off goes on. ``--tables`` prints the records that are there; ``--page``
-puts them between the marks of a page, with a picture beside it.
+in a process and an environment of its own, with what ``requirements*.txt`` pin, and hands back arrays. Every objective
+is stated by ``statements.py``, solved to 1e-6 or for ``--limit`` seconds, and written as a certificate, whose proven
+lower bound is what a metric is compared with. Fits and records are kept in the folder and not made again: a run that
+was cut off goes on. ``--tables`` prints the records that are there; ``RESULTS.md`` has those of all sets.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import statistics
 import subprocess
 import sys
 import time
-import venv
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +99,8 @@ SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "pyDML-LDML": ({}, {"eta0": 1e-4, "max_iter": 60, "prec": 1e-9, "tol": 1e-9}),
     "pyDML-LSI": ({"supervised": True}, {"supervised": True, "err": 1e-9, "max_iter": 150}),
 }
-#: Pinned requirements of every package, and what is built by these; the order is that of a run.
-PACKAGES = {
-    "metric-learn": ("requirements.txt", ""),
-    "PyTorch": ("requirements-torch.txt", ""),
-    "pyDML": ("requirements-pydml.txt", "pydml==0.1.0"),
-}
+#: Packages, whose pinned requirements are beside this file; the order is that of a run.
+PACKAGES = ("metric-learn", "PyTorch", "pyDML")
 PREFIX = {"metric-learn": "", "PyTorch": "torch-", "pyDML": "pyDML-"}
 NAMES = ("as it comes", "tuned")
 
@@ -116,21 +108,6 @@ NAMES = ("as it comes", "tuned")
 def package_of(method: str) -> str:
     """Package that has a method."""
     return next((package for package, prefix in PREFIX.items() if prefix and method.startswith(prefix)), "metric-learn")
-
-
-def environment(folder: Path, package: str) -> Path:
-    """Make an environment with a package, once for every text of its requirements, and return its Python."""
-    file, built = PACKAGES[package]
-    home = folder / f"{package}-{hashlib.sha256((HERE / file).read_bytes()).hexdigest()[:12]}"
-    python = home / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not (home / "complete").exists():
-        venv.create(home, with_pip=True, clear=True)
-        install = [python, "-m", "pip", "install", "-q"]
-        subprocess.run([*install, "-r", HERE / file], check=True)
-        if built:
-            subprocess.run([*install, "--no-build-isolation", "--no-deps", built], check=True)
-        (home / "complete").touch()
-    return python
 
 
 def split(name: str, rows: int = TRAIN) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -280,11 +257,6 @@ def study(
             statement, optimum = optima[key]["statement"], optima[key]
             if not record["diverged"]:
                 record |= judged(metric, statement, optimum)
-            trail = work / f"{fit['name']}-trail.npy"
-            if trail.exists():
-                costs = [statement.cost(M) for M in np.load(trail, allow_pickle=False)]
-                ratios = [ratio(cost, optimum["lower"]) for cost in costs]
-                record["trail"] = list(zip(fit["epochs"], fit["epoch_seconds"], ratios))
             kept = ("lower", "upper", "gap", "seconds", "verdict", "proof_seconds", "own_rules", "file")
             record |= {"optimum_" + key: optimum[key] for key in kept}
             record["optimum_held_out"] = error(optimum["M"], X, y, Z, z)
@@ -354,24 +326,6 @@ def table(
     return markdown([package, *header, *(["Euclidean"] if euclidean else [])], lines)
 
 
-def trails(records: list[dict[str, Any]]) -> str:
-    """Median ratios of PyTorch's methods over the sets, by epochs."""
-    lines = []
-    for method in SETTINGS:
-        for of in NAMES:
-            found = [r["trail"] for r in records if r["method"] == method and r["settings"] == of and "trail" in r]
-            if found:
-                ratios = [
-                    statistics.median(trail[k][2] if math.isfinite(trail[k][2]) else math.inf for trail in found)
-                    for k in range(len(found[0]))
-                ]
-                last = statistics.median(trail[-1][1] for trail in found)
-                name = f"{method.removeprefix('torch-')}, {of}"
-                blank = [""] * (6 - len(ratios))
-                lines.append([name, *map(digits, ratios), *blank, f"{last:.2g}"])
-    return markdown(["median over sets after epochs", "1", "3", "10", "30", "100", "300", "s"], lines)
-
-
 def proofs(records: list[dict[str, Any]]) -> str:
     """How many certificates there are, what became of them, and their gaps."""
     files = {(r["set"], r["method"], r["optimum_file"]): r for r in records if "optimum_file" in r}
@@ -395,8 +349,6 @@ def tables(records: list[dict[str, Any]]) -> str:
     packages = [package for package in PACKAGES if any(package_of(record["method"]) == package for record in records)]
     parts = ["Cost over the certified lower bound, as it comes / tuned:"]
     parts += [table(records, package, cell_of_ratio) for package in packages]
-    if any("trail" in record for record in records):
-        parts.append(trails(records))
     parts.append("Held-out error in %, as it comes / tuned / at the optimum:")
     parts += [
         table(records, package, cell_of_error, lambda r: f"{100 * r['optimum_held_out']:.1f}", euclidean=True)
@@ -412,96 +364,31 @@ def tables(records: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
-def picture(records: list[dict[str, Any]], path: Path) -> None:
-    """Draw how far every fit is from its optimum: a row a method, a mark a set."""
-    from convexmetric.plotting import COLOURS, MARKERS, panels, save_picture
-
-    least, most = 1e-6, 1e3
-    finite = {r["method"] for r in records if math.isfinite(r.get("ratio", math.nan))} - {"SDML", "RCA"}
-    methods = [method for method in SETTINGS if method in finite]
-    figure, (axes,) = panels(height=0.42 * len(methods) + 1.2)
-    for row, method in enumerate(methods):
-        for of, lift in ((0, -0.17), (1, 0.17)):
-            found = [r for r in records if r["method"] == method and r["settings"] == NAMES[of]]
-            lost = sum(r.get("diverged", False) or r["error"].startswith("TimeoutError") for r in found)
-            away = [r["ratio"] - 1.0 for r in found if not math.isnan(r.get("ratio", math.nan))]
-            away = [min(max(x, least), most) for x in away]
-            look = {"color": COLOURS[1 - of], "marker": MARKERS[of], "label": NAMES[of] if row == 0 else None}
-            axes.scatter(away, [row + lift] * len(away), s=24, edgecolor="white", linewidth=0.4, zorder=3, **look)
-            if away:
-                middle = statistics.median(away)
-                axes.plot([middle, middle], [row + lift - 0.17, row + lift + 0.17], "-", color="black", lw=2, zorder=4)
-            if lost:
-                axes.text(most * 1.6, row + lift, f"{lost}", va="center", fontsize="small", color=COLOURS[1 - of])
-    axes.set_yticks(range(len(methods)), [m.replace("pyDML-DML_", "pyDML-") for m in methods])
-    axes.set_xscale("log")
-    axes.set_xlim(least / 1.6, most * 1.5)
-    axes.set_xticks([1e-6, 1e-4, 1e-2, 1.0, 100.0], ["1e-6", "1e-4", "1 %", "100 %", "100 x"])
-    axes.set_xlabel("excess over the certified optimum")
-    axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    save_picture(figure, path)
-
-
-def renewed(page: str, text: str) -> str:
-    """A page with a text between its marks."""
-    before, mark, rest = page.partition("<!-- results -->")
-    _, end, after = rest.partition("<!-- end of results -->")
-    if not end:
-        raise ValueError("the page has no marks <!-- results --> and <!-- end of results -->")
-    return f"{before}{mark}\n\n{text}\n\n{end}{after}"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="where records, arrays and certificates go")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--packages", nargs="+", default=list(PACKAGES), choices=list(PACKAGES))
     parser.add_argument("--python", nargs="+", type=Path, help="of environments with these packages, in their order")
-    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "convexmetric")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds of a solve (default %(default)s)")
     parser.add_argument(
         "--fit-limit", type=float, default=45.0, help="seconds of a package's fit (default %(default)s)"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes side by side, a set and package each")
     parser.add_argument("--tables", action="store_true", help="print tables of the records that are there")
-    parser.add_argument("--page", type=Path, help="page to put the tables in, with a picture beside it")
     arguments = parser.parse_args()
     # Seconds are those of the processor: one thread makes them those of a clock on an idle machine.
     limit_threads(1)
     folder, cells = arguments.folder, [(name, package) for package in arguments.packages for name in arguments.sets]
     folder.mkdir(parents=True, exist_ok=True)
     missing = [cell for cell in cells if not (folder / "{}-{}.json".format(*cell)).exists() and not arguments.tables]
-    given = dict(zip(arguments.packages, arguments.python or []))
-    pythons = {package: given.get(package) or environment(arguments.cache, package) for _, package in missing}
-
-    def alone(cell: tuple[str, str]) -> None:
-        """A set and a package in a process of their own."""
-        name, package = cell
-        command = [sys.executable, __file__, "--folder", folder, "--sets", name, "--packages", package]
-        command += [
-            "--python",
-            pythons[package],
-            "--limit",
-            str(arguments.limit),
-            "--fit-limit",
-            str(arguments.fit_limit),
-        ]
-        start = time.perf_counter()
-        code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
-        said = "done" if code == 0 else f"FAILED ({code})"
-        print(f"{package} on {name} {said} after {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-
-    if arguments.jobs > 1:
-        with ThreadPoolExecutor(arguments.jobs) as pool:
-            list(pool.map(alone, missing))
-    elif missing:
-        compile_loops()
-        for name, package in missing:
-            methods = [method for method in SETTINGS if package_of(method) == package]
-            found = study(name, folder, pythons[package], methods, arguments.limit, arguments.fit_limit)
-            (folder / f"{name}-{package}.json").write_text(json.dumps(found, indent=1), "utf-8")
+    if missing and len(arguments.python or ()) != len(arguments.packages):
+        parser.error(f"--python names the Python of an environment with each of {', '.join(arguments.packages)}")
+    compile_loops()
+    for name, package in missing:
+        methods = [method for method in SETTINGS if package_of(method) == package]
+        python = arguments.python[arguments.packages.index(package)]
+        found = study(name, folder, python, methods, arguments.limit, arguments.fit_limit)
+        (folder / f"{name}-{package}.json").write_text(json.dumps(found, indent=1), "utf-8")
     records: list[dict[str, Any]] = []
     for name, package in cells:
         # Those of a cell that was cut off, too.
@@ -509,11 +396,7 @@ def main() -> None:
         paths = (folder / name / package).glob("*-record.json")
         for path in sorted(paths, key=lambda path: order[path.name.removesuffix("-record.json")]):
             records.append(json.loads(path.read_text("utf-8")))
-    text = tables(records)
-    print(text)
-    if arguments.page is not None:
-        arguments.page.write_text(renewed(arguments.page.read_text("utf-8"), text), "utf-8")
-        picture(records, arguments.page.with_suffix(".png"))
+    print(tables(records))
     print(surroundings("scikit-learn"), file=sys.stderr)
 
 

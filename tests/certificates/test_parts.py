@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import second_checker
-from campaign.agreement import compare
-from campaign.problems import builders
+from campaign.judge import compare
 from catalogue import CATALOGUE, instance
 from forgery import opened, written
 from samples import some
@@ -20,18 +19,14 @@ NAMES = [
     "ranking from labels", "relative, rbf, soft", "relative, A, hard", "triplets, graph, diagonal",
     "pairs, all, frobenius, features, margin 1.0", "pairs, listed, trace, unit-rbf, margin (0.5, 1.5)",
     "cross-modal, representatives", "psd triplets, trace, G", "psd logistic, trace, G", "map", "ndcg",
-    "entries to a prior and log det", "trace distance, PSDCone", "negative log, budget, BlockDiagonal",
-    "itakura-saito, log det, NonnegativeDiagonal",
+    "hinge, l1 and log det, full", "hinge, trace distance, full", "log, budget, blocks", "hinge, log det, diagonal",
 ]  # fmt: skip
-BUILDERS = builders()
 
 
 def made(name):
     """A small problem; rankings with weights of their queries."""
     if name in CATALOGUE:
         return instance(name)
-    if name in BUILDERS:
-        return BUILDERS[name]()
     rng, y = np.random.default_rng(0), np.repeat([0, 1, 2], 4)
     X = rng.standard_normal((12, 3)) + 0.5 * y[:, None]
     return cm.RankingProblem.from_labels(X, y, measure=name, C=20.0, query_weights=rng.random(12) + 0.1)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import outside_blocks as blocks
 import pytest
-from campaign.agreement import compare
+from campaign.judge import compare
 from forgery import opened, written
 from samples import consistent, random_cut_dual, random_metric, random_triplets, some
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from check_oracles import oracle
+from oracles import oracle
 from sklearn.metrics import roc_auc_score
 
 from convexmetric.measures import AUC, MEASURES, rankings_of

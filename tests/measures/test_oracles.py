@@ -4,7 +4,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from check_oracles import distances, large_mistakes, mistakes, oracle
+from oracles import distances, large_mistakes, mistakes, oracle
 from samples import some
 
 import convexmetric as cm

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from check_oracles import distances, mistakes, oracle
 from extensions import (
     ClaimsPairs,
     Doubled,
@@ -16,6 +15,7 @@ from extensions import (
     Undefined,
     ranking,
 )
+from oracles import distances, mistakes, oracle
 from samples import clarabel
 
 import convexmetric as cm

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from check_solves import FAMILIES, KINDS, Record, Solved, attempt, denied, drawn, judge
+from campaign.draws import KINDS
+from campaign.families import FAMILIES, drawn
+from check_solves import Record, Solved, attempt, denied, judge
 from samples import random_metric, some
 
 import convexmetric as cm

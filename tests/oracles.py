@@ -1,14 +1,11 @@
 """Every oracle against brute force over all interleavings, and against the O(p n) programme on larger lists.
 
-python benchmarks/check_oracles.py [--cases 100000] [--large 2000]
-
 Relevant and irrelevant items keep their own order in a most violated ranking, so that a ranking is a choice of the
 places of the relevant items: at most 70 for p + n <= 8. Distances come with many ties, on multiples of the margin, on
 several scales and far from zero. A case is a mistake if the oracle's violation is not the best of all rankings, or not
 that of the ranking it returns.
 """
 
-import argparse
 from itertools import combinations
 
 import numpy as np
@@ -16,8 +13,7 @@ import numpy as np
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.rankings import Block
 from convexmetric.cones import NonnegativeDiagonal
-from convexmetric.measures import MEASURES, MeasureAtK, measure_named, most_violated_rankings
-from convexmetric.measures.base import SHORT
+from convexmetric.measures import most_violated_rankings
 from convexmetric.measures.reference import most_violated
 
 
@@ -81,43 +77,3 @@ def large_mistakes(measure, rng, cases):
         _, _, violation = most_violated(measure, D[0, :p], D[0, p:])
         wrong += abs(violations[0] - violation) > 1e-9 * max(1.0, np.abs(D).max())
     return wrong
-
-
-def check(name, cases, large, seed):
-    """Mistakes of one measure over all sizes, several k and both losses of short lists."""
-    rng = np.random.default_rng(seed)
-    sizes = [(p, n) for p in range(1, 8) for n in range(1, 9 - p)]
-    at_k = issubclass(MEASURES[name], MeasureAtK)
-    measures = (
-        [measure_named(name, k, short=short) for k in (1, 2, 3, 5, 10) for short in SHORT]
-        if at_k
-        else [measure_named(name)]
-    )
-    each = -(-cases // (len(sizes) * len(measures)))
-    wrong = total = 0
-    for measure in measures:
-        for p, n in sizes:
-            wrong += mistakes(measure, distances(rng, each, p + n), p)
-            total += each
-    wrong_large = sum(large_mistakes(measure, rng, -(-large // len(measures))) for measure in measures)
-    return wrong, total, wrong_large
-
-
-def main():
-    """Print a line a measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=100_000)
-    parser.add_argument("--large", type=int, default=2_000)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    print("measure     mistakes of brute-force cases   mistakes of large cases")
-    failed = 0
-    for name in MEASURES:
-        wrong, total, wrong_large = check(name, arguments.cases, arguments.large, arguments.seed)
-        print(f"{name:10}  {wrong:8d} of {total:<20d}  {wrong_large:8d} of {arguments.large}", flush=True)
-        failed += wrong + wrong_large
-    raise SystemExit(int(failed > 0))
-
-
-if __name__ == "__main__":
-    main()

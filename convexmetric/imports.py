@@ -1,6 +1,6 @@
 """Modules that are found by name: packages of optional extras, and the rooms beside the core.
 
-The rooms (``approximate``, ``bench``, ``retrieval``, ``shards``, ``theory``) import the core, and no module of the core
+The rooms (``approximate``, ``bench``, ``retrieval``, ``shards``) import the core, and no module of the core
 imports them: what they add, solvers, data sets, commands and backends, it finds by name, where they are installed.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from convexmetric.errors import NotInstalledError
 
 #: Optional subpackages beside the core.
-ROOMS = ("approximate", "bench", "retrieval", "shards", "theory")
+ROOMS = ("approximate", "bench", "retrieval", "shards")
 
 
 def late(package: str, where: dict[str, str]) -> Callable[[str], Any]:

@@ -1,7 +1,7 @@
 """Learning theory of paper 4: bounds on the risk of operators, a choice among them, and hyperbolic PCA."""
 
-from convexmetric.theory.hyperbolic import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
-from convexmetric.theory.risk_bounds import (
+from operator_paper.theory.hyperbolic import HyperbolicPCA, hyperbolic_pca, hyperbolic_pca_from_labels
+from operator_paper.theory.risk_bounds import (
     RiskBound,
     affine_risk_bound,
     affine_risk_bound_from_labels,
@@ -9,7 +9,7 @@ from convexmetric.theory.risk_bounds import (
     risk_bound,
     transfer_bound,
 )
-from convexmetric.theory.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
+from operator_paper.theory.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
 
 __all__ = [
     "HyperbolicPCA",

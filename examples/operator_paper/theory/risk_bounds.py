@@ -46,7 +46,7 @@ What was checked, and what is printed otherwise:
 - **Section 4.1**: the bounds do not extend to unbounded losses as they stand; theorem 5 needs values in [0, 1], and
   a loss that is not compared with a 0/1 loss cannot be cut off at 1.
 - **Section 5.2** draws S' from the distribution of points; what is needed are m independent *pairs*. All pairs of n
-  points are not independent; what they are worth is :func:`~convexmetric.theory.independent_pairs`.
+  points are not independent; what they are worth is :func:`~operator_paper.theory.independent_pairs`.
 """
 
 from __future__ import annotations

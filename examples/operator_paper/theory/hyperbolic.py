@@ -37,7 +37,7 @@ from convexmetric.errors import InputError
 from convexmetric.evaluation.operators import SimilarityOperator
 from convexmetric.evaluation.pairs import both_kinds
 from convexmetric.features import Embedding
-from convexmetric.theory.risk_bounds import (
+from operator_paper.theory.risk_bounds import (
     RiskBound,
     affine_risk_bound,
     affine_risk_bound_from_labels,

@@ -26,7 +26,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.evaluation import empirical_risk, empirical_risk_from_labels
 from convexmetric.features import Embedding
-from convexmetric.theory.risk_bounds import RiskBound, independent_pairs, transfer_bound
+from operator_paper.theory.risk_bounds import RiskBound, independent_pairs, transfer_bound
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> Pair
 
     Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
     5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of
-    :func:`~convexmetric.theory.risk_bound` hold for the mixed oracle all the same.
+    :func:`~operator_paper.theory.risk_bound` hold for the mixed oracle all the same.
 
     Parameters
     ----------

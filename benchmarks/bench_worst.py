@@ -3,7 +3,7 @@
     CONVEXMETRIC_DATA=... python benchmarks/bench_worst.py [--sets wine cranfield] [--share 0.1] [--C 1 100]
 
 Wine: metric learning to rank by MAP, every row a query, folds by class. Cranfield: average precision of the judged
-questions, the metric drawn to the identity (LSA of 100 dimensions, as in ``examples/retrieval_study.py``). Each fold
+questions, the metric drawn to the identity (LSA of 100 dimensions, as in ``examples/retrieval_study``). Each fold
 solves the risk and ``Worst(risk, share)`` beside a squared norm, C being the weight of a query times their number.
 Printed are the mean of AP and the mean of its lowest share, over the queries of all folds, and the largest gap.
 """
@@ -48,7 +48,7 @@ def wine() -> Iterator[Fold]:
 def cranfield() -> Iterator[Fold]:
     """Questions of a fold, on all documents."""
     sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
-    from retrieval_study import cranfield as collection
+    from retrieval_study.study import cranfield as collection
 
     data = collection(np.random.default_rng(0))
     cone = PSDCone(data.corpus.shape[1])

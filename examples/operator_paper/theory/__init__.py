@@ -9,12 +9,11 @@ from operator_paper.theory.risk_bounds import (
     risk_bound,
     transfer_bound,
 )
-from operator_paper.theory.transfer import OperatorChoice, PairSample, choose_operator, concatenate_tasks
+from operator_paper.theory.transfer import OperatorChoice, choose_operator, concatenate_tasks
 
 __all__ = [
     "HyperbolicPCA",
     "OperatorChoice",
-    "PairSample",
     "RiskBound",
     "affine_risk_bound",
     "affine_risk_bound_from_labels",

@@ -100,21 +100,6 @@ class RiskBound:
         """The bound: the sum of the terms."""
         return self.empirical + self.complexity + self.confidence
 
-    @property
-    def vacuous(self) -> bool:
-        """Whether the bound is vacuous: at least one."""
-        return self.value >= 1.0
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return (
-            f"R <= {self.value:.4g} = {self.empirical:.4g} + {self.complexity:.4g} (complexity) + "
-            f"{self.confidence:.4g} (confidence), probability {1.0 - self.delta:g}, {self.source}"
-            + (": says nothing" if self.vacuous else "")
-        )
-
 
 def risk_bound(
     T: SimilarityOperator,

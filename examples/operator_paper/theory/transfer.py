@@ -12,17 +12,15 @@ learned from S': once S' has been merged into the sample of one of them, it says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from convexmetric.arguments import is_real
 from convexmetric.arrays import Array
-from convexmetric.comparisons.pairs import ListedPairs, pair_signs
-from convexmetric.comparisons.points import as_points
 from convexmetric.errors import InputError
 from convexmetric.evaluation import empirical_risk, empirical_risk_from_labels
 from convexmetric.features import Embedding
@@ -63,13 +61,6 @@ class OperatorChoice:
     def new_kind(self) -> bool:
         """Whether even the least risk is above the threshold, so that an operator of its own should be learned."""
         return self.threshold is not None and self.risk > self.threshold
-
-    def __str__(self) -> str:
-        lines = [f"{name}  {risk:.4f}" + ("  *" if name == self.best else "") for name, risk in self.risks.items()]
-        lines.append(str(self.bound))
-        if self.new_kind:
-            lines.append(f"a new kind of task: no risk is at most {self.threshold:g}")
-        return "\n".join(lines)
 
 
 def choose_operator(
@@ -132,56 +123,15 @@ def choose_operator(
     return OperatorChoice(min(risks, key=lambda name: risks[name]), risks, bounds, threshold)
 
 
-class PairSample(NamedTuple):
-    """Points and labelled pairs of them, in the order in which problems take them.
-
-    Attributes
-    ----------
-    X : (n, d) array
-    pairs : (m, 2) int array
-    y : (m,) array
-        +1 for similar, -1 for dissimilar pairs.
-    """
-
-    X: Array
-    pairs: NDArray[np.int64]
-    y: Array
-
-
-def concatenate_tasks(tasks: Iterable[tuple[Any, ArrayLike, ArrayLike]]) -> PairSample:
+def concatenate_tasks(tasks: Sequence[tuple[Array, Array, Array]]) -> tuple[Array, Array, Array]:
     r"""Concatenate samples of tasks: a sample of the mixed oracle :math:`\sum_k c_k \rho_k`, c_k the share of pairs.
 
-    Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks (section
-    5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the bounds of
-    :func:`~operator_paper.theory.risk_bound` hold for the mixed oracle all the same.
-
-    Parameters
-    ----------
-    tasks : sequence of (X, pairs, y)
-        Points (n_k, d), pairs (m_k, 2) and +1 or -1 for every pair.
-
-    Returns
-    -------
-    PairSample
-
-    Raises
-    ------
-    InputError
-        If a task is malformed, has other features than the first, or there is none.
+    A sample is points ``(n, d)``, pairs ``(m, 2)`` of them and +1 or -1 for every pair, in the order in which problems
+    take them. Points are stacked, pairs of one task stay within it. An operator learned from the whole serves all tasks
+    (section 5.2). The sizes of the samples being fixed, the whole is independent but not identically distributed; the
+    bounds of :func:`~operator_paper.theory.risk_bound` hold for the mixed oracle all the same.
     """
-    points: list[Array] = []
-    listed: list[NDArray[np.int64]] = []
-    similar: list[Array] = []
-    for k, task in enumerate(tasks):
-        if not isinstance(task, tuple | list) or len(task) != 3:
-            raise InputError(f"tasks[{k}] must be (X, pairs, y)")
-        X = as_points(task[0], f"tasks[{k}][0]")
-        if points and X.shape[1] != points[0].shape[1]:
-            raise InputError(f"tasks[{k}][0] has {X.shape[1]} features, but tasks[0][0] has {points[0].shape[1]}")
-        pairs = ListedPairs(task[1], len(X), f"tasks[{k}][1]").pairs
-        similar.append(pair_signs(task[2], len(pairs)))
-        listed.append(pairs + sum(map(len, points)))
-        points.append(X)
-    if not points:
-        raise InputError("tasks is empty: at least one (X, pairs, y) is needed")
-    return PairSample(np.concatenate(points), np.concatenate(listed), np.concatenate(similar))
+    points, pairs, signs = zip(*tasks, strict=True)
+    before = np.cumsum([0, *(len(X) for X in points[:-1])])
+    shifted = [np.asarray(own) + first for own, first in zip(pairs, before, strict=True)]
+    return np.concatenate(points), np.concatenate(shifted), np.concatenate(signs)

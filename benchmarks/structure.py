@@ -25,7 +25,7 @@ from tables import markdown
 HERE = Path(__file__).resolve().parents[1]
 PACKAGE = "convexmetric"
 #: Folders that import the core, and that the core does not import.
-BESIDE = ("approximate", "theory", "retrieval", "bench", "shards")
+BESIDE = ("approximate", "retrieval", "bench", "shards")
 #: Folders that are written by ``make docs``.
 MADE = {"_build", "generated", "gallery"}
 #: The folder of files at the top of the package.

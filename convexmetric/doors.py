@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from convexmetric.solvers import Solver
 
 #: Optional subpackages beside the core.
-ROOMS = ("approximate", "bench", "retrieval", "shards", "theory")
+ROOMS = ("approximate", "bench", "retrieval", "shards")
 
 Inside = TypeVar("Inside", covariant=True)
 

@@ -21,6 +21,9 @@ sys.path.insert(0, str(HERE))
 course, in_browser = map(importlib.import_module, ("course", "in_browser"))
 
 project = "convexmetric"
+#: Where the repository is read. Pages link to its files beside docs/ by relative paths, which hold on a forge; on the
+#: site these become addresses here.
+REPOSITORY = "https://github.com/convexmetric/convexmetric/blob/main/"
 author = "the convexmetric developers"
 copyright = f"2026, {author}"
 version = release = convexmetric.__version__
@@ -79,7 +82,7 @@ numpydoc_xref_param_type = False
 
 #: Modules that users call by name, as they call the root.
 CALLED = ("approximate", "audits", "bench", "datasets", "estimators", "evaluation", "features")
-CALLED += ("papers", "retrieval", "selection", "solution", "solvers", "theory")
+CALLED += ("papers", "retrieval", "selection", "solution", "solvers")
 
 
 def records() -> list[str]:
@@ -122,6 +125,11 @@ def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options
     return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
 
 
+def on_the_repository(app: Any, page: str, content: list[str]) -> None:
+    """Turn links of a page to examples and their results into addresses of the repository."""
+    content[0] = re.sub(r"\]\((?:\.\./)+(examples/[^)\s]+)\)", rf"]({REPOSITORY}\1)", content[0])
+
+
 def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Leave out the style sheet of another host that animations ask for: the theme has their icons."""
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
@@ -144,6 +152,7 @@ def setup(app: Any) -> None:
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", inherit_attributes, priority=400)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("source-read", on_the_repository)
     app.connect("html-page-context", own_icons)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from graph_paper.printed import PHENOTYPES, WIKIPEDIA
+from graph_paper.paper import PHENOTYPES, WIKIPEDIA
 
 import convexmetric as cm
 from convexmetric.approximate.batches import TripletSampler

@@ -33,7 +33,6 @@ PAGES = sorted(
 #: What a user calls by its name in the package, or imports from the packages below it.
 PACKAGES = ["", ".approximate", ".cones", ".comparisons", ".datasets", ".errors", ".estimators", ".losses", ".measures"]
 PACKAGES += [".papers", ".regularizers", ".retrieval", ".risks", ".selection", ".shards", ".solution", ".solvers"]
-PACKAGES += [".theory"]
 
 
 @pytest.fixture(autouse=True)

@@ -79,6 +79,15 @@ def test_pages_of_estimators_have_the_attributes_of_their_bases():
         assert len(described) == len(set(described))
 
 
+def test_links_to_examples_are_addresses_on_the_repository():
+    pytest.importorskip("sphinx")
+    conf = importlib.import_module("conf")
+    content = ["[a](../examples/a/RESULTS.md#b), [c](../../examples/c.py), [page](papers/ranking.md), `](examples/`"]
+    conf.on_the_repository(None, "page", content)
+    assert content[0].startswith(f"[a]({conf.REPOSITORY}examples/a/RESULTS.md#b), [c]({conf.REPOSITORY}examples/c.py)")
+    assert content[0].endswith("[page](papers/ranking.md), `](examples/`")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     pytest.importorskip("playwright")

@@ -114,7 +114,7 @@ class RetrievalAdapter(BaseEstimator):
         What is learned: the exact loss of a measure, named likewise, or ``"softmax"``, of which two temperatures are
         tried: 0.05 and 0.1 in units of the mean squared distance between a query and a document; ``"softmax@0.1"``
         takes one. Of several the best is chosen together with C. By default AP, which looks at the whole list and did
-        better for nDCG@10 than its own loss (``examples/retrieval_study.py``), and AUC for ``measure="AUC"``; among
+        better for nDCG@10 than its own loss (``examples/retrieval_study``), and AUC for ``measure="AUC"``; among
         more candidates the choice takes longer, and is less sure.
     side : str or sequence of str
         ``"both"``, a metric, whose root maps queries and documents; or ``"query"``, a matrix of similarities, which

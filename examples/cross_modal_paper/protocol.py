@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from experiments.sheet import standard_error
 
 import convexmetric as cm
 
@@ -68,8 +69,8 @@ def choose(
     best = max(means, key=lambda name: means[name].max())
     place = allowed[int(means[best].argmax())]
     values = np.array(held_out[best])[:, place]
-    error = float(values.std(ddof=1) / np.sqrt(len(values)))
-    return {"preprocessing": best, "setting": settings[place], "map": float(values.mean()), "standard_error": error}
+    found = {"map": float(values.mean()), "standard_error": standard_error(values)}
+    return {"preprocessing": best, "setting": settings[place], **found}
 
 
 def run_test(

@@ -1,20 +1,17 @@
-"""Tables of the documentation's pages: what stands between two markers is made from results, nothing else is touched.
+"""Tables of the pages of results: what stands between two markers is made from results, nothing else is touched.
 
-A table of a page is between the lines ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``. A script of experiments has
-``page(parts, folder)`` for its page: from the arguments of its parts, by their names in examples/reproduce.py, it makes
-the tables by marker, None where there are no results, and puts the pictures of the page into the folder.
+A table of a page is between the lines ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from .sheet import Sheet
 
-__all__ = ["copy_pictures", "fill", "markers"]
+__all__ = ["fill", "markers"]
 
 MARKER = re.compile(r"^<!-- (begin|end): (\S+) -->$", re.MULTILINE)
 
@@ -49,7 +46,7 @@ def fill(path: Path, tables: Mapping[str, Sheet | None]) -> list[str]:
     ValueError
         If the markers of the page are not those of the tables.
     """
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     if set(names := markers(text)) != set(tables):
         raise ValueError(f"{path}: its markers are {sorted(names)}, the tables {sorted(tables)}")
     written = []
@@ -62,12 +59,5 @@ def fill(path: Path, tables: Mapping[str, Sheet | None]) -> list[str]:
         _, _, after = rest.partition(end)
         text = f"{before}{begin}\n{sheet.grid()}\n{end}{after}"
         written.append(name)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return written
-
-
-def copy_pictures(pictures: Mapping[str, Path], folder: Path) -> None:
-    """Copy the pictures that are there to the folder of the pages, under their names there."""
-    for name, source in pictures.items():
-        if source.exists():
-            shutil.copyfile(source, folder / name)

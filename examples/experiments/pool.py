@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
@@ -11,7 +10,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import connection
@@ -25,24 +24,16 @@ from convexmetric import deadline
 from convexmetric.solvers.runtime import base
 from experiments.results import Results
 
-__all__ = ["CHANCE", "Queue", "Stages", "Task", "done", "run_missing", "run_queues", "run_stages"]
+__all__ = ["Queue", "Stages", "Task", "run_queues"]
 
-#: Where the result goes, under which settings, the function, and its arguments.
-Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]], dict[str, Any]]
+#: Where the result goes, its settings, and the function that they are the arguments of.
+Task = tuple[Results, dict[str, Any], Callable[..., dict[str, Any]]]
 
 #: Lists of tasks; the tasks of one are done before the next is asked for.
 Stages = Iterator[list[Task]]
 
 #: Settings that count repetitions.
 CHANCE = ("split", "part", "fold", "seed", "draw", "start", "sample")
-
-#: Seconds that a process stays with a queue after others had as much.
-STAY = 20.0
-
-
-def done(tasks: Iterable[Task]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Settings and results of the tasks that were run."""
-    return [(settings, found) for results, settings, _, _ in tasks if (found := results.get(settings)) is not None]
 
 
 @dataclass
@@ -53,153 +44,94 @@ class Queue:
     ----------
     name : str
     stages : Stages
-    guess : callable
-        From a task to the seconds that it may take, as long as none like it was measured.
-    weight : float
-        Share of the time that is given to this queue, beside the weights of others.
     waiting : list
         Tasks of the stage that have not been started, first repetitions first.
     running : int
-    measured : dict
-        Seconds of tasks that differ by chance alone.
-    spent : float
-        Seconds of the processor of tasks that are done, and estimates of those that run.
     failed : list of str
         What went wrong; no further stage is begun then.
     """
 
     name: str
     stages: Stages
-    guess: Callable[[Task], float] = lambda task: 0.0
-    weight: float = 1.0
     waiting: list[Task] = field(default_factory=list)
     running: int = 0
-    measured: dict[str, list[float]] = field(default_factory=dict)
-    spent: float = 0.0
     failed: list[str] = field(default_factory=list)
-    ended: bool = False
 
     def advance(self) -> None:
         """Begin stages until one has a task without a result, or all are over."""
-        while not (self.waiting or self.running or self.failed or self.ended):
+        while not (self.waiting or self.running or self.failed):
             try:
                 tasks = next(self.stages)
             except StopIteration:
-                self.ended = True
                 return
             except Exception as error:
                 self.failed.append(f"{self.name}: {type(error).__name__}: {error}")
                 return
-            self.waiting = sorted((task for task in tasks if task[0].get(task[1]) is None), key=_repetition)
-            self.spent += sum(self.measure(task) for task in tasks)
-
-    def measure(self, task: Task) -> float:
-        """Seconds that a task took, 0 if that is not known; others like it are expected to take as long."""
-        seconds = task[0].seconds(task[1])
-        if seconds is not None:
-            self.measured.setdefault(_kind(task), []).append(seconds)
-        return seconds or 0.0
-
-    def estimate(self, task: Task) -> float:
-        """Seconds that a task may take."""
-        known = self.measured.get(_kind(task))
-        return sum(known) / len(known) if known else self.guess(task)
-
-    def first(self, within: float) -> Task | None:
-        """The first task that is likely to take no longer than so many seconds."""
-        return next((task for task in self.waiting if self.estimate(task) <= within), None)
+            self.waiting = sorted((task for task in tasks if task[0].get(task[1]) is None), key=repetition)
 
 
-def run_missing(tasks: Iterable[Task], jobs: int, threads: int = 1, until: float | None = None) -> list[str]:
-    """Run the tasks without a result, ``jobs`` at a time with so many threads each; see :func:`run_queues`."""
-    return run_stages(iter([list(tasks)]), jobs, threads, until)
+def repetition(task: Task) -> int:
+    """Number of the split, fold or draw: those of the first come before all of the second, in every queue."""
+    return max((value for name in CHANCE if isinstance(value := task[1].get(name), int)), default=0)
 
 
-def run_stages(stages: Stages, jobs: int, threads: int = 1, until: float | None = None) -> list[str]:
-    """Run the tasks of all stages that have no result; see :func:`run_queues`."""
-    return run_queues([Queue("experiments", stages)], jobs, threads, until)
+def run_queues(queues: Sequence[Queue], jobs: int, until: float = math.inf, grace: float = 20.0) -> list[str]:
+    """Run what has no result, ``jobs`` at a time with one thread each, and say what went wrong.
 
-
-def run_queues(
-    queues: Sequence[Queue],
-    jobs: int,
-    threads: int = 1,
-    until: float | None = None,
-    grace: float = 20.0,
-    longest: float = math.inf,
-) -> list[str]:
-    """Run what has no result, and say what went wrong.
-
-    The next task is of the queue that had the least time for its weight, so that every queue has its first repetitions
-    early; a process stays with one for some seconds more, since it has read its data. No task is started after
-    ``until``, a time of ``time.monotonic()``, nor one whose estimate ends later; those that still run have so many
-    seconds of ``grace``. Ctrl-C does the same at once, a second one ends everything. What is finished is kept. A task
-    that fails, or whose process is killed, does not stop the others.
+    First repetitions of all queues come first. No task is started after ``until``, a time of ``time.monotonic()``;
+    those that still run have so many seconds of ``grace``. Ctrl-C does the same at once, a second one ends everything.
+    What is finished is kept. A task that fails, or whose process is killed, does not stop the others.
 
     Returns
     -------
     list of str
         A line for every task that failed.
     """
-    lost: list[str] = []
     for queue in queues:
         queue.advance()
-    end = math.inf if until is None else until
-    if _next(queues, min(longest, end - time.monotonic()), None) is None:
-        return [line for queue in queues for line in queue.failed]
-    # Processes started from now on read these; libraries loaded here have read them already.
-    for name in ("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ[name] = str(threads)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    workers = [_Worker() for _ in range(jobs)]
-    try:
-        with Progress(*columns, console=Console(stderr=True)) as progress, _interrupts() as interrupts:
-            bar, done = progress.add_task("experiments"), 0
-            while True:
-                now = time.monotonic()
-                if interrupts:
-                    end = min(end, interrupts[0])
-                for worker in workers:
-                    if worker.queue is None and now < end:
-                        worker.take(_next(queues, min(longest, end - now), worker.last))
-                busy = [worker for worker in workers if worker.queue is not None]
-                progress.update(bar, completed=done, total=done + len(busy) + sum(len(q.waiting) for q in queues))
-                if not busy:
-                    break
-                if now > end + grace:
-                    lost = [f"{worker.label()}: ended with the time that was given" for worker in busy]
-                    break
-                # Not for ever: an interrupt is noticed within a second.
-                for ready in connection.wait([worker.pipe for worker in busy], timeout=1.0):
-                    worker = next(worker for worker in busy if worker.pipe is ready)
-                    progress.update(bar, description=worker.label())
-                    done += 1
-                    worker.finish()
-    finally:
-        for worker in workers:
-            worker.stop()
-    for line in lost:
-        print(line, file=sys.stderr)
+    if time.monotonic() < until and any(queue.waiting for queue in queues):
+        # Processes started from now on read these; libraries loaded here have read them already.
+        for name in ("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+            os.environ[name] = "1"
+        workers = [_Worker() for _ in range(jobs)]
+        try:
+            for line in _run(queues, workers, until, grace):
+                print(line, file=sys.stderr)
+        finally:
+            for worker in workers:
+                worker.stop()
     return [line for queue in queues for line in queue.failed]
 
 
-def _next(queues: Sequence[Queue], within: float, last: Queue | None) -> tuple[Queue, Task] | None:
-    """A task of the queue that had the least time for its weight, or of the last one while it is little ahead."""
-    for queue in sorted(queues, key=lambda queue: queue.spent / queue.weight - (STAY if queue is last else 0.0)):
-        if (task := queue.first(within)) is not None:
-            return queue, task
-    return None
+def _run(queues: Sequence[Queue], workers: Sequence[_Worker], end: float, grace: float) -> list[str]:
+    """Keep the workers busy until nothing is left or the time is over; name the tasks that were cut off then."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress, _interrupts() as interrupts:
+        bar, done = progress.add_task("experiments"), 0
+        while True:
+            now = time.monotonic()
+            end = min([end, *interrupts])
+            for worker in workers:
+                if worker.queue is None and now < end and (first := _next(queues)) is not None:
+                    worker.take(first)
+            busy = [worker for worker in workers if worker.queue is not None]
+            progress.update(bar, completed=done, total=done + len(busy) + sum(len(q.waiting) for q in queues))
+            if not busy:
+                return []
+            if now > end + grace:
+                return [f"{worker.label()}: ended with the time that was given" for worker in busy]
+            # Not for ever: an interrupt is noticed within a second.
+            for ready in connection.wait([worker.pipe for worker in busy], timeout=1.0):
+                worker = next(worker for worker in busy if worker.pipe is ready)
+                progress.update(bar, description=worker.label())
+                done += 1
+                worker.finish()
 
 
-def _kind(task: Task) -> str:
-    """The file of a task and its settings, but for those that count repetitions."""
-    kept = {key: value for key, value in task[1].items() if key not in CHANCE}
-    return task[0].path.stem + json.dumps(kept, sort_keys=True)
-
-
-def _repetition(task: Task) -> int:
-    """Tasks of the first split before those of the second; other orders stay as they are."""
-    return max((value for name in CHANCE if isinstance(value := task[1].get(name), int)), default=0)
+def _next(queues: Sequence[Queue]) -> Queue | None:
+    """The queue whose first task is of the earliest repetition; of equal ones the one that has least running."""
+    waiting = [queue for queue in queues if queue.waiting]
+    return min(waiting, key=lambda queue: (repetition(queue.waiting[0]), queue.running), default=None)
 
 
 class _Worker:
@@ -207,7 +139,6 @@ class _Worker:
 
     def __init__(self) -> None:
         self.queue: Queue | None = None
-        self.last: Queue | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -217,40 +148,32 @@ class _Worker:
         self.process.start()
         theirs.close()
 
-    def take(self, chosen: tuple[Queue, Task] | None) -> None:
-        """Start a task, if there is one."""
-        if chosen is None:
-            return
-        self.queue, self.task = chosen
-        self.queue.waiting.remove(self.task)
-        self.queue.running += 1
-        self.estimate = self.queue.estimate(self.task)
-        self.queue.spent += self.estimate
-        self.pipe.send(self.task[2:])
+    def take(self, queue: Queue) -> None:
+        """Start the first task of a queue."""
+        self.queue, self.task = queue, queue.waiting.pop(0)
+        queue.running += 1
+        self.pipe.send((self.task[2], self.task[1]))
 
     def finish(self) -> None:
         """Keep the result, or say what went wrong; a process that is gone is begun anew."""
         assert self.queue is not None
-        results, settings, _, _ = self.task
-        seconds = 0.0
+        results, settings, _ = self.task
         try:
             result, problem, seconds = self.pipe.recv()
             if not problem:
                 results.add(settings, result, seconds)
-                self.queue.measure(self.task)
         except (EOFError, OSError):
             self.stop()
             self._begin()
             problem = "its process was killed, perhaps for want of memory"
         except (TypeError, ValueError) as error:
             problem = f"the result cannot be kept: {error}"
-        self.queue.spent += seconds - self.estimate
         self.queue.running -= 1
         if problem:
             print(f"{self.label()}: {problem}", file=sys.stderr)
             self.queue.failed.append(f"{self.label()}: {problem.strip().splitlines()[-1]}")
         self.queue.advance()
-        self.queue, self.last = None, self.queue
+        self.queue = None
 
     def label(self) -> str:
         """Which task it is, in short."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +15,6 @@ __all__ = ["GRAPHS", "LABELLED", "Graph", "Labelled", "Nodes", "load"]
 
 GRAPHS = {"cora": "cora", "chameleon": "wikipedia-chameleon"}
 LABELLED = {"webkb": "webkb-linqs", "phenotype-like": None}
-
-
-class Nodes(Protocol):
-    """What a variant learns from and is judged on."""
-
-    X: Any
-
-    def __len__(self) -> int:
-        """Number of nodes."""
-
-    def part(self, rows: np.ndarray) -> Nodes:
-        """Some nodes, with the links between them."""
-
-    def problem(self, variant: cm.papers.Variant, r: int, seed: int) -> cm.TripletProblem:
-        """A variant's problem with all triplets of the links."""
-
-    def linked(self) -> np.ndarray:
-        """``(n, n)`` array, True for links."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +79,12 @@ class Labelled:
         """Same labels."""
         return np.asarray(self.y[:, None] == self.y[None, :])
 
-    def counts(self) -> tuple[int, int]:
-        """Connected and disconnected pairs, each once."""
-        sizes = np.unique(self.y, return_counts=True)[1]
-        connected = int(np.sum(sizes * (sizes - 1)) // 2)
-        return connected, len(self) * (len(self) - 1) // 2 - connected
+
+Nodes = Graph | Labelled
+"""What a variant learns from and is judged on."""
 
 
-def load(name: str) -> Graph | Labelled:
+def load(name: str) -> Nodes:
     """A set by the name used here."""
     if name == "phenotype-like":
         return Labelled(*phenotypes.descriptions())

@@ -19,39 +19,16 @@ __all__ = ["pair_auc", "run", "run_on", "split"]
 
 
 def run(
-    data: str,
-    part: int,
-    method: str,
-    grid: list[float],
-    r: int,
-    folds: int,
-    parts: int | None,
-    trials: int,
-    widen: int,
-    exact: dict[str, Any],
-    rough: dict[str, Any],
+    data: str, part: int, parts: int | None, exact: dict[str, Any], rough: dict[str, Any], **choices: Any
 ) -> dict[str, Any]:
-    """One method on one split of a set.
+    """One method on one split of a set; see :func:`run_on`.
 
     ``parts`` is None for a random fifth of the nodes to test on, else the number of folds of which ``part`` tests.
-    ``widen`` is how often the grid may grow at an end that was chosen. ``exact`` and ``rough`` are the
-    :class:`Precision` of final fits and of those of cross-validation.
+    ``exact`` and ``rough`` are the :class:`Precision` of final fits and of those of cross-validation.
     """
     nodes = load(data)
-    train, test = split(len(nodes), part, parts)
-    return run_on(
-        nodes.part(train),
-        nodes.part(test),
-        method,
-        grid,
-        r,
-        folds,
-        trials,
-        part,
-        Precision(**exact),
-        Precision(**rough),
-        widen,
-    )
+    train, test = (nodes.part(rows) for rows in split(len(nodes), part, parts))
+    return run_on(train, test, seed=part, exact=Precision(**exact), rough=Precision(**rough), **choices)
 
 
 def split(n: int, part: int, parts: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +43,7 @@ def run_on(
     train: Nodes,
     test: Nodes,
     method: str,
-    settings: Sequence[float],
+    grid: Sequence[float],
     r: int,
     folds: int,
     trials: int,
@@ -75,7 +52,9 @@ def run_on(
     rough: Precision,
     widen: int = 0,
 ) -> dict[str, Any]:
-    """Choose a setting among training nodes, learn with it from all of them, rank all pairs of test nodes.
+    """Choose a setting of the grid among training nodes, learn with it from all of them, rank all pairs of test nodes.
+
+    ``widen`` is how often the grid may grow at an end that was chosen.
 
     Returns ``auc``, ``gaps``, ``objectives``, ``seconds`` and ``ranks`` of the trials, which differ in the random
     projection or start; the setting ``chosen`` by ``held_out`` AUC (a list of folds for every one of ``tried``);
@@ -83,7 +62,7 @@ def run_on(
     """
     tried: dict[float, list[float]] = {}
     rough_gaps: list[float] = []
-    chosen, missing = settings[0], list(settings) if len(settings) > 1 else []
+    chosen, missing = grid[0], list(grid) if len(grid) > 1 else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
         while missing:
@@ -96,7 +75,7 @@ def run_on(
                     tried[setting].append(pair_auc(one.distances(judge.X), judge.linked()))
                     rough_gaps += [] if one.gap is None else [one.gap]
             chosen = max(tried, key=lambda setting: float(np.nanmean(tried[setting])))
-            missing = beyond(list(tried), chosen) if len(tried) < len(settings) + widen else []
+            missing = beyond(list(tried), chosen) if len(tried) < len(grid) + widen else []
         fits = [
             next(iter(learn(method, train, [chosen], r, seed + 100 * trial, exact)))
             for trial in range(trials if is_random(method) else 1)

@@ -26,22 +26,18 @@ class Learner:
     Attributes
     ----------
     norm : str
-    times : float
-        What lambda is multiplied by.
     descent, as_printed : bool
         Whether the stochastic descent of table 1 takes the place of an exact solver, and whether as it is printed.
     """
 
     norm: str = "frobenius"
-    times: float = 1.0
     descent: bool = False
     as_printed: bool = False
 
     def problem(self, X: np.ndarray, y: np.ndarray, pairs: int | None, seed: int) -> cm.PairMarginProblem:
         """All pairs of the images, or so many drawn from the balanced oracle."""
-        reg = self.times * REG[self.norm]
         return cm.PairMarginProblem.from_labels(
-            X, y, n_pairs=pairs, random_state=seed, reg=reg, penalty=self.norm, kernel=KERNEL
+            X, y, n_pairs=pairs, random_state=seed, reg=REG[self.norm], penalty=self.norm, kernel=KERNEL
         )
 
     def solve(self, problem: cm.PairMarginProblem, tol: float, seconds: float, steps: int, seed: int) -> cm.Solution:
@@ -57,8 +53,7 @@ class Learner:
 LEARNERS = {
     "exact": Learner(),
     "exact-trace": Learner(norm="trace"),
-    "exact-doubled": Learner(times=2.0),
     "descent": Learner(descent=True),
     "descent-printed": Learner(descent=True, as_printed=True),
 }
-"""By the names used in tables; lambda is doubled because that is what the printed descent aims at."""
+"""By the names used in tables."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,43 +16,44 @@ from convexmetric.plotting.axes import AID
 from .experiments import EXPERIMENTS
 from .learners import INPUT
 from .protocol import SPECTRUM
-from .tables import Found
 
 __all__ = ["draw_curves", "draw_spectra"]
+
+Found = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 #: Of the bars of different learners.
 HATCHES = ("", "////", "....", "xxxx")
 
 
-def draw_spectra(found: Found, experiments: Sequence[str], ways: Sequence[tuple[str, int | None]], path: Path) -> None:
+def draw_spectra(found: Found, experiments: Sequence[str], learners: Sequence[str], path: Path) -> None:
     """Figure 3: the largest eigenvalues of T*T in units of the first, and the 2% above which they are counted."""
     figure, axes = _panels(experiments)
     for ax, experiment in zip(axes, experiments, strict=True):
-        for at, (learner, pairs) in enumerate(ways):
-            results = found.get((experiment, learner, pairs), ())
+        for at, learner in enumerate(learners):
+            results = found.get((experiment, learner), ())
             if results:
                 values = results[0]["fit"]["spectrum"]
-                places = np.arange(1, len(values) + 1) + (at - (len(ways) - 1) / 2) * 0.8 / len(ways)
+                places = np.arange(1, len(values) + 1) + (at - (len(learners) - 1) / 2) * 0.8 / len(learners)
                 look = {
                     "color": COLOURS[at],
                     "hatch": HATCHES[at % len(HATCHES)],
                     "edgecolor": "white",
                     "linewidth": 0.0,
                 }
-                ax.bar(places, values, 0.8 / len(ways), label=learner, **look)
+                ax.bar(places, values, 0.8 / len(learners), label=learner, **look)
         ax.axhline(0.02, color=AID, linewidth=0.8, linestyle=":")
         ax.set_xlim(0.3, SPECTRUM + 0.7)
         ax.set_title(experiment, fontsize="medium")
     _finish(figure, axes, "eigenvalue of T*T", "in units of the largest", path)
 
 
-def draw_curves(found: Found, experiments: Sequence[str], ways: Sequence[tuple[str, int | None]], path: Path) -> None:
+def draw_curves(found: Found, experiments: Sequence[str], learners: Sequence[str], path: Path) -> None:
     """Figure 5: distances as detectors of equal categories on the first test task, of the input dotted."""
     figure, axes = _panels(experiments)
     for ax, experiment in zip(axes, experiments, strict=True):
         test = EXPERIMENTS[experiment].tests[0]
-        for at, (learner, pairs) in enumerate([(INPUT, None), *ways]):
-            results = found.get((experiment, learner, pairs), ())
+        for at, learner in enumerate([INPUT, *learners]):
+            results = found.get((experiment, learner), ())
             if results:
                 colour, style = (AID, ":") if learner == INPUT else (COLOURS[at - 1], DASHES[(at - 1) % len(DASHES)])
                 curve = results[0]["tests"][test]["curve"]

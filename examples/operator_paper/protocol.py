@@ -87,25 +87,18 @@ def sizes(y: np.ndarray) -> dict[str, Any]:
 def fit_of(solution: cm.Solution, operator: cm.evaluation.SimilarityOperator) -> dict[str, Any]:
     """Bounds of Lambda, and what T*T looks like.
 
-    ``doubled`` is the objective with twice the lambda at the same operator. Singular values above 2% of the largest are
-    counted of T*T (``sparsity``) and of T (``sparsity_T``); ``spectrum`` are those of T*T in units of the largest.
+    Singular values above 2% of the largest are counted of T*T (``sparsity``) and of T (``sparsity_T``); ``spectrum``
+    are those of T*T in units of the largest.
     """
-    problem = solution.problem
-    assert isinstance(problem, cm.PairMarginProblem)
     values = operator.singular_values[:SPECTRUM]
     return {
         "objective": solution.upper_bound,
-        "lower": solution.lower_bound,
         "gap": solution.gap,
-        "doubled": problem.with_reg(2.0 * problem.reg).value(solution.certificate.M),
         "rank": solution.rank,
         "sparsity": operator.essential_rank(0.02),
         "sparsity_T": operator.essential_rank(0.02**2),
         "spectrum": list(values / values[:1]),
         "seconds": solution.seconds,
-        "status": solution.status,
-        "m": problem.m,
-        "coordinates": problem.cone.d,
     }
 
 

@@ -22,21 +22,20 @@ import convexmetric as cm
 from .synthetic import TEST, TRAINING, Matchings, synthetic_matchings
 
 VARIANTS = {"MLR-AUC": "auc", "MLR-MAP": "map", "MLR-MRR": "mrr", "SVM-MAP": "map"}
-SOLVERS = ("ours", "printed", "epsilon")
 #: Accuracy threshold of Algorithm 1 in the paper's experiments.
 EPSILON = 0.01
 
 
 @lru_cache(maxsize=1)
-def intervals(share: float = 1.0, appeal: float = 0.0, sample: int = 0) -> tuple[Matchings, Matchings]:
+def intervals(share: float = 1.0, sample: int = 0) -> tuple[Matchings, Matchings]:
     """Training and test interval, with a share of the users, matchings and queries; ``sample`` is another service."""
 
     def sized(sizes: dict[str, Any]) -> dict[str, Any]:
         return {name: round(share * size) if name.startswith("n_") else size for name, size in sizes.items()}
 
     return (
-        synthetic_matchings(**sized(TRAINING), appeal=appeal, random_state=2 * sample, planted_state=sample),
-        synthetic_matchings(**sized(TEST), appeal=appeal, random_state=2 * sample + 1, planted_state=sample),
+        synthetic_matchings(**sized(TRAINING), random_state=2 * sample, planted_state=sample),
+        synthetic_matchings(**sized(TEST), random_state=2 * sample + 1, planted_state=sample),
     )
 
 
@@ -77,16 +76,15 @@ def run(
     tol: float,
     max_seconds: float,
     share: float = 1.0,
-    appeal: float = 0.0,
     sample: int = 0,
 ) -> dict[str, Any]:
     """Learn with one measure and score on the test interval.
 
     The paper stops once the mean violation exceeds the master's slack by at most epsilon. Its master bounds the optimum
-    from below, so this is an objective within ``C epsilon`` of a lower bound: ``solver`` is ``"printed"`` or
-    ``"epsilon"``, Algorithm 1 and ours up to there; or ``"ours"``, which goes on to the gap ``tol``.
+    from below, so this is an objective within ``C epsilon`` of a lower bound: ``solver`` is ``"printed"``, Algorithm 1
+    up to there; or ``"ours"``, which goes on to the gap ``tol``.
     """
-    train, test = intervals(share, appeal, sample)
+    train, test = intervals(share, sample)
     if method not in VARIANTS:
         return {"scores": scores(method, np.eye(train.X.shape[1]) if method == "Euclidean" else test.planted, test)}
     problem = problem_of(method, train, C)
@@ -99,17 +97,12 @@ def run(
             cpu = time.process_time() - start
             at_stop.update(passes=progress.iteration, seconds=progress.seconds, cpu=cpu, cuts=progress.details["cuts"])
 
-    chosen = {
-        "printed": cm.solvers.CuttingPlanes.plain(EPSILON),
-        "epsilon": cm.solvers.CuttingPlanes(epsilon=EPSILON),
-        "ours": cm.solvers.CuttingPlanes(),
-    }[solver]
+    chosen = cm.solvers.CuttingPlanes.plain(EPSILON) if solver == "printed" else cm.solvers.CuttingPlanes()
     solution = cm.solve(problem, tol=tol, solver=chosen, max_seconds=max_seconds, callback=watch)
     return {
         "scores": scores(method, solution.certificate.M, test),
         "stop": at_stop,
         "gap": solution.gap,
-        "over": (solution.upper_bound - solution.lower_bound) / C,
         "passes": solution.iterations,
         "seconds": solution.seconds,
         "cpu": time.process_time() - start,

@@ -13,10 +13,6 @@ is under a planted metric :math:`W^*` of low rank, which Euclidean distance hard
 
 The slope s says how much the best metric can know. With the default ones a test AUC lies near the paper's, which are
 0.52 for Euclidean distance and 0.61 for a learned metric.
-
-A share alpha of what decides may be *appeal* instead, a linear function of the users that is the same for whoever asks.
-With e the standardised sum of the appeals of both users, the exponent is then :math:`\tau + s (\sqrt{1 - \alpha} \,
-z_{uv} - \sqrt{\alpha} \, e_{uv})`. No metric says that, and a linear score of single users says nothing else.
 """
 
 from __future__ import annotations
@@ -94,7 +90,6 @@ def synthetic_matchings(
     rank: int = 4,
     slope: float = 0.6,
     positive: float = 0.28,
-    appeal: float = 0.0,
     random_state: int = 0,
     planted_state: int = 0,
 ) -> Matchings:
@@ -114,8 +109,6 @@ def synthetic_matchings(
         How much the planted metric decides; 0 is pure chance.
     positive : float
         Rough share of positive matchings.
-    appeal : float
-        alpha, between 0 and 1.
     random_state, planted_state : int
         Seeds of users and matchings, and of the planted metric: intervals of one service share the latter.
 
@@ -132,8 +125,6 @@ def synthetic_matchings(
         raise InputError(f"rank must be between 1 and n_features ({n_features}), got {rank}")
     if not 0.0 < positive < 1.0:
         raise InputError(f"positive must be a share between 0 and 1, got {positive!r}")
-    if not 0.0 <= appeal <= 1.0:
-        raise InputError(f"appeal must be a share from 0 to 1, got {appeal!r}")
     if not n_users / 2 <= n_matchings <= n_users * (n_users - 1) / 4:
         raise InputError(
             f"n_matchings must be between n_users / 2 and a quarter of all ordered pairs, got {n_matchings} for "
@@ -147,10 +138,8 @@ def synthetic_matchings(
     B = (axes / deviations) @ np.linalg.qr(planting.standard_normal((n_features, rank)))[0]
 
     pairs = _dealt(_degrees(n_users, n_matchings, rng), rng)
-    z = _standardised(np.square((X[pairs[:, 0]] - X[pairs[:, 1]]) @ B).sum(axis=1))
-    if appeal > 0.0:
-        liked = X @ ((axes / deviations) @ planting.standard_normal(n_features))
-        z = np.sqrt(1.0 - appeal) * z - np.sqrt(appeal) * _standardised(liked[pairs].sum(axis=1))
+    z = np.square((X[pairs[:, 0]] - X[pairs[:, 1]]) @ B).sum(axis=1)
+    z = (z - z.mean()) / z.std()
     good = rng.random(n_matchings) < 1.0 / (1.0 + np.exp(np.log(1.0 / positive - 1.0) + slope * z))
 
     counts = [np.bincount(pairs[good == kind].ravel(), minlength=n_users) for kind in (True, False)]
@@ -163,10 +152,6 @@ def synthetic_matchings(
             )
         queries = np.sort(rng.choice(queries, n_queries, replace=False))
     return Matchings(X, pairs, good, queries, B @ B.T)
-
-
-def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (values - values.mean()) / values.std()
 
 
 def _degrees(n_users: int, n_matchings: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -11,14 +11,21 @@ from sklearn.decomposition import KernelPCA
 
 from convexmetric.plotting import COLOURS, panels, plot_embedding, save_picture
 
-from . import printed
 from .protocol import NOTIONS, full_weights, split_pages
 
 __all__ = ["distances", "draw_curve", "draw_maps"]
 
 
-def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, path: Path) -> None:
-    """Figure 2: the mean over the splits, and their range."""
+#: The paper's three maps, and those of universities: a file, and of its panels the title, the notion, and whether the
+#: distance is the learned one.
+MAPS = {
+    "topics.png": (("a) binary", "topic", False), ("b) Topic", "topic", True), ("c) Topic+FS", "topic+", True)),
+    "universities.png": (("binary", "university-7", False), ("University", "university-7", True)),
+}
+
+
+def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], title: str, paper: float, path: Path) -> None:
+    """Figure 2: the mean over the splits, and their range; the paper's number of its table beside it."""
     sizes = list(found)
     learned = [np.array([result["learned"] for result in results]) for results in found.values()]
     figure, (ax,) = panels()
@@ -29,7 +36,6 @@ def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, pa
     for key, name, colour, line in (("binary", "binary", COLOURS[1], "--"), ("tfidf", "TF-IDF", COLOURS[2], "-.")):
         mean = np.mean([result[key] for result in found[sizes[-1]]])
         ax.axhline(mean, color=colour, ls=line, lw=1.5, label=name)
-    paper = printed.SATISFIED[NOTIONS[notion].row][0]
     ax.axhline(paper, color=COLOURS[5], ls=":", lw=1.5, label="learned, in the paper's table")
     ax.set_xscale("log")
     ax.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes], fontsize="small")
@@ -37,7 +43,7 @@ def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], notion: str, pa
     ax.set_xlabel("training triplets (thousands)")
     ax.set_ylabel("test triplets satisfied (%)")
     splits = max(len(shares) for shares in learned)
-    ax.set_title(f"{NOTIONS[notion].title}:\nmean and range of {splits} splits", fontsize="medium")
+    ax.set_title(f"{title}:\nmean and range of {splits} splits", fontsize="medium")
     ax.legend(frameon=False, fontsize="small", loc="center right")
     save_picture(figure, path)
 
@@ -51,14 +57,20 @@ def distances(X: Any, w: np.ndarray) -> np.ndarray:
     return np.sqrt(squares)
 
 
-def draw_maps(maps: Sequence[tuple[str, str, Mapping[str, Any] | None]], min_pages: int, path: Path) -> None:
-    """Test pages of the first split by classical scaling: title, notion, and the result that holds the weights.
+def draw_maps(learned: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """Draw the maps for which there are results, of the first split, by notion; on words of ten pages or more."""
+    for name, shown in MAPS.items():
+        if all(notion in learned for _, notion, _ in shown):
+            _draw_map(
+                [(title, notion, learned[notion] if fitted else None) for title, notion, fitted in shown], folder / name
+            )
 
-    Without a result the distance is the binary one.
-    """
+
+def _draw_map(maps: Sequence[tuple[str, str, Mapping[str, Any] | None]], path: Path) -> None:
+    """Test pages by classical scaling: title, notion, and the result that holds the weights; without it binary."""
     figure, axes = panels(len(maps), height=4.0)
     for ax, (title, notion, result) in zip(axes, maps, strict=True):
-        part = split_pages(NOTIONS[notion], "page", min_pages, 0, 1, 1)
+        part = split_pages(NOTIONS[notion], "page", 10, 0, 1, 1)
         features = part.test.shape[1]
         w = np.ones(features) if result is None else full_weights(result, features)
         # Classical multidimensional scaling.

@@ -19,7 +19,6 @@ __all__ = [
     "NOTIONS",
     "Notion",
     "Split",
-    "added_rule",
     "full_weights",
     "labels_of",
     "pages",
@@ -126,16 +125,6 @@ def full_weights(result: Mapping[str, Any], size: int) -> np.ndarray:
     w = np.zeros(size)
     w[result["columns"]] = result["weights"]
     return w
-
-
-def added_rule(result: Mapping[str, Any], words: str, min_pages: int, split: int, test_triplets: int) -> float:
-    """Percent of test triplets of the rule that Topic+FacultyStudent adds that the weights of a result satisfy."""
-    part = split_pages(NOTIONS["topic+"], words, min_pages, 10 * split, 1, 1)
-    ((near, far, others),) = NOTIONS["topic+"].also
-    sides = [np.flatnonzero(np.isin(part.test_labels, names)) for names in (near, far, others)]
-    rng = np.random.default_rng(10 * split)
-    triplets = np.column_stack([rng.choice(rows, test_triplets) for rows in sides])
-    return satisfied(part.test, full_weights(result, part.test.shape[1]), triplets)
 
 
 def run(

@@ -1,0 +1,1 @@
+"""Linear maps for retrieval, compared on held-out queries."""

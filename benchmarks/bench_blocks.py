@@ -1,6 +1,6 @@
 """What a block costs: lines to write it and to use it, seconds to a certified gap of 1e-6, and what CVXPY says.
 
-python benchmarks/bench_blocks.py            every row, and the table of docs/instances.md anew
+python benchmarks/bench_blocks.py            every row, and its table in RESULTS.md anew
 python benchmarks/bench_blocks.py NAME ...   these instances, printed only
 
 Each row is an instance of the library. Rankings are written out for CVXPY, one constraint a ranking, so that all three
@@ -30,7 +30,7 @@ from convexmetric.bench.named_data import MADE, pairs_by_name
 from convexmetric.measures import measure_named
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "instances.md"
+PAGE = ROOT / "benchmarks" / "RESULTS.md"
 BEGIN, END = "<!-- table of bench_blocks.py: begin -->", "<!-- table of bench_blocks.py: end -->"
 #: What each instance is there for: a class, a measure, or what has no file of its own.
 BLOCKS = {

@@ -51,7 +51,7 @@ def in_browser(playwright, site, path, chromium):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=chromium)
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/verify-in-browser.html")
+        page.goto(f"http://127.0.0.1:{server.server_port}/in-browser.html")
         page.set_input_files("#prover input", str(path))
         page.wait_for_selector("#prover[data-code]", timeout=1000 * PATIENCE)
         said = page.text_content("#prover pre"), page.text_content("#prover .versions")

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
 course, in_browser = map(importlib.import_module, ("course", "in_browser"))
+
+#: Where the repository is.
+SOURCE = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
 
 project = "convexmetric"
 author = "the convexmetric developers"
@@ -127,6 +131,12 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
 
 
+def link_out(app: Any, name: str, source: list[str]) -> None:
+    """Lead links to files beside the documentation, which hold on a forge, to the repository."""
+    outside = r"\]\((?:\.\./)+((?:benchmarks|examples|proofs|CONTRIBUTING|CHANGELOG)[^)\s]*)\)"
+    source[0] = re.sub(outside, rf"]({SOURCE}/blob/main/\1)", source[0])
+
+
 def serve_python(app: Any, error: Exception | None) -> None:
     """Put Python for browsers beside the pages that run it, if it was fetched."""
     if error is None and "python" in app.tags:
@@ -136,10 +146,10 @@ def serve_python(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_directive("exercises", course.directive(course.lines))
-    app.add_directive("editors", course.directive(course.editors))
     app.add_directive("picture", course.picture_directive())
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
+    app.connect("source-read", link_out)
     app.connect("build-finished", serve_python)
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", inherit_attributes, priority=400)

@@ -1,4 +1,4 @@
-"""Results have the keys and the types that ``docs/results-format.md`` says, and no others."""
+"""Results have the keys and the types that ``docs/benchmarking.md`` says, and no others."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from convexmetric.arrays import RESULTS_VERSION
 from convexmetric.bench import GAPS, Run
 from convexmetric.bench.results import write_results
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results-format.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarking.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]*?) ?\| ([^|]+) \|$", re.MULTILINE)
 KINDS = {"string": str, "integer": int, "boolean": bool, "object": dict, "number": (int, float)}
 NAME = "ranking-auc-wine-c1"
@@ -21,7 +21,7 @@ NAME = "ranking-auc-wine-c1"
 
 def documented(section):
     """Types of the keys in the table of a section."""
-    text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    text = PAGE.read_text(encoding="utf-8").partition(f"\n### {section}\n")[2].partition("\n### ")[0]
     return {key: kind for key, kind, _, _ in ROW.findall(text)}
 
 

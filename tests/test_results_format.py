@@ -14,7 +14,7 @@ from convexmetric.bench import GAPS, Run
 from convexmetric.bench.results import write_results
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarking.md"
-ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]*?) ?\| ([^|]+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]+) \|$", re.MULTILINE)
 KINDS = {"string": str, "integer": int, "boolean": bool, "object": dict, "number": (int, float)}
 NAME = "ranking-auc-wine-c1"
 
@@ -22,7 +22,7 @@ NAME = "ranking-auc-wine-c1"
 def documented(section):
     """Types of the keys in the table of a section."""
     text = PAGE.read_text(encoding="utf-8").partition(f"\n### {section}\n")[2].partition("\n### ")[0]
-    return {key: kind for key, kind, _, _ in ROW.findall(text)}
+    return {key: kind for key, kind, _ in ROW.findall(text)}
 
 
 def fits(value, kind):

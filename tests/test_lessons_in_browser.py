@@ -129,10 +129,9 @@ def test_values_below_the_picture_are_written_and_noise_is_named_where_there_is_
     "call", ["duality.answer(2.0, 1.0, 4.0, 'no', 0.0)", "cutting_planes.answer('auc', 1.0, 0.0, 1.0)"]
 )
 def test_answers_need_no_compiled_loops(call):
-    code = (
-        f"import sys; sys.path.insert(0, {str(in_browser.HERE)!r}); from browser import cutting_planes, duality; {call}"
-    )
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg"}
+    code = f"from browser import cutting_planes, duality; {call}"
+    path = os.pathsep.join([str(in_browser.HERE), str(in_browser.ROOT)])
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg", "PYTHONPATH": path}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert run.returncode == 0, run.stderr
 

@@ -2,7 +2,7 @@
 
 A submission is a certificate file (``docs/certificate-format.md``) that leaves out the arrays of the statement. Who
 proves it builds the instance, so that a file can neither be about other data nor pass data on. ``problems/records.py``
-keeps the best bounds that were proven so; ``docs/records.md`` shows them.
+keeps the best bounds that were proven so; ``problems/RECORDS.md`` shows them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from convexmetric.errors import InputError
 
 Array = NDArray[np.float64]
 
-#: Version of the keys of results, ``docs/results-format.md``: another one wherever a key changes or goes.
+#: Version of the keys of results, ``docs/benchmarking.md``: another one wherever a key changes or goes.
 RESULTS_VERSION = 1
 
 
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 
 class Result:
-    """A result that is written as JSON, under the keys of ``docs/results-format.md``."""
+    """A result that is written as JSON, under the keys of ``docs/benchmarking.md``."""
 
     #: Attributes that are written, in order.
     written: ClassVar[tuple[str, ...]]

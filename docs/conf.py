@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ sys.path.insert(0, str(HERE))
 # Beside this file.
 course, in_browser = map(importlib.import_module, ("course", "in_browser"))
 
+#: Where the repository is.
+SOURCE = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
+
 project = "convexmetric"
-#: Where the repository is read. Pages link to its files beside docs/ by relative paths, which hold on a forge; on the
-#: site these become addresses here.
-REPOSITORY = "https://github.com/convexmetric/convexmetric/blob/main/"
 author = "the convexmetric developers"
 copyright = f"2026, {author}"
 version = release = convexmetric.__version__
@@ -125,14 +126,15 @@ def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options
     return True if (getattr(thing, "__module__", None) or "").startswith("sklearn.") else None
 
 
-def on_the_repository(app: Any, page: str, content: list[str]) -> None:
-    """Turn links of a page to examples and their results into addresses of the repository."""
-    content[0] = re.sub(r"\]\((?:\.\./)+(examples/[^)\s]+)\)", rf"]({REPOSITORY}\1)", content[0])
-
-
 def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Leave out the style sheet of another host that animations ask for: the theme has their icons."""
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
+
+
+def link_out(app: Any, name: str, source: list[str]) -> None:
+    """Lead links to files beside the documentation, which hold on a forge, to the repository."""
+    outside = r"\]\((?:\.\./)+((?:benchmarks|examples|proofs|CONTRIBUTING|CHANGELOG)[^)\s]*)\)"
+    source[0] = re.sub(outside, rf"]({SOURCE}/blob/main/\1)", source[0])
 
 
 def serve_python(app: Any, error: Exception | None) -> None:
@@ -144,15 +146,14 @@ def serve_python(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_directive("exercises", course.directive(course.lines))
-    app.add_directive("editors", course.directive(course.editors))
     app.add_directive("picture", course.picture_directive())
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
+    app.connect("source-read", link_out)
     app.connect("build-finished", serve_python)
     # Before numpydoc, which reads the sections.
     app.connect("autodoc-process-docstring", inherit_attributes, priority=400)
     app.connect("autodoc-skip-member", skip_foreign)
-    app.connect("source-read", on_the_repository)
     app.connect("html-page-context", own_icons)
 
 

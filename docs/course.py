@@ -1,4 +1,4 @@
-"""Pages of the exercises: a table, and each exercise with its text, its blanks and its solution, folded, or an editor.
+"""The page of exercises: a table, and each exercise with its text, an editor, its blanks and its solution, folded.
 
 And pictures of lessons, for the pages of lectures.
 """
@@ -31,9 +31,11 @@ EDITOR = """
 """
 
 EXERCISE = r'''
-.. literalinclude:: ../examples/exercises/exercise_{name}.py
-   :caption: exercise_{name}.py
-   :lines: {blanks}
+.. admonition:: exercise_{name}.py
+   :collapsible: closed
+
+   .. literalinclude:: ../examples/exercises/exercise_{name}.py
+      :lines: {blanks}
 
 .. admonition:: Solution
    :collapsible: closed
@@ -57,7 +59,7 @@ def shown(path: Path) -> list[str]:
     """Write what the page shows of one exercise."""
     name = path.stem.removeprefix("exercise_")
     solution = code(FOLDER / "solutions" / f"solution_{name}.py")
-    text = LABEL + TEXT + EXERCISE
+    text = LABEL + TEXT + EDITOR + EXERCISE
     return text.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution).splitlines()
 
 
@@ -67,12 +69,12 @@ def paths() -> list[Path]:
 
 
 def editors() -> list[str]:
-    """Write what the page of editors shows below its first words, as reStructuredText."""
-    return "".join((TEXT + EDITOR).format(name=path.stem.removeprefix("exercise_")) for path in paths()).splitlines()
+    """Write the places of the editors, as reStructuredText."""
+    return "".join(EDITOR.format(name=path.stem.removeprefix("exercise_")) for path in paths()).splitlines()
 
 
 def lines() -> list[str]:
-    """Write what the page of solutions shows below its first words, as reStructuredText."""
+    """Write what the page shows below its first words, as reStructuredText."""
     sys.path.insert(0, str(FOLDER))
     try:
         import checking

@@ -678,7 +678,7 @@ def page(errata: list[Erratum]) -> str:
         "descend, with lambda "
         "doubled. Paper 1 prints no mistake in its descent; of paper 2 and of variant E of paper 3 no "
         "descent is printed, and "
-        "the dashed line of paper 2 is what equation 7 would ask for. `docs/approximate-solvers.md` has real data.",
+        "the dashed line of paper 2 is what equation 7 would ask for. `docs/solving.md` has real data.",
         "",
     ]
     return "\n".join(lines)

@@ -2,7 +2,7 @@ r"""
 Cutting planes, watched in two dimensions
 =========================================
 
-With sliders, in the browser: :doc:`/cutting-planes-in-browser`.
+With sliders, in the browser: :doc:`/in-browser`.
 
 Metric learning to rank (McFee and Lanckriet 2010) has one constraint for every ranking of every query, more than there
 are atoms in the world. Its Algorithm 1 never writes them down. It asks an *oracle* for the most violated ones at the

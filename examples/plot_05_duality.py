@@ -2,7 +2,7 @@ r"""
 Duality: a certificate by hand
 ==============================
 
-With sliders, in the browser: :doc:`/duality-in-browser`.
+With sliders, in the browser: :doc:`/in-browser`.
 
 How can one know that a metric is nearly optimal without knowing the optimum? By a *lower bound*: a number that no
 metric's objective falls below. This lesson makes one with NumPy alone and compares it with ``cm.certify``.

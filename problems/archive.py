@@ -1,4 +1,4 @@
-"""Write all instances as one archive that needs nothing of this package (docs/instances-for-everybody.md).
+"""Write all instances as one archive that needs nothing of this package (docs/instances.md).
 
     python problems/archive.py [FILE.zip] [--certificates FOLDER] [--certify SECONDS]
 

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-TABLE, KEPT, PAGE = "problems/records.json", "problems/records", "docs/records.md"
+TABLE, KEPT, PAGE = "problems/records.json", "problems/records", "problems/RECORDS.md"
 #: Most that git may say where it lists files, in bytes.
 MAX_LIST = 2**22
 #: An entry of git's list: no link, no submodule, no program, no folder in the folder, no name that means something.

@@ -1,7 +1,7 @@
 """Records: the best bounds that were ever proven for every instance, and what moved them.
 
     python problems/records.py FILE ... [--author LOGIN]        prove submissions, and keep those that improve a bound
-    python problems/records.py                                  add instances that are new, and renew docs/records.md
+    python problems/records.py                                  add instances that are new, and renew RECORDS.md
     python problems/records.py --check                          prove all submissions again, and all that follows
     python problems/records.py --check --of COMMIT [--author LOGIN]      the same of the records of a pull request
 
@@ -62,7 +62,7 @@ from convexmetric.files import all_or_nothing
 from convexmetric.numerics.threads import blas_threads_for
 
 FOLDER = Path(__file__).resolve().parent
-TABLE, KEPT, PAGE = FOLDER / "records.json", FOLDER / "records", FOLDER.parent / "docs" / "records.md"
+TABLE, KEPT, PAGE = FOLDER / "records.json", FOLDER / "records", FOLDER / "RECORDS.md"
 #: SHA-256 of the statement of each instance, by name.
 STATEMENTS = FOLDER / "statements.json"
 BEGIN, END = "<!-- {}: begin -->", "<!-- {}: end -->"
@@ -623,13 +623,18 @@ def with_records(page: str, table: dict[str, Any]) -> str:
     held = {name: bounds_of(entry) for name, entry in table["instances"].items()}
     is_open = [name for name in held if gap(held[name]) > OPEN_GAP]
     rows = [
-        "| instance | lower bound | upper bound | gap | lower by | upper by |",
-        "| --- | ---: | ---: | ---: | --- | --- |",
+        "| instance | bounds | gap | by |",
+        "| --- | --- | ---: | --- |",
     ]
     for name in sorted(is_open, key=lambda name: -gap(held[name])) + sorted(set(held) - set(is_open)):
-        ends = [shown(held[name][side], side) for side in SIDES]
-        who = [table["instances"][name].get(side, {"by": ""})["by"].replace("library", "") for side in SIDES]
-        rows.append(f"| `{name}` | {' | '.join(ends)} | {gap(held[name]):.1e} | {' | '.join(who)} |")
+        ends = " to ".join(shown(held[name][side], side) or "none" for side in SIDES)
+        who = {side: table["instances"][name].get(side, {"by": ""})["by"].replace("library", "") for side in SIDES}
+        by = (
+            who["lower"]
+            if len(set(who.values())) == 1
+            else ", ".join(f"{by} ({side})" for side, by in who.items() if by)
+        )
+        rows.append(f"| `{name}` | {ends} | {gap(held[name]):.1e} | {by} |")
     summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN_GAP:g}), which stand first."
     for what, text in (("moved", "\n".join(lines) or "Nothing yet."), ("table", "\n".join([summary, "", *rows]))):
         before, begin, rest = page.partition(BEGIN.format(what))

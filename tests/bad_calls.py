@@ -1,4 +1,4 @@
-"""Malformed calls and the message each gets; ``python tests/bad_calls.py`` renews docs/bad-input.md."""
+"""Malformed calls and the message each gets; ``python tests/bad_calls.py`` renews the table beside it, bad_calls.md."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import convexmetric as cm
 from convexmetric import errors
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "bad-input.md"
+PAGE = Path(__file__).with_suffix(".md")
 
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(12, 3))

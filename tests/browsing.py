@@ -23,7 +23,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 def markup(page):
     """The markup of a page of docs, as the site has it."""
     (path,) = in_browser.HERE.glob(f"{page}.*")
-    text = path.read_text(encoding="utf-8").replace(".. editors::", "\n".join(course.editors()))
+    text = path.read_text(encoding="utf-8").replace(".. exercises::", "\n".join(course.editors()))
     found = re.findall(r"```\{raw\} html\n(.*?)```|\.\. raw:: html\n\n((?: +.*\n|\n)+)", text, re.DOTALL)
     style = '<link rel="stylesheet" href="_static/site.css">'
     return f"<!doctype html><meta charset=utf-8><title>{page}</title>{style}{''.join(map(''.join, found))}"

@@ -1,10 +1,10 @@
-"""The table of docs/choosing-a-solver.md; ``python tests/routes_page.py`` renews it from the default's routes."""
+"""The table of docs/solving.md; ``python tests/routes_page.py`` renews it from the default's routes."""
 
 from pathlib import Path
 
 from convexmetric.solvers.routes import ROUTES
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "choosing-a-solver.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "solving.md"
 
 
 def routes_table():

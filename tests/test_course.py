@@ -19,7 +19,7 @@ from convexmetric.solvers.cuts import plain
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 LECTURES = slides.LECTURES
-SYLLABUS = (DOCS / "course.md").read_text(encoding="utf-8")
+SYLLABUS = (DOCS / "lessons.md").read_text(encoding="utf-8")
 HOMEWORK = (DOCS / "course" / "homework.md").read_text(encoding="utf-8")
 NAMES = [page.stem for page in LECTURES]
 

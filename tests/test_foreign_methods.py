@@ -22,7 +22,7 @@ from convexmetric.measures import Measure
 from convexmetric.regularizers import SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk, SmoothSeparableRisk
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "foreign-methods.md"
+PAGE = Path(__file__).resolve().parents[1] / "examples" / "foreign" / "RESULTS.md"
 #: Gap that is asked of solves, and what proofs may lose to rounding beside it.
 TOLERANCE = 1.2e-6
 #: How far CLARABEL's value may be off: it stops at 1e-8 of what its own scaling makes of the data, and says of some

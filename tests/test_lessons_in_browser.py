@@ -1,6 +1,9 @@
 """Pages with sliders: their numbers are those of the lesson and of the package, and Chromium draws them."""
 
+import os
 import re
+import subprocess
+import sys
 from urllib.parse import urlsplit
 
 import in_browser
@@ -12,7 +15,7 @@ from legible import faults
 
 import convexmetric as cm
 
-PAGES = ("duality-in-browser", "cutting-planes-in-browser")
+PAGE = "in-browser"
 METRIC = np.array([0.3, 0.2])
 
 
@@ -92,7 +95,7 @@ def test_for_little_c_the_best_metric_is_zero_with_every_measure():
         (best, _), _, lower = cutting_planes.algorithm_1(measure, 0.1, 0.0)[1][-1][1:]
         assert not best.any()
         assert lower > 0.0
-    page = in_browser.HERE / "cutting-planes-in-browser.md"
+    page = in_browser.HERE / f"{PAGE}.md"
     least = re.search(r'name="C" min="(\S+)"', page.read_text(encoding="utf-8"))[1]
     assert 10 ** float(least) == 0.1
 
@@ -119,6 +122,18 @@ def test_values_below_the_picture_are_written_and_noise_is_named_where_there_is_
         assert spoilt == 0.0 or written
         (each,) = (line for line in ax.lines if "each step" in line.get_label())
         assert np.array_equal(each.get_ydata(), [row[0] for row in duality.climb(0.1, 1.0, False, 60)])
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "call", ["duality.answer(2.0, 1.0, 4.0, 'no', 0.0)", "cutting_planes.answer('auc', 1.0, 0.0, 1.0)"]
+)
+def test_answers_need_no_compiled_loops(call):
+    code = f"from browser import cutting_planes, duality; {call}"
+    path = os.pathsep.join([str(in_browser.HERE), str(in_browser.ROOT)])
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg", "PYTHONPATH": path}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert run.returncode == 0, run.stderr
 
 
 def test_noise_spoils_a_bound_and_never_makes_it_wrong():
@@ -153,28 +168,36 @@ def test_pictures_of_the_pages_can_be_read_on_a_telephone(monkeypatch, page, giv
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    yield from serving(tmp_path_factory.mktemp("site"), *PAGES)
+    yield from serving(tmp_path_factory.mktemp("site"), PAGE)
 
 
-def drawn(window):
-    window.wait_for_selector(".lesson:not([data-busy]) img:not([hidden])", timeout=1000 * PATIENCE)
-    assert window.inner_text(".lesson [role=status]").startswith("Computed in ")
-    assert window.evaluate("document.querySelector('.lesson img').naturalWidth") > 500
-    return window.inner_text(".lesson pre"), window.get_attribute(".lesson img", "src")
+def form(call):
+    """The selector of a lesson by the function that it calls."""
+    return f'.lesson[data-call="{call}"]'
 
 
-def pull(window, **values):
+DUALITY, PLANES = form("duality.answer"), form("cutting_planes.answer")
+
+
+def drawn(window, lesson):
+    window.wait_for_selector(f"{lesson}:not([data-busy]) img:not([hidden])", timeout=1000 * PATIENCE)
+    assert window.inner_text(f"{lesson} [role=status]").startswith("Computed in ")
+    assert window.evaluate("selector => document.querySelector(selector).naturalWidth", f"{lesson} img") > 500
+    return window.inner_text(f"{lesson} pre"), window.get_attribute(f"{lesson} img", "src")
+
+
+def pull(window, lesson, **values):
     """Set sliders and lists, as a reader does, and wait for the picture."""
     for name, value in values.items():
         window.evaluate(
-            """([name, value]) => {
-              const field = document.querySelector(`.lesson [name=${name}]`);
+            """([selector, value]) => {
+              const field = document.querySelector(selector);
               field.value = value;
               field.dispatchEvent(new Event("input", {bubbles: true}));
             }""",
-            [name, str(value)],
+            [f"{lesson} [name={name}]", str(value)],
         )
-    return drawn(window)
+    return drawn(window, lesson)
 
 
 def bounds_in(text):
@@ -183,13 +206,13 @@ def bounds_in(text):
 
 @pytest.mark.integration
 def test_duality_with_sliders(site):
-    for window, asked in opening(f"{site}duality-in-browser.html"):
-        assert window.is_disabled(".lesson [name=reg]")
-        window.click(".lesson button")
-        text, first = drawn(window)
+    for window, asked in opening(f"{site}{PAGE}.html"):
+        assert window.is_disabled(f"{DUALITY} [name=reg]")
+        window.click(f"{DUALITY} button")
+        text, first = drawn(window, DUALITY)
         here = duality.answer(2.0, 1.0, 60.0, "no", 0.0)["text"]
         assert np.allclose(bounds_in(text), bounds_in(here), atol=2e-6)
-        text, second = pull(window, steps=200, momentum="yes", spoilt=1)
+        text, second = pull(window, DUALITY, steps=200, momentum="yes", spoilt=1)
         (lower, upper), (spoilt, _) = bounds_in(text)
         assert spoilt < lower <= upper
         assert np.allclose(
@@ -201,35 +224,35 @@ def test_duality_with_sliders(site):
 
 @pytest.mark.integration
 def test_a_lesson_that_does_not_load_or_is_cancelled_can_be_started_again(site):
-    for window, _ in opening(f"{site}duality-in-browser.html"):
+    for window, _ in opening(f"{site}{PAGE}.html"):
         window.context.route("**/pyodide.asm.wasm", lambda route: route.abort())
-        window.focus(".lesson button")
+        window.focus(f"{DUALITY} button")
         window.keyboard.press("Enter")
-        window.wait_for_selector(".lesson [role=status]:text('are you offline?')", timeout=1000 * PATIENCE)
+        window.wait_for_selector(f"{DUALITY} [role=status]:text('are you offline?')", timeout=1000 * PATIENCE)
         assert window.evaluate("document.activeElement.textContent") == "Start (46 MB)"
-        assert window.is_disabled(".lesson [name=reg]")
+        assert window.is_disabled(f"{DUALITY} [name=reg]")
         window.context.unroute("**/pyodide.asm.wasm")
-        window.click(".lesson button")
-        window.wait_for_selector(".lesson .clock:not(:empty)")
-        assert "The first picture takes longest" in window.inner_text(".lesson [role=status]")
-        window.click(".lesson button:text-is('Cancel')")
-        window.wait_for_selector(".lesson button:text-is('Start (46 MB)')")
-        assert window.inner_text(".lesson [role=status]") == "No picture: Cancelled"
-        assert window.inner_text(".lesson .clock") == ""
-        window.click(".lesson button")
-        drawn(window)
+        window.click(f"{DUALITY} button")
+        window.wait_for_selector(f"{DUALITY} .clock:not(:empty)")
+        assert "The first picture takes longest" in window.inner_text(f"{DUALITY} [role=status]")
+        window.click(f"{DUALITY} button:text-is('Cancel')")
+        window.wait_for_selector(f"{DUALITY} button:text-is('Start (46 MB)')")
+        assert window.inner_text(f"{DUALITY} [role=status]") == "No picture: Cancelled"
+        assert window.inner_text(f"{DUALITY} .clock") == ""
+        window.click(f"{DUALITY} button")
+        drawn(window, DUALITY)
 
 
 @pytest.mark.integration
 def test_cutting_planes_with_sliders(site):
-    for window, asked in opening(f"{site}cutting-planes-in-browser.html"):
-        window.click(".lesson button")
-        text, first = drawn(window)
-        C = float(window.inner_text("label:has([name=C]) output"))
+    for window, asked in opening(f"{site}{PAGE}.html"):
+        window.click(f"{PLANES} button")
+        text, first = drawn(window, PLANES)
+        C = float(window.inner_text(f"{PLANES} label:has([name=C]) output"))
         here = cutting_planes.answer("map", C, 0.0, 4.0)
         assert np.allclose(bounds_in(text), bounds_in(here["text"]), rtol=1e-5)
-        assert int(window.get_attribute(".lesson [name=shown]", "max")) == here["last"]
-        text, second = pull(window, shown=60)
+        assert int(window.get_attribute(f"{PLANES} [name=shown]", "max")) == here["last"]
+        text, second = pull(window, PLANES, shown=60)
         ((lower, upper),) = bounds_in(text)
         assert upper - lower <= 2.0 * cutting_planes.TOL * upper
         assert first != second

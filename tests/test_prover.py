@@ -27,7 +27,7 @@ ALIKE = [attack for attack in ATTACKS if attack.name not in OTHERWISE]
 SOME = [attack for folder in FOLDERS for attack in [attack for attack in ALIKE if attack.folder == folder][::60]]
 
 
-PAGE = "verify-in-browser"
+PAGE = "in-browser"
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,11 @@
 """What is said in several places is the same: versions, bounds of dependencies, interpreters."""
 
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +40,20 @@ def test_interpreters_are_the_same_everywhere():
     assert f"PYTHONS = {declared}".replace("'", '"') in text("noxfile.py")
     for version in declared:
         assert f"tests-{version}" in text(".github/workflows/tests.yml")
+
+
+def test_the_readme_of_a_release_leads_to_files_of_the_repository(monkeypatch):
+    # Who runs the tests need not have what builds the package.
+    interface = SimpleNamespace(MetadataHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.metadata.plugin.interface", interface)
+    source, hook = PROJECT["urls"]["Source"], runpy.run_path(str(ROOT / "hatch_build.py"))
+    readme = hook["absolute"](text("README.md"), source)
+    links = re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", readme)
+    assert len(links) >= 15
+    for link in map("".join, links):
+        path = re.fullmatch(rf"{re.escape(source)}/(?:blob|raw)/main/([^#]+)(?:#.*)?", link)
+        assert path, link
+        assert (ROOT / path[1]).is_file(), link
 
 
 def test_types_are_shipped():

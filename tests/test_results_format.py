@@ -1,4 +1,4 @@
-"""Results have the keys and the types that ``docs/results-format.md`` says, and no others."""
+"""Results have the keys and the types that ``docs/benchmarking.md`` says, and no others."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from convexmetric.arrays import RESULTS_VERSION
 from convexmetric.bench import GAPS, Run
 from convexmetric.bench.results import write_results
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results-format.md"
-ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]*?) ?\| ([^|]+) \|$", re.MULTILINE)
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarking.md"
+ROW = re.compile(r"^\| `([\w.]+)` \| ([^|]+?) \| ([^|]+) \|$", re.MULTILINE)
 KINDS = {"string": str, "integer": int, "boolean": bool, "object": dict, "number": (int, float)}
 NAME = "ranking-auc-wine-c1"
 
 
 def documented(section):
     """Types of the keys in the table of a section."""
-    text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    return {key: kind for key, kind, _, _ in ROW.findall(text)}
+    text = PAGE.read_text(encoding="utf-8").partition(f"\n### {section}\n")[2].partition("\n### ")[0]
+    return {key: kind for key, kind, _ in ROW.findall(text)}
 
 
 def fits(value, kind):

@@ -83,8 +83,9 @@ def test_links_to_examples_are_addresses_on_the_repository():
     pytest.importorskip("sphinx")
     conf = importlib.import_module("conf")
     content = ["[a](../examples/a/RESULTS.md#b), [c](../../examples/c.py), [page](papers/ranking.md), `](examples/`"]
-    conf.on_the_repository(None, "page", content)
-    assert content[0].startswith(f"[a]({conf.REPOSITORY}examples/a/RESULTS.md#b), [c]({conf.REPOSITORY}examples/c.py)")
+    conf.link_out(None, "page", content)
+    there = f"{conf.SOURCE}/blob/main"
+    assert content[0].startswith(f"[a]({there}/examples/a/RESULTS.md#b), [c]({there}/examples/c.py)")
     assert content[0].endswith("[page](papers/ranking.md), `](examples/`")
 
 

@@ -1,4 +1,4 @@
-"""Instances as plain files, for software that has nothing of this package: ``docs/instances-for-everybody.md``."""
+"""Instances as plain files, for software that has nothing of this package: ``docs/instances.md``."""
 
 from __future__ import annotations
 

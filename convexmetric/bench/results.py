@@ -19,7 +19,7 @@ from convexmetric.notebooks import printable
 
 
 def write_results(runs: Sequence[Run], path: Path, suite: str | None) -> None:
-    """Write runs with machine, versions, settings and suite as JSON (``docs/results-format.md``, Benchmark).
+    """Write runs with machine, versions, settings and suite as JSON (``docs/benchmarking.md``, Benchmark).
 
     Raises
     ------

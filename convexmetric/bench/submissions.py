@@ -3,7 +3,7 @@
 A submission is a certificate file (``docs/certificate-format.md``) that leaves out the arrays of the statement. Who
 proves it builds the instance, so that a file can neither be about other data nor pass data on; a whole one is about the
 instance if its statement has the SHA-256 that ``problems/statements.json`` says. ``problems/records.py`` keeps the best
-bounds that were proven so; ``docs/records.md`` shows them.
+bounds that were proven so; ``problems/RECORDS.md`` shows them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from convexmetric.estimators.base import MetricEstimator
 
 #: What can be learned from points with labels: the estimator that does, and its purpose, in the words of
-#: docs/which-method.md.
+#: docs/estimators.md.
 METHODS = {
     "neighbors": ("NeighborMetric", "nearest neighbours"),
     "large-margin": ("LargeMargin", "nearest neighbours, by the objective of LMNN"),

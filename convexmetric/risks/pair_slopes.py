@@ -95,7 +95,7 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
     changes = np.empty((p + 1, 5))
     changes[:] = 0.0
     # First what every negative has, without a branch; then the runs of those that have one.
-    exact, total, runs, steepness = 0.0, 0.0, 0, 1.0 / width
+    exact, total, runs, steepness = 0.0, 0.0, 0, 1.0 / width if width > 0.0 else np.inf
     for j in range(n):
         b, e = run_begin[j], run_end[j]
         slopes = p - 0.5 * (b + e)

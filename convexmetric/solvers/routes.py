@@ -1,7 +1,7 @@
 """Which solvers the default takes for which problem, in which order, and why: one table.
 
 The default (:class:`~convexmetric.solvers.Exact`), :func:`~convexmetric.explain` and the table of
-``docs/choosing-a-solver.md`` are made from it. A route is taken where the problem has what the route needs and its
+``docs/solving.md`` are made from it. A route is taken where the problem has what the route needs and its
 solver can be prepared for it; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
 """
 

@@ -1,7 +1,7 @@
 % Reads an exported instance, checks the hashes of its arrays, and prints its objective:
 %     octave-cli --no-history read_instance.m FOLDER/NAME [METRIC.npy]
 % at the Euclidean metric, or at that of a file: (d, d), (d, k), or (d,) for the weights of a diagonal one. It has all
-% risks, losses, measures and regularizers of the library's instances; docs/instances-for-everybody.md says where they
+% risks, losses, measures and regularizers of the library's instances; docs/instances.md says where they
 % are specified. The first three functions are all that it takes to read the files.
 1;
 function [told, a] = read_all(path)  % description and arrays of FOLDER/NAME

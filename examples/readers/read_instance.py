@@ -5,7 +5,7 @@
     python read_instance.py FOLDER/NAME
 
 prints the objective at the Euclidean metric beside the proven bounds. :func:`objective` has all risks, losses,
-measures and regularizers of the library's instances; docs/instances-for-everybody.md says where they are specified.
+measures and regularizers of the library's instances; docs/instances.md says where they are specified.
 """
 
 import json

@@ -22,7 +22,7 @@ from convexmetric.bench.submissions import MAX_FILE, submit
 ROOT = Path(__file__).resolve().parents[2]
 #: The instance that pull requests are about, the one that has a record before, and one whose data are nowhere here.
 NAME, KNOWN, LACKING = "triplets-wine-10x10-1e-2", "large-margin-wine-diagonal", "relative-webkb-topic-2000"
-TABLE, KEPT, PAGE, AUTHOR = "problems/records.json", "problems/records", "docs/records.md", "some-one"
+TABLE, KEPT, PAGE, AUTHOR = "problems/records.json", "problems/records", "problems/RECORDS.md", "some-one"
 MOVED = json.loads((ROOT / TABLE).read_text())["moved"]
 FILES = {line["instance"]: line["file"] for line in MOVED}
 TODAY = datetime.now(UTC).date()
@@ -193,7 +193,7 @@ HOSTILE = {
     "another tool": (lambda b: {"problems/records.py": CODE, HONEST: RECORD}, "nothing else.*'problems/records.py'"),
     "another kernel": (lambda b: {"convexmetric/kernel.py": CODE, HONEST: RECORD}, "nothing else.*kernel.py"),
     "other statements": (lambda b: {"problems/statements.json": b"{}", HONEST: RECORD}, "may change nothing else"),
-    "a page that does not follow": (lambda b: {PAGE: b"# Mine\n", HONEST: RECORD}, "nothing else.*records.md"),
+    "a page that does not follow": (lambda b: {PAGE: b"# Mine\n", HONEST: RECORD}, "nothing else.*RECORDS.md"),
     "a page that is a link": (lambda b: {PAGE: ("120000", b"/etc/passwd"), HONEST: RECORD}, "may change nothing else"),
     "no submission": (lambda b: {f"{KEPT}/a.npz": b"no archive"}, "a.npz is refused"),
     "a huge file": (lambda b: {f"{KEPT}/a.npz": bytes(MAX_FILE + 1)}, "a.npz has 4,194,305 bytes, more than"),

@@ -69,7 +69,7 @@ SHORTEST_STEP = 1e-3
 
 @dataclass(frozen=True)
 class SmoothedNewton(Solver):
-    """Exact for rankings by a pairwise measure (AUC) with a trace, up to some seventy features.
+    """Exact for hinges over positives and negatives (AUC) with a trace: up to 70 features, 2,500 if diagonal.
 
     Parameters
     ----------

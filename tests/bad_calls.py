@@ -346,7 +346,7 @@ CALLS = [
     ("cm.bench.benchmark(['absent:solver'])", errors.InputError, "cannot load the solver"),
     ("cm.bench.benchmark(instances=['wine-*'])", errors.InputError, "no instance matches"),
     ("cm.bench.read_runs()", errors.InputError, "at least one file"),
-    ("cm.bench.read_runs('absent.csv')", errors.InputError, "cannot read absent.csv"),
+    ("cm.bench.read_runs('absent.csv')", errors.InputError, "there is no such file"),
     ("cm.NeighborMetric(scoring='map').fit(X, y)", errors.InputError, r"scoring must be one of"),
     ("cm.NeighborMetric(scale=[]).fit(X, y)", errors.InputError, r"scale is empty"),
     ("cm.NeighborMetric().problem(X, y)", errors.InputError, r"give one of each"),

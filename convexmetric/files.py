@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -85,7 +85,7 @@ def read_gz(path: Path) -> bytes:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
     """Open a file as a stream of bytes, unpacked as they are read if they are gzip or bzip2, also of several streams.
 
     Raises
@@ -145,24 +145,41 @@ def read_unpacked(path: Path) -> bytes:
         return stream.read()
 
 
-def only_member(raw: bytes, path: Path) -> bytes:
-    """Return the content of the one file of a zip archive in memory.
+@contextmanager
+def opened_archive(path: Path, max_bytes: int | None = None) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, of which :func:`opened_member` reads the members.
 
     Raises
     ------
     InputError
-        If it is damaged, has more files, or one that takes more than :data:`MAX_BYTES`.
+        If it is missing or too large, or has more than :data:`MAX_MEMBERS` members.
     """
+    with open(existing(path, max_bytes), "rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            # Every member has such a mark: more of them would fill the memory with their names.
+            if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
+                raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
+        with zipfile.ZipFile(file) as archive:
+            yield archive
 
-    def read() -> bytes:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            info, *others = archive.infolist()
-            if others:
-                raise InputError(f"{path} has {1 + len(others)} members: it must hold one table; unpack it")
-            check_unpacked(info.file_size, path)
-            return _member(archive, info)
 
-    return guarded(path, read)
+@contextmanager
+def opened_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, max_bytes: int | None = None
+) -> Iterator[io.BufferedReader[Any]]:
+    """Open a member as a stream of no more bytes than the directory of the archive says it has.
+
+    Raises
+    ------
+    InputError
+        If it says more than :data:`MAX_BYTES`, or is packed in another way than by deflate.
+    """
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{path} is packed in another way than deflate; write it anew")
+    check_unpacked(info.file_size, path, max_bytes)
+    member: Any = archive.open(info)
+    with member, io.BufferedReader(member, _CHUNK) as stream:
+        yield stream
 
 
 def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
@@ -248,32 +265,32 @@ def read_arrays(
     path = existing(path, max_bytes)
 
     def read() -> dict[str, NDArray[Any]]:
-        with open(path, "rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                # Every member has such a mark: more of them would fill the memory with their names.
-                if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
-                    raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
-            with zipfile.ZipFile(file) as archive:
-                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-                chosen = {name: members[name] for name in choose(list(members))}
-                if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                    raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
-                check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
-                return {name: _array(_member(archive, info)) for name, info in chosen.items()}
+        with opened_archive(path, max_bytes) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            chosen = {name: members[name] for name in choose(list(members))}
+            check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
+            arrays = {}
+            for name, info in chosen.items():
+                with opened_member(archive, info, path, max_bytes) as stream:
+                    arrays[name] = _array(stream, info.file_size)
+            return arrays
 
     return guarded(path, read)
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Read a member up to one byte beyond the size in the directory: ``read()`` without a limit would unpack more."""
-    with archive.open(info) as member:
-        return member.read(info.file_size + 1)
-
-
-def _array(data: bytes) -> NDArray[Any]:
-    """The array of an NPY file that is in memory."""
-    dtype, shape, order, start = _header(data, len(data))
-    found = np.frombuffer(data, dtype, math.prod(shape), start).copy()
+def _array(stream: io.BufferedReader[Any], size: int) -> NDArray[Any]:
+    """The array of an NPY file of ``size`` bytes, read from a stream of no more bytes."""
+    head = stream.read(_HEAD)
+    dtype, shape, order, start = _header(head, size)
+    found = np.empty(math.prod(shape), dtype)
+    entries = memoryview(found.view(np.uint8).data)
+    at = len(head) - start
+    entries[:at] = head[start:]
+    # The end is read as well: there the sum of an archive's member is compared.
+    while count := stream.readinto(entries[at : at + _CHUNK] if at < len(entries) else bytearray(1)):
+        at += count
+    if at != len(entries):
+        raise EOFError("it ends early")
     if dtype.kind == "U" and found.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
         raise ValueError("it has text of what are no characters")
     return found.reshape(shape, order=order)

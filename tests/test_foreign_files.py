@@ -169,7 +169,7 @@ def test_tables_are_unpacked_up_to_a_limit_and_damage_is_told(tmp_path, monkeypa
     monkeypatch.setattr(files, "MAX_BYTES", 2**20)
     path.write_bytes(packed(b"a,b\n" + b"1,2\n" * 2**23))
     held, message = peak(lambda: cm.datasets.read_csv(path, label="b"))
-    assert "decompresses to more than 1048576 bytes" in message
+    assert "more than 1048576 bytes" in message
     assert held < 2**23
     path.write_bytes(packed(b"a,b\n1,2\n")[:-4])
     with pytest.raises(InputError, match="damaged"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import errno
+import functools
 import gzip
 import io
 import itertools
@@ -18,10 +19,12 @@ import math
 import mmap
 import os
 import re
+import shutil
 import stat
 import struct
 import sys
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,12 +49,16 @@ MAX_BYTES = 512 * 2**20
 NUMERIC_MATLAB = frozenset(
     ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+#: How the temporary folders of writers begin, and the seconds after which one is old.
+UNFINISHED, LEFT_SECONDS = ".unfinished-", 86_400.0
 #: How files packed by gzip and bzip2 begin.
 _GZIP, _BZIP2 = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
+#: Letters of the longest line, and bytes that are reckoned for one beside what is made of it.
+MAX_LINE, LINE_BYTES = 2**23, 32
 #: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
 MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
 #: Header of an NPY file, in its first ``_HEAD`` bytes. Version 1 has two bytes of length, later ones have four.
@@ -133,16 +140,32 @@ class Held:
             )
 
 
-def read_unpacked(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked as :func:`opened` does.
+def lines_of(path: Path, stream: io.BufferedReader[Any], encoding: str, held: Held) -> Iterator[str]:
+    """Lines of a stream of text, with their ends, each of which counts as held.
 
     Raises
     ------
     InputError
-        If the file is missing, damaged, or larger than :data:`MAX_BYTES`, packed or unpacked.
+        If there is no such encoding, or a line has more than :data:`MAX_LINE` letters.
+    UnicodeError
+        If it is no text in this encoding.
     """
-    with opened(path) as stream:
-        return stream.read()
+    utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    try:
+        text = io.TextIOWrapper(stream, "utf-8-sig" if utf_8 else encoding, newline="\n")
+    except (LookupError, ValueError) as error:
+        raise InputError(f"encoding must be a name that Python knows, such as 'latin-1', got {encoding!r}") from error
+    rest = ""
+    while chunk := text.read(_CHUNK // 4):
+        # Only line feeds separate lines: str.splitlines would also split at form feeds and the like.
+        lines = list(io.StringIO(rest + chunk, newline="\n"))
+        rest = "" if lines[-1].endswith("\n") else lines.pop()
+        held.add(LINE_BYTES * len(lines))
+        if len(rest) > MAX_LINE:
+            raise InputError(f"{path} has a line of more than {MAX_LINE} letters and was not read; is it a table?")
+        yield from lines
+    if rest:
+        yield rest
 
 
 @contextmanager
@@ -206,6 +229,9 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
             if classes.get(name) not in NUMERIC_MATLAB:
                 found = classes.get(name, "missing")
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
+        # Whole numbers are stored in fewer bytes than the numbers that they become.
+        sides = {name: shape for name, shape, _ in variables}
+        check_unpacked(2 * 8 * sum(math.prod(sides[name]) for name in names), path)
         contents = scipy.io.loadmat(io.BytesIO(raw), variable_names=list(names))
     except (scipy.io.matlab.MatReadError, OSError) as error:
         # The bytes are in memory, so that an error of reading also means that they are damaged.
@@ -255,7 +281,8 @@ def read_arrays(
     choose : callable
         Takes the names of all arrays, and returns those to read.
     max_bytes : int, optional
-        No more is read, packed or unpacked; by default ``MAX_BYTES``, 512 MiB.
+        No more is read, packed or unpacked; by default ``MAX_BYTES``, 512 MiB, of which an
+        archive that is smaller than its arrays may take 7/8.
 
     Raises
     ------
@@ -268,17 +295,20 @@ def read_arrays(
         with opened_archive(path, max_bytes) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             chosen = {name: members[name] for name in choose(list(members))}
-            check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
+            size = sum(info.file_size for info in chosen.values())
+            check_unpacked(size, path, max_bytes)
+            # A small file does not fill the memory: it takes a large one, or what is less than a large one.
+            check_unpacked(size, path, max(MAX_BYTES // 8 * 7, path.stat().st_size))
             arrays = {}
             for name, info in chosen.items():
                 with opened_member(archive, info, path, max_bytes) as stream:
-                    arrays[name] = _array(stream, info.file_size)
+                    arrays[name] = array_of(stream, info.file_size)
             return arrays
 
     return guarded(path, read)
 
 
-def _array(stream: io.BufferedReader[Any], size: int) -> NDArray[Any]:
+def array_of(stream: io.BufferedReader[Any], size: int) -> NDArray[Any]:
     """The array of an NPY file of ``size`` bytes, read from a stream of no more bytes."""
     head = stream.read(_HEAD)
     dtype, shape, order, start = _header(head, size)
@@ -306,7 +336,7 @@ def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
     ValueError, TypeError
         If it is damaged, or holds other than numbers or text.
     """
-    with open(path, "rb") as file:
+    with open(existing(path, math.inf), "rb") as file:
         dtype, shape, order, start = _header(file.read(_HEAD), os.fstat(file.fileno()).st_size)
         return np.memmap(file, dtype, "r", start, shape, order)
 
@@ -336,8 +366,7 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     InputError
         If the file is missing or damaged, or holds Python objects.
     """
-    path = existing(path, math.inf)
-    return guarded(path, lambda: mapped(path))
+    return guarded(Path(path), lambda: mapped(path))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -382,8 +411,12 @@ def written(path: Path) -> Iterator[None]:
         raise InputError(f"cannot write {path}: {why}") from error
 
 
-def _beside(path: Path) -> TemporaryDirectory[str]:
-    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``."""
+@contextmanager
+def _beside(path: Path) -> Iterator[str]:
+    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``.
+
+    It is locked as long as its writer lives; those of writers that were killed are removed.
+    """
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name has a NUL character")
     with suppress(FileNotFoundError):
@@ -391,7 +424,59 @@ def _beside(path: Path) -> TemporaryDirectory[str]:
         if not stat.S_ISREG(path.stat().st_mode):
             what = "a folder; name a file in it" if path.is_dir() else "no ordinary file; name another"
             raise OSError(errno.EINVAL, f"it is {what}")
-    return TemporaryDirectory(prefix=".unfinished-", dir=path.absolute().parent, ignore_cleanup_errors=True)
+    parent = path.absolute().parent
+    _remove_left(parent)
+    while True:
+        made = TemporaryDirectory(prefix=f"{UNFINISHED}{_machine()}-", dir=parent, ignore_cleanup_errors=True)
+        with made as folder, _lock(folder) as locked:
+            # Between its making and its locking another writer may have taken it for one that was left.
+            if locked is not False and os.path.isdir(folder):
+                yield folder
+                return
+
+
+def _remove_left(parent: Path) -> None:
+    """Remove the temporary folders of writers that were killed.
+
+    A lock tells, at once, of writers since this machine was started; for others, and where there are no locks, that
+    nothing was written for a day.
+    """
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in [entry for entry in entries if entry.name.startswith(UNFINISHED)]:
+            with suppress(OSError), _lock(entry.path) as locked:
+                ours = entry.name.startswith(f"{UNFINISHED}{_machine()}-")
+                old = time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_SECONDS
+                if entry.is_dir(follow_symlinks=False) and locked is not False and (old or (ours and locked)):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+
+
+@contextmanager
+def _lock(folder: str) -> Iterator[bool | None]:
+    """Lock a folder: whether nobody else has locked it, None where there are no such locks."""
+    place = locked = None
+    try:
+        import fcntl
+
+        place = os.open(folder, os.O_RDONLY)
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locked = True
+    except BlockingIOError:
+        locked = False
+    except (ImportError, OSError):
+        pass
+    try:
+        yield locked
+    finally:
+        if place is not None:
+            os.close(place)
+
+
+@functools.cache
+def _machine() -> str:
+    """A mark of this machine since it was started; empty where it has none."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+    return ""
 
 
 def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
@@ -417,8 +502,8 @@ def check_writable(path: Path) -> None:
     InputError
         If that fails, or ``path`` is a folder.
     """
-    with written(path):
-        _beside(path).cleanup()
+    with written(path), _beside(path):
+        pass
 
 
 def made_folder(folder: str | os.PathLike[str]) -> Path:

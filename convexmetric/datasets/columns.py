@@ -19,7 +19,7 @@ SEPARATOR = "\0"
 #: Cells and letters after which a block is complete.
 BLOCK_CELLS, BLOCK_LETTERS = 2**16, 2**21
 #: Bytes that are reckoned for a cell, which is a number in its column and in a matrix, for a line, and for a name.
-CELL, LINE, NAME = 22, 16, 160
+CELL, LINE, NAME = 18, 32, 160
 #: Number of rows by which a column is judged.
 HEAD = 100
 

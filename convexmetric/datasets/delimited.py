@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convexmetric.datasets.columns import HEAD, LINE, NAME, Columns
+from convexmetric.datasets.columns import CELL, HEAD, NAME, Columns
 from convexmetric.datasets.frames import is_parquet, read_parquet
 from convexmetric.datasets.numerals import GAPS, is_number, may_be_number, numbers
 from convexmetric.datasets.workbooks import is_workbook, read_workbook
 from convexmetric.errors import InputError
-from convexmetric.files import Held, guarded, opened, opened_archive, opened_member
+from convexmetric.files import MAX_LINE, Held, guarded, lines_of, opened, opened_archive, opened_member
 
 #: First bytes of files that are refused: old workbooks, and archives by zip, gzip, bzip2, xz or Zstandard.
 PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 #: Delimiters in the order in which they are tried; the comma last, as it may be a decimal mark.
 DELIMITERS = ("\t", ";", ",")
-#: Letters that are decoded at a time, of the lines by which a file is judged, and of the longest row.
-CHUNK, SHOWN, LONGEST = 2**18, 2**22, 2**23
+#: Letters of the lines by which a file is judged.
+SHOWN = 2**22
 #: Largest number of a feature in a file of SVMlight.
 MOST_FEATURES = 2**20
 #: How files of ARFF and of SVMlight (LETOR, with queries) begin.
@@ -78,7 +78,7 @@ class _Text:
         self.start = stream.peek(HEAD)[:HEAD]
         if self.start.startswith(PACKED):
             raise InputError(f"{path} is a workbook, an archive or compressed, not text; save it as CSV, unpacked")
-        self.lines = self._lines(stream)
+        self.lines = lines_of(path, stream, encoding, held)
         #: Number of lines read, of comments among them, and of letters of the row that is read.
         self.number = self.left_out = self.letters = 0
 
@@ -99,32 +99,6 @@ class _Text:
             hint = f"if it is {likely}: encoding={likely!r} (--encoding {likely})"
             hint = hint if likely != self.encoding else "try another"
             raise InputError(f"{self.path} is not {self.encoding.upper()} text; {hint}") from error
-
-    def _lines(self, stream: io.BufferedReader[Any]) -> Iterator[str]:
-        """Lines of the text, with their ends."""
-        utf_8 = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-        try:
-            text = io.TextIOWrapper(stream, "utf-8-sig" if utf_8 else self.encoding, newline="\n")
-        except (LookupError, ValueError) as error:
-            what = f"encoding must be a name that Python knows, such as 'latin-1', got {self.encoding!r}"
-            raise InputError(what) from error
-        rest = ""
-        while chunk := text.read(CHUNK):
-            # Only line feeds separate lines: str.splitlines would also split at form feeds and the like.
-            lines = list(io.StringIO(rest + chunk, newline="\n"))
-            rest = "" if lines[-1].endswith("\n") else lines.pop()
-            self.held.add(LINE * len(lines))
-            self._check(len(rest))
-            yield from lines
-        if rest:
-            yield rest
-
-    def _check(self, letters: int) -> None:
-        if letters > LONGEST:
-            raise InputError(
-                f"{self.path}: the row below line {self.number} has more than {LONGEST} letters; is it a table, and is "
-                "every quotation mark closed?"
-            )
 
     def _head(self) -> tuple[str, list[str]]:
         """The last comment above the first line, and the lines from there by which the file is judged."""
@@ -171,7 +145,11 @@ class _Text:
                 self.left_out += 1
                 line = "\n"
             self.letters += len(line)
-            self._check(self.letters)
+            if self.letters > MAX_LINE:
+                raise InputError(
+                    f"{self.path}: the row below line {self.number} has more than {MAX_LINE} letters; is every "
+                    "quotation mark closed?"
+                )
             yield line
 
     def _fits(self, line: str, delimiter: str, width: int) -> bool:
@@ -190,6 +168,7 @@ class _Text:
             self.number = above + reader.line_num
             cells = list(map(str.strip, row))
             if not any(cells):
+                self.held.add(CELL * len(cells))
                 continue
             if len(table.lines) == 1 and quoted and len(cells) == len(table.first) + 1:
                 names, table.named = 1, True

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from convexmetric import files
 from convexmetric.datasets.columns import BLOCK_CELLS, CELL, LINE, NAME, SEPARATOR, Column, Columns
 from convexmetric.errors import InputError
 from convexmetric.files import Held, check_unpacked, guarded
@@ -14,8 +15,8 @@ from convexmetric.imports import optional
 
 #: Prefix of the name that pandas gives an index without one.
 INDEX = "__index_level_"
-#: Most bytes of a page or the footer, of text that is decoded at a time, and of the header of a page; most pages.
-PAGE, DECODED, HEADER, PAGES = 2**25, 2**26, 2**16, 2**17
+#: Most bytes of a page or the footer, and of the header of a page; most pages.
+PAGE, HEADER, PAGES = 2**25, 2**16, 2**17
 #: Most structures in a header, of which a reader makes hundreds of bytes each, and most values.
 STRUCTURES, VALUES = 2**18, 2**21
 #: Types of columns, as pyarrow calls them, up to a bracket.
@@ -55,7 +56,7 @@ def read_parquet(path: Path, held: Held) -> Columns:
             table.first = ["" if name.startswith(INDEX) else name for name in schema.names]
             table.lines.extend(range(rows + 1))
             # A long text may be stored once for many rows: decode only as many rows as fit if all hold the longest.
-            few = max(1, min(BLOCK_CELLS, DECODED // longest))
+            few = max(1, min(BLOCK_CELLS, files.MAX_BYTES // 8 // longest))
             for field in schema:
                 size = few if "string" in str(field.type) else BLOCK_CELLS
                 batches = file.iter_batches(batch_size=size, columns=[field.name], use_threads=False)
@@ -153,7 +154,8 @@ class _Thrift:
             count = head >> 4 if head >> 4 < 15 else self._natural()
             return [self._value(head & 15) for _ in range(count)]
         # Maps are in no header.
-        self.at += self._natural() if kind == 8 else {1: 1, 2: 1, 3: 1, 7: 8}[kind]
+        size = self._natural() if kind == 8 else {1: 1, 2: 1, 3: 1, 7: 8}[kind]
+        self.at += size
         if self.at > len(self.data):
             raise EOFError("a header ends early")
         return None

@@ -60,7 +60,8 @@ def read_triplets(
         raise InputError(f"{path}: there is no row below the names of the columns")
     known: dict[str, int] = {}
     triplets = np.column_stack([columns[c].codes(known, table.held) for c in order])
-    repeated = (triplets[:, [0, 0, 1]] == triplets[:, [1, 2, 2]]).any(axis=1)
+    head, near, far = triplets.T
+    repeated = (head == near) | (head == far) | (near == far)
     empty = (triplets == known.get("", -1)).any(axis=1)
     for wrong, what in ((empty, "a cell is empty"), (repeated, "an object is named twice")):
         if wrong.any():

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.datasets import numerals
+from convexmetric.datasets.numerals import SEPARATOR, Marks
 from convexmetric.errors import InputError
 from convexmetric.files import Held
 
-#: What separates the cells of a block, and is in none of them.
-SEPARATOR = "\0"
 #: Cells and letters after which a block is complete.
 BLOCK_CELLS, BLOCK_LETTERS = 2**16, 2**21
 #: Bytes that are reckoned for a cell, which is a number in its column and in a matrix, for a line, and for a name.
 CELL, LINE, NAME = 18, 32, 160
+#: Cells that are looked at one by one for a message.
+MOST_LOOKED = 2**20
 #: Number of rows by which a column is judged.
 HEAD = 100
 
@@ -47,18 +49,45 @@ class Column:
         """The first cells."""
         return list(islice(self, HEAD))
 
-    def numbers(self, marks: numerals.Marks = numerals.PLAIN) -> NDArray[np.float64]:
-        """Cells as float64, NaN where one is not a number in the given notation."""
-        if marks is numerals.PLAIN and self._plain is not None:
-            return self._plain
-        found, start = np.empty(len(self)), 0
-        for block in self.blocks:
-            part = numerals.numbers(block.split(SEPARATOR), marks)
-            found[start : start + len(part)] = part
-            start += len(part)
+    def numbers(self) -> NDArray[np.float64]:
+        """Cells as float64, NaN where one is no plain number."""
+        if self._plain is None:
+            self._plain, start = np.empty(len(self)), 0
+            for block in self.blocks:
+                part = numerals.numbers(block.split(SEPARATOR))
+                self._plain[start : start + len(part)] = part
+                start += len(part)
+        return self._plain
+
+    def read(self, marks: Marks) -> NDArray[np.float64] | None:
+        """Cells as float64 in a notation; None if one is no finite number in it."""
+        found, start = self.numbers(), 0
         if marks is numerals.PLAIN:
-            self._plain = found
+            return found if np.isfinite(found).all() else None
+        found = found.copy()
+        for block in self.blocks:
+            stop = start + block.count(SEPARATOR) + 1
+            part = _read(block, marks) if marks.touch(block) else found[start:stop]
+            if part is None or not np.isfinite(part).all():
+                return None
+            found[start:stop], start = part, stop
         return found
+
+    def first_odd(self, ways: Sequence[Marks]) -> int | None:
+        """The first row whose cell is no finite number in any of some notations, unless one must look too long."""
+        start, looked = 0, 0
+        for block in self.blocks:
+            cells = block.split(SEPARATOR)
+            parts = (_read(block, marks) for marks in ways)
+            if not any(part is not None and np.isfinite(part).all() for part in parts):
+                for row, cell in enumerate(cells, start):
+                    if not any(math.isfinite(numerals.number(marks.plain(cell))) for marks in ways):
+                        return row
+                looked += len(cells)
+            start += len(cells)
+            if looked > MOST_LOOKED:
+                break
+        return None
 
     def among(self, words: Collection[str]) -> NDArray[np.bool_]:
         """Where a cell is no number but, in lower case, one of some words."""
@@ -94,6 +123,15 @@ class Column:
             if len(names) > known:
                 held.add(NAME * (len(names) - known) + len(block))
         return found
+
+
+def _read(block: str, marks: Marks) -> NDArray[np.float64] | None:
+    """The numbers of a block; None if a cell is no number in this notation."""
+    text = marks.rewritten(block)
+    try:
+        return None if text is None else np.fromiter(map(float, text.split(SEPARATOR)), np.float64)
+    except ValueError:
+        return None
 
 
 class Columns:

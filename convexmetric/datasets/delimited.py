@@ -265,13 +265,21 @@ def _delimiter(head: list[str]) -> str:
     Blanks are one where R wrote the lines: with names in quotes, or with names of rows, which have no name themselves.
     """
     for delimiter in DELIMITERS:
-        widths = {len(row) for row in csv.reader(head, delimiter=delimiter)}
+        widths = set(_widths(head, delimiter))
         if len(widths) == 1 and widths != {1}:
             return delimiter
-    first, *others = [len(row) for row in csv.reader(head, delimiter=" ")] or [0]
+    first, *others = _widths(head, " ")
     if len(set(others)) == 1 and (first == others[0] - 1 or (first == others[0] > 1 and head[0].startswith('"'))):
         return " "
     return max(DELIMITERS, key=head[0].count) if head else ","
+
+
+def _widths(head: list[str], delimiter: str) -> list[int]:
+    """Numbers of cells; one where a cell is too long, as the whole line may be between other delimiters."""
+    try:
+        return [len(row) for row in csv.reader(head, delimiter=delimiter)] or [0]
+    except csv.Error:
+        return [1]
 
 
 def names_columns(table: Columns) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from convexmetric import files
-from convexmetric.datasets.columns import BLOCK_CELLS, CELL, LINE, NAME, SEPARATOR, Column, Columns
+from convexmetric.datasets.columns import BLOCK_CELLS, CELL, LINE, NAME, Column, Columns
+from convexmetric.datasets.numerals import SEPARATOR
 from convexmetric.errors import InputError
 from convexmetric.files import Held, check_unpacked, guarded
 from convexmetric.imports import optional

@@ -256,13 +256,14 @@ class _Table:
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
         """Convert columns to numbers, all in the same notation."""
         # Columns that are no plain numbers decide which notation it is.
-        order = sorted(columns, key=lambda c: bool(np.isfinite(self.cells[c].numbers()).all()))
+        order = sorted(columns, key=lambda c: self.cells[c].read(numerals.PLAIN) is not None)
         for marks in numerals.ways_to_write(self.delimiter):
             found = {}
             for c in order:
-                found[c] = self.cells[c].numbers(marks)
-                if not np.isfinite(found[c]).all():
+                values = self.cells[c].read(marks)
+                if values is None:
                     break
+                found[c] = values
             else:
                 self._check_integers(found, marks)
                 if marks is not numerals.PLAIN:
@@ -278,9 +279,7 @@ class _Table:
     def _no_numbers(self, columns: list[int]) -> InputError:
         """Make the error for columns that cannot be read as numbers."""
         for c in columns:
-            odd = np.flatnonzero(~np.isfinite(self.cells[c].numbers())).tolist()
-            said = compress(self.cells[c], ~np.isfinite(self.cells[c].numbers()))
-            row = next((row for row, cell in zip(odd, said, strict=True) if not numerals.is_number(cell)), None)
+            row = self.cells[c].first_odd(numerals.WAYS)
             if row is not None:
                 hint, head = "encode it or leave it out", self.cells[c].head
                 if 2 * sum(map(numerals.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
@@ -290,11 +289,8 @@ class _Table:
                     )
                 return self._no_number(c, row, hint)
         marks = numerals.PLAIN if self.delimiter == "," else numerals.DECIMAL_COMMAS
-        c, row = next(
-            (c, int(np.argmin(here)))
-            for c, here in ((c, np.isfinite(self.cells[c].numbers(marks))) for c in columns)
-            if not here.all()
-        )
+        odd = ((c, self.cells[c].first_odd([marks])) for c in columns)
+        c, row = next((c, row) for c, row in odd if row is not None)
         if marks is numerals.PLAIN:
             return self._no_number(c, row, "with decimal commas separate columns by semicolons")
         cell = _short(self.cells[c][row])

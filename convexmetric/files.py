@@ -231,7 +231,7 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
         # Whole numbers are stored in fewer bytes than the numbers that they become.
         sides = {name: shape for name, shape, _ in variables}
-        check_unpacked(2 * 8 * sum(math.prod(sides[name]) for name in names), path)
+        check_unpacked(20 * sum(math.prod(sides[name]) for name in names), path)
         contents = scipy.io.loadmat(io.BytesIO(raw), variable_names=list(names))
     except (scipy.io.matlab.MatReadError, OSError) as error:
         # The bytes are in memory, so that an error of reading also means that they are damaged.

@@ -39,7 +39,7 @@ LETTERS = ("M", "W", "w")
 #: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
 #: Bytes of a row of text beside its numbers.
-ROW_BYTES = 128
+ROW_BYTES = 160
 
 
 def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> NDArray[np.float64]:
@@ -236,22 +236,21 @@ def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
             if not text:
                 continue
             delimiter = delimiter if rows else "," if "," in text else None
-            cells = text.split(delimiter)
-            # A row is a number of 8 bytes three times: as it is read, in the matrix, and in what is made of it.
-            held.add(ROW_BYTES + 24 * len(cells))
-            rows.append(np.fromiter(map(_number, cells), np.float64, len(cells)))
-            if len(cells) != len(rows[0]):
-                raise ValueError(f"row {len(rows)} has {len(cells)} columns, the first has {len(rows[0])}")
+            rows.append(_numbers(text.split(delimiter)))
+            # A number takes 8 bytes in its row, in the matrix, and in what is made of that.
+            held.add(ROW_BYTES + 24 * rows[-1].size)
+            if rows[-1].size != rows[0].size:
+                raise ValueError(f"row {len(rows)} has {rows[-1].size} columns, the first has {rows[0].size}")
     if not rows:
         raise ValueError("it has no numbers")
     return np.array(rows)
 
 
-def _number(cell: str) -> float:
+def _numbers(cells: list[str]) -> NDArray[np.float64]:
     try:
-        return float(cell)
+        return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError as error:
-        raise ValueError(f"could not convert string {cell.strip()[:40]!r} to a number") from error
+        raise ValueError(str(error).replace(" to float:", "")[:100]) from error
 
 
 def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:

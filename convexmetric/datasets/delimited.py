@@ -135,7 +135,7 @@ class _Text:
         self._fill(table, csv.reader(lines, delimiter=delimiter, strict=True), quoted)
         if self.left_out:
             some = "a line that begins" if self.left_out == 1 else f"{self.left_out} lines that begin"
-            warnings.warn(f"left out: {some} with # in {self.path.name}", stacklevel=6)
+            warnings.warn(f"left out: {some} with # in {self.path.name}", stacklevel=5)
         return table
 
     def _without_comments(self, lines: Iterable[str], delimiter: str, width: int) -> Iterator[str]:
@@ -172,9 +172,7 @@ class _Text:
                 continue
             if len(table.lines) == 1 and quoted and len(cells) == len(table.first) + 1:
                 names, table.named = 1, True
-                warnings.warn(
-                    f"names of the rows of {self.path.name}, without one of their own, are left out", stacklevel=7
-                )
+                warnings.warn(f"left out: the names of rows in {self.path.name}, as R writes them", stacklevel=6)
             if table.lines and len(cells) != len(table.first) + names:
                 raise self._uneven(table, cells, names, reader)
             table.add(self.number, cells[names:] if table.lines else cells, letters)
@@ -185,6 +183,8 @@ class _Text:
             table.close()
             above = list(zip(*(column.head for column in table.body), strict=True))
             hint = _surplus([list(row) for row in above] + list(islice(reader, HEAD)), cells, n)
+        if cells[0].startswith("{"):
+            hint = "; sparse ARFF is not read: save it as CSV"
         first = "the others have" if names else "the first line has"
         return InputError(f"{self.path}, line {self.number}: {len(cells)} cells, but {first} {n}{hint}")
 
@@ -223,7 +223,7 @@ class _Text:
             del table.first[len(named)], table.body[len(named)]
         if queries:
             warnings.warn(
-                f"column 'qid' of {self.path.name} is of queries, no feature: drop=['qid'] (--drop qid)", stacklevel=6
+                f"column 'qid' of {self.path.name} is of queries, no feature: drop=['qid'] (--drop qid)", stacklevel=5
             )
         return table
 

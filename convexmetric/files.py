@@ -405,6 +405,8 @@ def written(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` in the block into an InputError that names the file."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise InputError(f"cannot write {str(path)!a}: no file has such a name") from error
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not path.parent.exists()
         why = f"there is no folder {path.parent}" if missing else error.strerror or error

@@ -59,6 +59,8 @@ _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
 #: Letters of the longest line, and bytes that are reckoned for one beside what is made of it.
 MAX_LINE, LINE_BYTES = 2**23, 32
+#: Bytes that are reckoned for a byte of text, and for a value in it; most bytes of what is unpacked as a whole.
+TEXT_BYTES, VALUE_BYTES, UNPACKED_BYTES = 3, 72, 2**26
 #: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
 MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
 #: Header of an NPY file, in its first ``_HEAD`` bytes. Version 1 has two bytes of length, later ones have four.
@@ -73,17 +75,21 @@ _HEAD = 2**11
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file that are not empty."""
-    return _lines(path.read_bytes())
+    Held(path).add(path.stat().st_size * TEXT_BYTES)
+    return _lines(path, path.read_bytes())
 
 
 def read_lines_xz(path: Path) -> list[str]:
     """Return the lines of an xz-compressed text file that are not empty."""
-    return _lines(_unpacked_xz(path))
+    return _lines(path, _unpacked_xz(path))
 
 
 def read_json_xz(path: Path) -> Any:
     """Return the value of an xz-compressed JSON file."""
-    return json.loads(_unpacked_xz(path))
+    raw = _unpacked_xz(path)
+    # Each value of a list or a table, and each of these.
+    Held(path).add(len(raw) * TEXT_BYTES + sum(map(raw.count, (b",", b"[", b"{"))) * VALUE_BYTES)
+    return json.loads(raw)
 
 
 def read_gz(path: Path) -> bytes:
@@ -217,12 +223,19 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
     ValueError
         The file is damaged or of another format.
     """
-    raw = path.read_bytes()
-    if raw.startswith(_HDF5):
+    with open(path, "rb") as file:
+        return _variables(path, file, names, choose)
+
+
+def _variables(
+    path: Path, file: io.BufferedReader[Any], names: tuple[str, ...], choose: Callable[[list[Any]], str] | None
+) -> list[NDArray[Any]]:
+    if file.peek(len(_HDF5)).startswith(_HDF5):
         raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
-    check_unpacked(_matlab_size(raw), path)
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        check_unpacked(_matlab_size(raw), path)
     try:
-        variables = scipy.io.whosmat(io.BytesIO(raw))
+        variables = scipy.io.whosmat(file)
         classes = {name: kind for name, _, kind in variables}
         names = names if choose is None else (choose(variables),)
         for name in names:
@@ -232,9 +245,10 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
         # Whole numbers are stored in fewer bytes than the numbers that they become.
         sides = {name: shape for name, shape, _ in variables}
         check_unpacked(20 * sum(math.prod(sides[name]) for name in names), path)
-        contents = scipy.io.loadmat(io.BytesIO(raw), variable_names=list(names))
+        file.seek(0)
+        contents = scipy.io.loadmat(file, variable_names=list(names))
     except (scipy.io.matlab.MatReadError, OSError) as error:
-        # The bytes are in memory, so that an error of reading also means that they are damaged.
+        # It was read before, so that an error of reading means that the bytes are damaged.
         raise ValueError(str(error)) from error
     return [np.asarray(contents[name]) for name in names]
 
@@ -554,7 +568,8 @@ def guarded(path: Path, read: Callable[[], Read]) -> Read:
         raise InputError(f"{path} is damaged or no {path.suffix} file: {str(error) or type(error).__name__}") from error
 
 
-def _lines(raw: bytes) -> list[str]:
+def _lines(path: Path, raw: bytes) -> list[str]:
+    Held(path).add(len(raw) * TEXT_BYTES + raw.count(b"\n") * VALUE_BYTES)
     # Only line ends separate lines: str.splitlines would also split at form feeds and the like.
     return [line for line in re.split(r"\r?\n", raw.decode("utf-8")) if line]
 
@@ -571,8 +586,9 @@ def _unpacked_xz(path: Path) -> bytes:
 
 
 def _decompress(decompressor: Any, path: Path) -> bytes:
-    content: bytes = decompressor.decompress(path.read_bytes(), MAX_BYTES + 1)
-    check_unpacked(len(content), path)
+    limit = min(MAX_BYTES, UNPACKED_BYTES)
+    content: bytes = decompressor.decompress(path.read_bytes(), limit + 1)
+    check_unpacked(len(content), path, limit)
     if not decompressor.eof:
         raise EOFError("the compressed stream ends early")
     if decompressor.unused_data:
@@ -580,15 +596,18 @@ def _decompress(decompressor: Any, path: Path) -> bytes:
     return content
 
 
-def _matlab_size(raw: bytes) -> int:
+def _matlab_size(raw: mmap.mmap) -> int:
     """Return how many bytes the elements of a MATLAB 5 file take when decompressed.
 
     The count stops soon after :data:`MAX_BYTES`, and never holds more than one chunk.
     """
     if len(raw) < _MATLAB_HEADER or raw[126:128] != b"IM":
         raise ValueError("not a little-endian MATLAB 5 file")
-    total, position = 0, _MATLAB_HEADER
+    total, position, count = 0, _MATLAB_HEADER, 0
     while position + 8 <= len(raw) and total <= MAX_BYTES:
+        count += 1
+        if count > MAX_MEMBERS:
+            raise ValueError(f"it has more than {MAX_MEMBERS} variables")
         kind, size = struct.unpack_from("<II", raw, position)
         position += 8
         if kind == _MATLAB_COMPRESSED:

@@ -51,13 +51,15 @@ def read_csv(
 
     Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Where that is no comma,
     decimal commas are read as well. Thousands may be separated where the numbers of the table can be read in one way
-    only, and lines that begin with # are left out. What was assumed about the file is said in warnings.
+    only, and lines that begin with # are left out, as are the names of rows that R writes. What was assumed about the
+    file is said in warnings.
 
     Parameters
     ----------
     path : path
-        A text file, a row a line, also packed by gzip or bzip2; a Parquet file or the first sheet of an Excel workbook,
-        with ``pip install 'convexmetric[tables]'``.
+        A text file, a row a line, also packed by gzip or bzip2; one of ARFF, or of SVMlight and LETOR, whose columns
+        are called label, qid and by the numbers of features; the first sheet of an Excel workbook; or, with
+        ``pip install 'convexmetric[tables]'``, a Parquet file of numbers and text.
     label : str or int
         The column of labels, which may be text: its name, or its number, from 0, or from the end by -1.
     drop : sequence of str or int
@@ -84,7 +86,7 @@ def read_csv(
         If the file is missing, too large or not such a table, its labels are measurements, or an integer is above
         :math:`2^{53}`: the message names line and column, and what to do.
     NotInstalledError
-        If a Parquet file or a workbook needs a package that is not installed.
+        If a Parquet file needs a package that is not installed.
 
     Warns
     -----

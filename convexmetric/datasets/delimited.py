@@ -121,7 +121,7 @@ class _Text:
     def _delimited(self, above: str, head: list[str]) -> Columns:
         shown = [line for line in head if line.strip() and not line.startswith("#")]
         delimiter = _delimiter(shown)
-        quoted = delimiter == " " or all(line.startswith('"') for line in shown[:2])
+        quoted = all(line.startswith('"') for line in shown[:2])
         table = Columns(self.held, delimiter)
         width = len(_cells(shown[0], delimiter)) if shown else 0
         lines = self._without_comments(chain(head, self.lines), delimiter, width)
@@ -262,15 +262,18 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _delimiter(head: list[str]) -> str:
     """Find the delimiter that divides the first lines into equally many cells; else the most frequent in line 1.
 
-    Blanks are one where R wrote the lines: with names in quotes, or with names of rows, which have no name themselves.
+    Blanks are one where R wrote the lines, with names in quotes.
     """
     for delimiter in DELIMITERS:
         widths = set(_widths(head, delimiter))
         if len(widths) == 1 and widths != {1}:
             return delimiter
     first, *others = _widths(head, " ")
-    if len(set(others)) == 1 and (first == others[0] - 1 or (first == others[0] > 1 and head[0].startswith('"'))):
-        return " "
+    if len(set(others)) == 1 and head[0].startswith('"'):
+        # Numbers may be in groups that blanks separate: names of rows are in quotes as well.
+        quoted = all(line.startswith('"') for line in head)
+        if first == others[0] > 1 or (first == others[0] - 1 and quoted):
+            return " "
     return max(DELIMITERS, key=head[0].count) if head else ","
 
 

@@ -193,6 +193,8 @@ class _Table:
                 "its first line holds data, not names: give the column's number and header=False, such as "
                 f"--no-header --label {number}; if it does name the columns, header=True (--header)"
             )
+        if len(self.names) == 1 and len(self.names[0].split()) > 1:
+            return "columns are separated by commas, semicolons or tabs; in R write.csv(table, file, row.names=FALSE)"
         return closest(str(column), self.names, "did you mean {}?") or f"it has {', '.join(map(repr, self.names))}"
 
     def shown(self, c: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import errno
+import functools
 import gzip
 import io
 import itertools
@@ -18,17 +19,19 @@ import math
 import mmap
 import os
 import re
+import shutil
 import stat
 import struct
 import sys
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy
@@ -46,12 +49,18 @@ MAX_BYTES = 512 * 2**20
 NUMERIC_MATLAB = frozenset(
     ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+#: How the temporary folders of writers begin, and the seconds after which one is old.
+UNFINISHED, LEFT_SECONDS = ".unfinished-", 86_400.0
 #: How files packed by gzip and bzip2 begin.
 _GZIP, _BZIP2 = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
+#: Letters of the longest line, and bytes that are reckoned for one beside what is made of it.
+MAX_LINE, LINE_BYTES = 2**23, 32
+#: Bytes that are reckoned for a byte of text, and for a value in it; most bytes of what is unpacked as a whole.
+TEXT_BYTES, VALUE_BYTES, UNPACKED_BYTES = 3, 72, 2**26
 #: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
 MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
 #: Header of an NPY file, in its first ``_HEAD`` bytes. Version 1 has two bytes of length, later ones have four.
@@ -66,17 +75,21 @@ _HEAD = 2**11
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file that are not empty."""
-    return _lines(path.read_bytes())
+    Held(path).add(path.stat().st_size * TEXT_BYTES)
+    return _lines(path, path.read_bytes())
 
 
 def read_lines_xz(path: Path) -> list[str]:
     """Return the lines of an xz-compressed text file that are not empty."""
-    return _lines(_unpacked_xz(path))
+    return _lines(path, _unpacked_xz(path))
 
 
 def read_json_xz(path: Path) -> Any:
     """Return the value of an xz-compressed JSON file."""
-    return json.loads(_unpacked_xz(path))
+    raw = _unpacked_xz(path)
+    # Each value of a list or a table, and each of these.
+    Held(path).add(len(raw) * TEXT_BYTES + sum(map(raw.count, (b",", b"[", b"{"))) * VALUE_BYTES)
+    return json.loads(raw)
 
 
 def read_gz(path: Path) -> bytes:
@@ -85,7 +98,7 @@ def read_gz(path: Path) -> bytes:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
     """Open a file as a stream of bytes, unpacked as they are read if they are gzip or bzip2, also of several streams.
 
     Raises
@@ -133,36 +146,69 @@ class Held:
             )
 
 
-def read_unpacked(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked as :func:`opened` does.
+def lines_of(path: Path, stream: io.BufferedReader[Any], encoding: str, held: Held) -> Iterator[str]:
+    """Lines of a stream of text, with their ends, each of which counts as held.
 
     Raises
     ------
     InputError
-        If the file is missing, damaged, or larger than :data:`MAX_BYTES`, packed or unpacked.
+        If there is no such encoding, or a line has more than :data:`MAX_LINE` letters.
+    UnicodeError
+        If it is no text in this encoding.
     """
-    with opened(path) as stream:
-        return stream.read()
+    utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    try:
+        text = io.TextIOWrapper(stream, "utf-8-sig" if utf_8 else encoding, newline="\n")
+    except (LookupError, ValueError) as error:
+        raise InputError(f"encoding must be a name that Python knows, such as 'latin-1', got {encoding!r}") from error
+    rest = ""
+    while chunk := text.read(_CHUNK // 4):
+        # Only line feeds separate lines: str.splitlines would also split at form feeds and the like.
+        lines = list(io.StringIO(rest + chunk, newline="\n"))
+        rest = "" if lines[-1].endswith("\n") else lines.pop()
+        held.add(LINE_BYTES * len(lines))
+        if len(rest) > MAX_LINE:
+            raise InputError(f"{path} has a line of more than {MAX_LINE} letters and was not read; is it a table?")
+        yield from lines
+    if rest:
+        yield rest
 
 
-def only_member(raw: bytes, path: Path) -> bytes:
-    """Return the content of the one file of a zip archive in memory.
+@contextmanager
+def opened_archive(path: Path, max_bytes: int | None = None) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive, of which :func:`opened_member` reads the members.
 
     Raises
     ------
     InputError
-        If it is damaged, has more files, or one that takes more than :data:`MAX_BYTES`.
+        If it is missing or too large, or has more than :data:`MAX_MEMBERS` members.
     """
+    with open(existing(path, max_bytes), "rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            # Every member has such a mark: more of them would fill the memory with their names.
+            if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
+                raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
+        with zipfile.ZipFile(file) as archive:
+            yield archive
 
-    def read() -> bytes:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            info, *others = archive.infolist()
-            if others:
-                raise InputError(f"{path} has {1 + len(others)} members: it must hold one table; unpack it")
-            check_unpacked(info.file_size, path)
-            return _member(archive, info)
 
-    return guarded(path, read)
+@contextmanager
+def opened_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, max_bytes: int | None = None
+) -> Iterator[io.BufferedReader[Any]]:
+    """Open a member as a stream of no more bytes than the directory of the archive says it has.
+
+    Raises
+    ------
+    InputError
+        If it says more than :data:`MAX_BYTES`, or is packed in another way than by deflate.
+    """
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{path} is packed in another way than deflate; write it anew")
+    check_unpacked(info.file_size, path, max_bytes)
+    member: Any = archive.open(info)
+    with member, io.BufferedReader(member, _CHUNK) as stream:
+        yield stream
 
 
 def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None = None) -> list[NDArray[Any]]:
@@ -177,21 +223,32 @@ def read_mat(path: Path, *names: str, choose: Callable[[list[Any]], str] | None 
     ValueError
         The file is damaged or of another format.
     """
-    raw = path.read_bytes()
-    if raw.startswith(_HDF5):
+    with open(path, "rb") as file:
+        return _variables(path, file, names, choose)
+
+
+def _variables(
+    path: Path, file: io.BufferedReader[Any], names: tuple[str, ...], choose: Callable[[list[Any]], str] | None
+) -> list[NDArray[Any]]:
+    if file.peek(len(_HDF5)).startswith(_HDF5):
         raise InputError(f"{path} is a MATLAB 7.3 file; save it with the option -v7")
-    check_unpacked(_matlab_size(raw), path)
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        check_unpacked(_matlab_size(raw), path)
     try:
-        variables = scipy.io.whosmat(io.BytesIO(raw))
+        variables = scipy.io.whosmat(file)
         classes = {name: kind for name, _, kind in variables}
         names = names if choose is None else (choose(variables),)
         for name in names:
             if classes.get(name) not in NUMERIC_MATLAB:
                 found = classes.get(name, "missing")
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
-        contents = scipy.io.loadmat(io.BytesIO(raw), variable_names=list(names))
+        # Whole numbers are stored in fewer bytes than the numbers that they become.
+        sides = {name: shape for name, shape, _ in variables}
+        check_unpacked(20 * sum(math.prod(sides[name]) for name in names), path)
+        file.seek(0)
+        contents = scipy.io.loadmat(file, variable_names=list(names))
     except (scipy.io.matlab.MatReadError, OSError) as error:
-        # The bytes are in memory, so that an error of reading also means that they are damaged.
+        # It was read before, so that an error of reading means that the bytes are damaged.
         raise ValueError(str(error)) from error
     return [np.asarray(contents[name]) for name in names]
 
@@ -238,7 +295,8 @@ def read_arrays(
     choose : callable
         Takes the names of all arrays, and returns those to read.
     max_bytes : int, optional
-        No more is read, packed or unpacked; by default ``MAX_BYTES``, 512 MiB.
+        No more is read, packed or unpacked; by default ``MAX_BYTES``, 512 MiB, of which an
+        archive that is smaller than its arrays may take 7/8.
 
     Raises
     ------
@@ -248,32 +306,35 @@ def read_arrays(
     path = existing(path, max_bytes)
 
     def read() -> dict[str, NDArray[Any]]:
-        with open(path, "rb") as file:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                # Every member has such a mark: more of them would fill the memory with their names.
-                if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
-                    raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
-            with zipfile.ZipFile(file) as archive:
-                members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-                chosen = {name: members[name] for name in choose(list(members))}
-                if not {info.compress_type for info in chosen.values()} <= {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                    raise InputError(f"{path} is packed in another way than deflate; write it by numpy.savez")
-                check_unpacked(sum(info.file_size for info in chosen.values()), path, max_bytes)
-                return {name: array_in(_member(archive, info)) for name, info in chosen.items()}
+        with opened_archive(path, max_bytes) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            chosen = {name: members[name] for name in choose(list(members))}
+            size = sum(info.file_size for info in chosen.values())
+            check_unpacked(size, path, max_bytes)
+            # A small file does not fill the memory: it takes a large one, or what is less than a large one.
+            check_unpacked(size, path, max(MAX_BYTES // 8 * 7, path.stat().st_size))
+            arrays = {}
+            for name, info in chosen.items():
+                with opened_member(archive, info, path, max_bytes) as stream:
+                    arrays[name] = array_of(stream, info.file_size)
+            return arrays
 
     return guarded(path, read)
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Read a member up to one byte beyond the size in the directory: ``read()`` without a limit would unpack more."""
-    with archive.open(info) as member:
-        return member.read(info.file_size + 1)
-
-
-def array_in(data: bytes) -> NDArray[Any]:
-    """The array of an NPY file that is in memory."""
-    dtype, shape, order, start = _header(data, len(data))
-    found = np.frombuffer(data, dtype, math.prod(shape), start).copy()
+def array_of(stream: io.BufferedIOBase, size: int) -> NDArray[Any]:
+    """The array of an NPY file of ``size`` bytes, read from a stream of no more bytes."""
+    head = stream.read(_HEAD)
+    dtype, shape, order, start = _header(head, size)
+    found = np.empty(math.prod(shape), dtype)
+    entries = memoryview(found.view(np.uint8).data)
+    at = len(head) - start
+    entries[:at] = head[start:]
+    # The end is read as well: there the sum of an archive's member is compared.
+    while count := stream.readinto(entries[at : at + _CHUNK] if at < len(entries) else bytearray(1)):
+        at += count
+    if at != len(entries):
+        raise EOFError("it ends early")
     if dtype.kind == "U" and found.view(dtype.byteorder + "u4").max(initial=0) > sys.maxunicode:
         raise ValueError("it has text of what are no characters")
     return found.reshape(shape, order=order)
@@ -289,7 +350,7 @@ def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
     ValueError, TypeError
         If it is damaged, or holds other than numbers or text.
     """
-    with open(path, "rb") as file:
+    with open(existing(path, math.inf), "rb") as file:
         dtype, shape, order, start = _header(file.read(_HEAD), os.fstat(file.fileno()).st_size)
         return np.memmap(file, dtype, "r", start, shape, order)
 
@@ -319,8 +380,7 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     InputError
         If the file is missing or damaged, or holds Python objects.
     """
-    path = existing(path, math.inf)
-    return guarded(path, lambda: mapped(path))
+    return guarded(Path(path), lambda: mapped(path))
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
@@ -359,14 +419,20 @@ def written(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` in the block into an InputError that names the file."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise InputError(f"cannot write {str(path)!a}: no file has such a name") from error
     except OSError as error:
         missing = isinstance(error, FileNotFoundError) and not path.parent.exists()
         why = f"there is no folder {path.parent}" if missing else error.strerror or error
         raise InputError(f"cannot write {path}: {why}") from error
 
 
-def _beside(path: Path) -> TemporaryDirectory[str]:
-    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``."""
+@contextmanager
+def _beside(path: Path) -> Iterator[str]:
+    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``.
+
+    It is locked as long as its writer lives; those of writers that were killed are removed.
+    """
     if "\0" in str(path):
         raise OSError(errno.EINVAL, "its name has a NUL character")
     with suppress(FileNotFoundError):
@@ -374,7 +440,59 @@ def _beside(path: Path) -> TemporaryDirectory[str]:
         if not stat.S_ISREG(path.stat().st_mode):
             what = "a folder; name a file in it" if path.is_dir() else "no ordinary file; name another"
             raise OSError(errno.EINVAL, f"it is {what}")
-    return TemporaryDirectory(prefix=".unfinished-", dir=path.absolute().parent, ignore_cleanup_errors=True)
+    parent = path.absolute().parent
+    _remove_left(parent)
+    while True:
+        made = TemporaryDirectory(prefix=f"{UNFINISHED}{_machine()}-", dir=parent, ignore_cleanup_errors=True)
+        with made as folder, _lock(folder) as locked:
+            # Between its making and its locking another writer may have taken it for one that was left.
+            if locked is not False and os.path.isdir(folder):
+                yield folder
+                return
+
+
+def _remove_left(parent: Path) -> None:
+    """Remove the temporary folders of writers that were killed.
+
+    A lock tells, at once, of writers since this machine was started; for others, and where there are no locks, that
+    nothing was written for a day.
+    """
+    with suppress(OSError), os.scandir(parent) as entries:
+        for entry in [entry for entry in entries if entry.name.startswith(UNFINISHED)]:
+            with suppress(OSError), _lock(entry.path) as locked:
+                ours = entry.name.startswith(f"{UNFINISHED}{_machine()}-")
+                old = time.time() - entry.stat(follow_symlinks=False).st_mtime > LEFT_SECONDS
+                if entry.is_dir(follow_symlinks=False) and locked is not False and (old or (ours and locked)):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+
+
+@contextmanager
+def _lock(folder: str) -> Iterator[bool | None]:
+    """Lock a folder: whether nobody else has locked it, None where there are no such locks."""
+    place = locked = None
+    try:
+        import fcntl
+
+        place = os.open(folder, os.O_RDONLY)
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locked = True
+    except BlockingIOError:
+        locked = False
+    except (ImportError, OSError):
+        pass
+    try:
+        yield locked
+    finally:
+        if place is not None:
+            os.close(place)
+
+
+@functools.cache
+def _machine() -> str:
+    """A mark of this machine since it was started; empty where it has none."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+    return ""
 
 
 def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") -> Path:
@@ -400,8 +518,8 @@ def check_writable(path: Path) -> None:
     InputError
         If that fails, or ``path`` is a folder.
     """
-    with written(path):
-        _beside(path).cleanup()
+    with written(path), _beside(path):
+        pass
 
 
 def made_folder(folder: str | os.PathLike[str]) -> Path:
@@ -450,7 +568,8 @@ def guarded(path: Path, read: Callable[[], Read]) -> Read:
         raise InputError(f"{path} is damaged or no {path.suffix} file: {str(error) or type(error).__name__}") from error
 
 
-def _lines(raw: bytes) -> list[str]:
+def _lines(path: Path, raw: bytes) -> list[str]:
+    Held(path).add(len(raw) * TEXT_BYTES + raw.count(b"\n") * VALUE_BYTES)
     # Only line ends separate lines: str.splitlines would also split at form feeds and the like.
     return [line for line in re.split(r"\r?\n", raw.decode("utf-8")) if line]
 
@@ -467,8 +586,9 @@ def _unpacked_xz(path: Path) -> bytes:
 
 
 def _decompress(decompressor: Any, path: Path) -> bytes:
-    content: bytes = decompressor.decompress(path.read_bytes(), MAX_BYTES + 1)
-    check_unpacked(len(content), path)
+    limit = min(MAX_BYTES, UNPACKED_BYTES)
+    content: bytes = decompressor.decompress(path.read_bytes(), limit + 1)
+    check_unpacked(len(content), path, limit)
     if not decompressor.eof:
         raise EOFError("the compressed stream ends early")
     if decompressor.unused_data:
@@ -476,15 +596,18 @@ def _decompress(decompressor: Any, path: Path) -> bytes:
     return content
 
 
-def _matlab_size(raw: bytes) -> int:
+def _matlab_size(raw: mmap.mmap) -> int:
     """Return how many bytes the elements of a MATLAB 5 file take when decompressed.
 
     The count stops soon after :data:`MAX_BYTES`, and never holds more than one chunk.
     """
     if len(raw) < _MATLAB_HEADER or raw[126:128] != b"IM":
         raise ValueError("not a little-endian MATLAB 5 file")
-    total, position = 0, _MATLAB_HEADER
+    total, position, count = 0, _MATLAB_HEADER, 0
     while position + 8 <= len(raw) and total <= MAX_BYTES:
+        count += 1
+        if count > MAX_MEMBERS:
+            raise ValueError(f"it has more than {MAX_MEMBERS} variables")
         kind, size = struct.unpack_from("<II", raw, position)
         position += 8
         if kind == _MATLAB_COMPRESSED:

@@ -8,11 +8,16 @@ import os
 import random
 import re
 import resource
+import socket
 import struct
+import subprocess
+import sys
 import threading
+import time
 import tracemalloc
 import warnings
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -23,7 +28,7 @@ from convexmetric.audits import read_certificate, read_iterates, read_metric, wr
 from convexmetric.errors import ConvexMetricError, InputError
 from convexmetric.files import all_or_nothing, check_writable, read_array, read_arrays, write_arrays
 from convexmetric.retrieval.command import _matrix
-from convexmetric.shards.folder import StoredArray
+from convexmetric.shards.folder import StoredArray, digest
 
 M = np.array([[2.0, -0.5, 0.1], [-0.5, 1.0, 0.0], [0.1, 0.0, 0.5]])
 
@@ -82,6 +87,151 @@ def test_no_more_is_unpacked_than_the_archive_says(tmp_path):
     path.write_bytes(raw)
     held, _ = peak(lambda: read_metric(path))
     assert held < 2**22
+
+
+# Bombs ------------------------------------------------------------------------------------------------------------
+
+#: Reads each file in a process of its own, and prints megabytes and processor seconds at most, and what was said. To be
+#: quick it allows a quarter of what the package does.
+READ_APART = """
+import os, resource, sys, warnings
+import convexmetric as cm
+from convexmetric.audits import read_metric
+from convexmetric.bench.library import read_instance
+from convexmetric import files
+from convexmetric.files import read_arrays
+from convexmetric.errors import ConvexMetricError
+files.MAX_BYTES //= 4
+warnings.simplefilter("ignore")
+def table(path): cm.datasets.read_csv(path, 0)
+def instance(path): read_instance(open(path).read(), "a.toml")
+triplets = cm.datasets.read_triplets
+for name, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    if pid := os.fork():
+        os.waitpid(pid, 0)
+        continue
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    try:
+        eval(name)(path)
+        said = "read"
+    except ConvexMetricError as error:
+        said = str(error).replace("\\n", " ")
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    print(after.ru_maxrss // 1000, round(after.ru_utime - before.ru_utime, 1), said, flush=True)
+    os._exit(0)
+"""
+
+
+def lying(method, size, **members):
+    """A zip archive whose members say that they have a few bytes."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    raw = bytearray(raw.getvalue())
+    for mark, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        for found in re.finditer(re.escape(mark), bytes(raw)):
+            raw[found.start() + place : found.start() + place + 4] = struct.pack("<I", size)
+    return bytes(raw)
+
+
+def streamed(unit, times, begin=b""):
+    """Gzip of a megabyte or so, many times."""
+    packer = zlib.compressobj(1, wbits=31)
+    return b"".join([packer.compress(begin), *(packer.compress(unit) for _ in range(times)), packer.flush()])
+
+
+MB, ZEROS = 2**20, bytes(2**26)
+TOML = """
+name = "a"
+title = ""
+data = {set = "wine", preprocessing = [], shape = [], sha256 = ""}
+parameters = {}
+[bounds]
+lower = 1.0
+upper = 2.0
+solver = ""
+tol = 0.1
+iterations = 1
+version = ""
+exact_upper = "2"
+exact_lower = """
+BOMBS = {
+    "t.zip": ("triplets", lambda: lying(zipfile.ZIP_BZIP2, 99, t=ZEROS), "packed in another way than deflate"),
+    "deflated.zip": ("triplets", lambda: lying(zipfile.ZIP_DEFLATED, 99, t=ZEROS), "NUL|damaged"),
+    "b.xlsx": ("table", lambda: lying(zipfile.ZIP_BZIP2, 99, **{"_rels/.rels": ZEROS}), "packed in another way"),
+    "deflated.xlsx": ("table", lambda: lying(zipfile.ZIP_DEFLATED, 99, **{"_rels/.rels": ZEROS}), "damaged"),
+    "m.npz": ("read_arrays", lambda: lying(zipfile.ZIP_DEFLATED, 99, **{"M.npy": ZEROS}), "damaged"),
+    "newlines.csv": ("table", lambda: streamed(b"\n" * MB, 120), "takes more than 134217728 bytes of memory"),
+    "comments.csv": ("table", lambda: streamed(b"#\n" * MB, 60, b"a,b\n1,2\n"), "takes more than 134217728 bytes"),
+    "commas.csv": ("table", lambda: streamed(b"," * MB, 120), "a line of more than 8388608 letters"),
+    "blank.csv": ("table", lambda: streamed(b",,,,,,\n" * 2**17, 120), "takes more than 134217728 bytes"),
+    "letters.csv": ("table", lambda: streamed(b"a" * MB, 120), "a line of more than 8388608 letters"),
+    "open.csv": ("table", lambda: streamed(b"a\n" * MB, 60, b'"'), "field larger than|more than 8388608 letters"),
+    "quoted.csv": ("table", lambda: streamed(b'"a\n",' * 2**18, 80), "more than 8388608 letters"),
+    "cells.csv": ("table", lambda: streamed(b"1,2\n" * 2**18, 120), "takes more than 134217728 bytes of memory"),
+    "text.csv": ("table", lambda: streamed((b"1," + b"x" * 99_000 + b"\n") * 10, 120), "takes more than 134217728"),
+    "sparse.csv": ("table", lambda: streamed(b"1 1000000:1\n" * 2**10, 99), "takes more than 134217728 bytes"),
+    "names.csv": ("table", lambda: streamed(b"@attribute a b\n" * 2**16, 120, b"@relation a\n"), "more than 134217728"),
+    "row.csv": ("read_metric", lambda: b"1 " * (15 * MB), "a line of more than 8388608 letters"),
+    "rows.csv": ("read_metric", lambda: b"1\n" * (15 * MB), "takes more than 134217728 bytes of memory"),
+    "exponent.toml": ("instance", lambda: (TOML + '"1e10000000"').encode(), "must be rationals, 'p/q'"),
+    "deep.toml": ("instance", lambda: b"a = " + b"[" * 10_000, "not valid TOML"),
+    "digits.toml": ("instance", lambda: b"a = " + b"9" * 10_000, "not valid TOML"),
+    "dots.toml": ("instance", lambda: b"a" + b".a" * MB + b" = 1", "more than 16384 letters"),
+    "hex.toml": ("instance", lambda: TOML.replace("1.0", "0x" + "f" * 9999).encode() + b"''", "too large"),
+}
+
+
+@pytest.mark.integration
+def test_bombs_take_little_memory_and_time(tmp_path):
+    asked = []
+    for name, (reader, content, _) in BOMBS.items():
+        (tmp_path / name).write_bytes(content())
+        asked += [reader, str(tmp_path / name)]
+    done = subprocess.run([sys.executable, "-c", READ_APART, *asked], capture_output=True, text=True, check=True)
+    for (name, (*_, expected)), line in zip(BOMBS.items(), done.stdout.splitlines(), strict=True):
+        megabytes, seconds, said = line.split(" ", 2)
+        assert re.search(expected, said), (name, line)
+        assert int(megabytes) < 300, (name, line)
+        assert float(seconds) < 5.0, (name, line)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "loop", "folder", "long", "surrogate", "NUL", "device"])
+def test_special_files_are_refused_at_once(tmp_path, problem, kind):
+    path = tmp_path / "special"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        socket.socket(socket.AF_UNIX).bind(str(path))
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path = tmp_path / {"long": "x" * 5000, "surrogate": "\udc80\ud800", "NUL": "a\0b"}[kind]
+    readers = [
+        lambda path: cm.datasets.read_csv(path, 0),
+        cm.datasets.read_table,
+        cm.datasets.read_triplets,
+        read_arrays,
+        read_array,
+        read_iterates,
+        lambda path: read_certificate(path, problem),
+        StoredArray,
+        digest,
+        lambda path: cm.solve(problem, checkpoint=path),
+        *(lambda path, read=read: read_metric(path, **read) for read in ({}, {"variable": "M"})),
+    ]
+    for suffix in (".csv", ".xlsx", ".npz", ".npy", ".mat", ""):
+        named = path.with_name(path.name + suffix)
+        if suffix and kind not in ("long", "surrogate", "NUL"):
+            named.symlink_to(path)
+        for read in readers:
+            with pytest.raises(InputError):
+                read(named)
 
 
 def test_archives_of_very_many_members_are_refused(tmp_path):
@@ -169,7 +319,7 @@ def test_tables_are_unpacked_up_to_a_limit_and_damage_is_told(tmp_path, monkeypa
     monkeypatch.setattr(files, "MAX_BYTES", 2**20)
     path.write_bytes(packed(b"a,b\n" + b"1,2\n" * 2**23))
     held, message = peak(lambda: cm.datasets.read_csv(path, label="b"))
-    assert "decompresses to more than 1048576 bytes" in message
+    assert "more than 1048576 bytes" in message
     assert held < 2**23
     path.write_bytes(packed(b"a,b\n1,2\n")[:-4])
     with pytest.raises(InputError, match="damaged"):
@@ -331,6 +481,41 @@ def test_writers_at_once_do_not_share_a_file(tmp_path):
     assert failed == []
     assert len(np.unique(read_arrays(path)["a"])) == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from convexmetric.files import all_or_nothing
+with all_or_nothing(Path(sys.argv[1])) as unfinished:
+    unfinished.write_bytes(bytes(1000))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
+    path = tmp_path / "a.npz"
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".unfinished-")
+    # Of another machine, or where there are no locks, age tells.
+    elsewhere, old = (tmp_path / f".unfinished-{name}" for name in ("elsewhere-1", "elsewhere-2"))
+    for folder in (elsewhere, old):
+        folder.mkdir()
+    os.utime(old, (0, time.time() - 2 * files.LEFT_SECONDS))
+    (tmp_path / ".unfinished-link").symlink_to(tmp_path)
+    with all_or_nothing(path) as unfinished, all_or_nothing(tmp_path / "b.npz") as other:
+        assert not left.exists()
+        assert not old.exists()
+        assert unfinished.parent.exists()
+        # Whoever lives is left alone, however old its folder is.
+        os.utime(unfinished.parent, (0, 0))
+        write_arrays(tmp_path / "c.npz", {"a": M})
+        unfinished.touch()
+        other.touch()
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        ".unfinished-elsewhere-1", ".unfinished-link", "a.npz", "b.npz", "c.npz",
+    ]  # fmt: skip
 
 
 def test_what_a_killed_process_left_blocks_nobody(tmp_path):

@@ -14,7 +14,6 @@ Iterates of a solver come in a ``.npz`` file or a folder (:func:`read_iterates`)
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
 import re
@@ -39,6 +38,8 @@ __all__ = ["Iterates", "read_certificate", "read_iterates", "read_metric", "writ
 LETTERS = ("M", "W", "w")
 #: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
+#: Bytes of a row of text beside its numbers.
+ROW_BYTES = 160
 
 
 def read_metric(path: str | os.PathLike[str], variable: str | None = None) -> NDArray[np.float64]:
@@ -210,7 +211,8 @@ def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
         raise InputError(f"{path}: {what} real numbers, this array has type {array.dtype}")
     if 8 * array.size > files.MAX_BYTES:
         raise InputError(f"{path} holds more than {files.MAX_BYTES} bytes, 8 a number, and was not read")
-    return np.array(array, dtype=np.float64)
+    # A map of a file is read.
+    return np.array(array, dtype=np.float64) if isinstance(array, np.memmap) else np.asarray(array, dtype=np.float64)
 
 
 def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
@@ -218,16 +220,37 @@ def _read_npz(path: Path, variable: str | None) -> NDArray[Any]:
     return array
 
 
+def _read_npy(path: Path, _: str | None) -> NDArray[Any]:
+    # A map of the file would be in memory beside what is made of it.
+    with files.opened(path) as stream:
+        return files.array_of(stream, path.stat().st_size)
+
+
 def _read_csv(path: Path, _: str | None) -> NDArray[Any]:
     # In text every number takes at least two bytes.
     files.existing(path, files.MAX_BYTES // 4)
-    with open(path, encoding="utf-8-sig") as file:
-        lines = (line for text in file if (line := text.split("#", 1)[0]).strip())
-        first = next(lines, None)
-        if first is None:
-            raise ValueError("it has no numbers")
-        delimiter = "," if "," in first else None
-        return np.loadtxt(itertools.chain([first], lines), delimiter=delimiter, ndmin=2, comments=None)
+    held, rows, delimiter = files.Held(path), list[NDArray[np.float64]](), None
+    with files.opened(path) as stream:
+        for line in files.lines_of(path, stream, "utf-8", held):
+            text = line.partition("#")[0].strip()
+            if not text:
+                continue
+            delimiter = delimiter if rows else "," if "," in text else None
+            rows.append(_numbers(text.split(delimiter)))
+            # A number takes 8 bytes in its row, in the matrix, and in what is made of that.
+            held.add(ROW_BYTES + 24 * rows[-1].size)
+            if rows[-1].size != rows[0].size:
+                raise ValueError(f"row {len(rows)} has {rows[-1].size} columns, the first has {rows[0].size}")
+    if not rows:
+        raise ValueError("it has no numbers")
+    return np.array(rows)
+
+
+def _numbers(cells: list[str]) -> NDArray[np.float64]:
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError as error:
+        raise ValueError(str(error).replace(" to float:", "")[:100]) from error
 
 
 def _read_mat(path: Path, variable: str | None) -> NDArray[Any]:
@@ -256,7 +279,7 @@ def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
 
 
 _READERS: dict[str, Callable[[Path, str | None], NDArray[Any]]] = {
-    ".npy": lambda path, _: files.read_array(path),
+    ".npy": _read_npy,
     ".npz": _read_npz,
     ".csv": _read_csv,
     ".mat": _read_mat,

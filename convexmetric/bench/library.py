@@ -8,6 +8,7 @@ the bounds are never compared with a problem on other data.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -216,10 +217,23 @@ def read_instance(text: str, file: str) -> Instance:
     InputError
         If a key is missing, unknown or of the wrong type; the message names file and key.
     """
+    if len(text) > MAX_LETTERS:
+        raise InputError(f"{file} has more than {MAX_LETTERS} letters and was not read")
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Also where it is too deep, or has an integer of thousands of digits.
         raise InputError(f"{file} is not valid TOML: {error}") from error
+    try:
+        return _instance(document, file)
+    except (OverflowError, RecursionError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{file} has a number that is too large, or is too deep: {error}") from error
+
+
+def _instance(document: dict[str, Any], file: str) -> Instance:
+    """Check the tables of an instance and what they hold."""
     _check(document, WHOLE, dict.fromkeys(TABLES, dict), file)
     if f"{document['name']}.toml" != file:
         raise InputError(f"{file}: name must be that of the file, got {document['name']!r}")
@@ -256,10 +270,10 @@ def _exact(
         return None, None
     if len(given) == 1:
         raise InputError(f"{where}: exact_lower and exact_upper come together")
-    try:
-        exact_lower, exact_upper = (Fraction(text) for text in given)
-    except (ValueError, ZeroDivisionError) as error:
-        raise InputError(f"{where}: exact_lower and exact_upper must be rationals, 'p/q', got {given}") from error
+    # No exponents: a few letters would make a number of any length.
+    if not all(RATIONAL.fullmatch(text) for text in given):
+        raise InputError(f"{where}: exact_lower and exact_upper must be rationals, 'p/q', got {given}")
+    exact_lower, exact_upper = map(Fraction, given)
     if exact_lower > exact_upper:
         raise InputError(f"{where}: exact_lower must be at most exact_upper")
     slack = AGREEMENT * max(abs(lower), abs(upper))
@@ -269,6 +283,10 @@ def _exact(
     return exact_lower, exact_upper
 
 
+#: A rational number, in digits that Python converts.
+RATIONAL = re.compile("[+-]?[0-9]{1,1000}(?:/0*[1-9][0-9]{0,999})?", re.ASCII)
+#: Letters of the longest file that is read.
+MAX_LETTERS = 2**14
 EXACT: dict[str, type] = {"exact_lower": str, "exact_upper": str}
 #: Keys that a file must have; keys that its tables must have, and keys that they may have.
 WHOLE: dict[str, type] = {"name": str, "title": str, "data": dict, "parameters": dict, "bounds": dict}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from convexmetric.errors import InputError
-from convexmetric.files import array_in
+from convexmetric.files import array_of
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -51,7 +51,8 @@ class Line:
         try:
             said, arrays, left = json.loads(self._connection.recv_bytes(TEXT)), {}, most
             for name in said.pop("arrays"):
-                arrays[str(name)] = array = array_in(self._connection.recv_bytes(left + HEADER))
+                data = self._connection.recv_bytes(left + HEADER)
+                arrays[str(name)] = array = array_of(io.BytesIO(data), len(data))
                 left -= array.nbytes
         except (EOFError, ConnectionError) as error:
             raise EOFError from error

@@ -184,7 +184,7 @@ def parsed(method: str, settings: list[str] | None) -> tuple[str, dict[str, Any]
             raise InputError(f"--set takes NAME=VALUE with a parameter of the method, got {setting!r}; {hint}")
         try:
             chosen[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             chosen[name] = value
     return method, chosen
 
@@ -274,7 +274,7 @@ def saved_settings(path: Path, method: str) -> dict[str, Any]:
         return {}
     try:
         settings = json.loads(str(arrays["settings"]))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: settings are no JSON") from error
     return dict(settings) if isinstance(settings, dict) else {}
 

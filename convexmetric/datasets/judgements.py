@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from convexmetric.datasets.delimited import read_rows
+from convexmetric.datasets.delimited import read_columns
 from convexmetric.errors import InputError
 
 #: Names of the three columns, in lower case.
@@ -47,24 +47,28 @@ def read_triplets(
         If the file is missing, too large, damaged or no such table, a cell is empty, or a row names an object twice.
     """
     path = Path(path)
-    rows = read_rows(path, encoding, archives=True)[0]
-    first = [cell.lower() for cell in rows[0][1]]
+    table = read_columns(path, encoding, archives=True)
+    first = [cell.lower() for cell in table.first]
     found = [[c for c, name in enumerate(first) if name in names] for names in HEADS]
-    if all(len(columns) == 1 for columns in found):
-        order, rows = [columns[0] for columns in found], rows[1:]
+    order = [0, 1, 2]
+    if named := all(len(columns) == 1 for columns in found):
+        order = [columns[0] for columns in found]
     elif len(first) != 3 or any(found):
         raise InputError(f"{path}: its columns must be three, or named head, near and far; got {', '.join(first[:9])}")
-    else:
-        order = [0, 1, 2]
-    cells = np.array([[row[c] for c in order] for _, row in rows], dtype=str).reshape(-1, 3)
-    repeated = (cells[:, [0, 0, 1]] == cells[:, [1, 2, 2]]).any(axis=1)
-    for wrong, what in (((cells == "").any(axis=1), "a cell is empty"), (repeated, "an object is named twice")):
-        if wrong.any():
-            raise InputError(f"{path}, line {rows[int(np.argmax(wrong))][0]}: {what}")
-    if not len(cells):
+    columns, lines = table.body if named else table.whole(), table.lines[named:]
+    if not lines:
         raise InputError(f"{path}: there is no row below the names of the columns")
-    names, triplets = np.unique(cells, return_inverse=True)
-    if all(name.isdecimal() for name in names.tolist()):
-        by_size = np.argsort(names.astype(np.float64), kind="stable")
-        names, triplets = names[by_size], np.argsort(by_size)[triplets]
-    return triplets.reshape(cells.shape).astype(np.int64), tuple(names.tolist())
+    known: dict[str, int] = {}
+    triplets = np.column_stack([columns[c].codes(known, table.held) for c in order])
+    head, near, far = triplets.T
+    repeated = (head == near) | (head == far) | (near == far)
+    empty = (triplets == known.get("", -1)).any(axis=1)
+    for wrong, what in ((empty, "a cell is empty"), (repeated, "an object is named twice")):
+        if wrong.any():
+            raise InputError(f"{path}, line {lines[int(np.argmax(wrong))]}: {what}")
+    names = sorted(known)
+    if all(map(str.isdecimal, names)):
+        names.sort(key=float)
+    places = np.empty(len(names), dtype=np.int64)
+    places[[known[name] for name in names]] = np.arange(len(names))
+    return places[triplets], tuple(names)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric.arguments import closest
-from convexmetric.datasets import delimited
+from convexmetric.datasets import delimited, numerals
+from convexmetric.datasets.columns import Column, Columns
 from convexmetric.datasets.dataset import Dataset
+from convexmetric.datasets.numerals import GAPS, MISSING
 from convexmetric.errors import InputError
+from convexmetric.files import Held
 
 #: Prefix of the name that pandas gives a column without one.
 UNNAMED = "Unnamed: "
@@ -28,6 +32,8 @@ FEW_CLASSES = 10
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
 #: Number of rows from which on a column of distinct whole numbers looks like an identifier.
 MANY_ROWS = 20
+#: Letters of a cell that a message shows.
+SHOWN = 80
 #: Integers beyond this are not all representable as floats.
 LARGEST_INTEGER = 2**53
 
@@ -45,13 +51,15 @@ def read_csv(
 
     Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Where that is no comma,
     decimal commas are read as well. Thousands may be separated where the numbers of the table can be read in one way
-    only, and lines that begin with # are left out. What was assumed about the file is said in warnings.
+    only, and lines that begin with # are left out, as are the names of rows that R writes. What was assumed about the
+    file is said in warnings.
 
     Parameters
     ----------
     path : path
-        A text file, a row a line, also packed by gzip or bzip2; a Parquet file or the first sheet of an Excel workbook,
-        with ``pip install 'convexmetric[tables]'``.
+        A text file, a row a line, also packed by gzip or bzip2; one of ARFF, or of SVMlight and LETOR, whose columns
+        are called label, qid and by the numbers of features; the first sheet of an Excel workbook; or, with
+        ``pip install 'convexmetric[tables]'``, a Parquet file of numbers and text.
     label : str or int
         The column of labels, which may be text: its name, or its number, from 0, or from the end by -1.
     drop : sequence of str or int
@@ -78,7 +86,7 @@ def read_csv(
         If the file is missing, too large or not such a table, its labels are measurements, or an integer is above
         :math:`2^{53}`: the message names line and column, and what to do.
     NotInstalledError
-        If a Parquet file or a workbook needs a package that is not installed.
+        If a Parquet file needs a package that is not installed.
 
     Warns
     -----
@@ -87,22 +95,22 @@ def read_csv(
         for data, or commas for decimal marks or separators of thousands.
     """
     path = Path(path)
-    table = _named(path, delimited.read_rows(path, encoding), header, label)
+    table = _named(path, delimited.read_columns(path, encoding), header, label)
     target = table.number(label)
     columns = table.kept(drop, target)
     if not columns:
         hint = "" if len(table.names) > 1 else "; columns are separated by commas, semicolons or tabs"
         raise InputError(f"{path}: there is no column beside {label!r} to learn from{hint}")
-    table = table.complete([*columns, target], drop_missing)
-    classes, codes = np.unique(table.cells[target], return_inverse=True)
-    _check_classes(table, target, classes, codes.size)
+    table = table.complete([*columns, target], target, drop_missing)
+    classes, codes = table.labels(target)
+    _check_classes(table, target, classes, len(codes))
     X = table.numbers(columns)
     table.warn_of_counts(columns, X)
     return Dataset(
         _stem(path),
         X,
-        codes.ravel().astype(np.int64),
-        tuple(classes.tolist()),
+        codes,
+        tuple(classes),
         f"{path.name}, labelled by {table.names[target]!r}",
         table.extras(columns),
     )
@@ -140,11 +148,11 @@ def read_table(
         As for :func:`read_csv`, or if there is no such column: the message has the one that may be meant.
     """
     path = Path(path)
-    table = _named(path, delimited.read_rows(path, encoding), header, 0)
+    table = _named(path, delimited.read_columns(path, encoding), header, 0)
     chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
     if not chosen:
         raise InputError(f"{path}: there is no column left to read")
-    table = table.complete(chosen, drop_missing)
+    table = table.complete(chosen, None, drop_missing)
     X = table.numbers(chosen)
     if columns is None:
         table.warn_of_counts(chosen, X)
@@ -157,11 +165,12 @@ class _Table:
 
     path: Path
     names: list[str]
-    cells: list[tuple[str, ...]]
-    lines: list[int]
+    cells: list[Column]
+    lines: NDArray[np.int64]
     delimiter: str
     #: Whether the first line was taken for data by a guess and not by ``header=False``.
     assumed: bool
+    held: Held
 
     def number(self, column: str | int) -> int:
         """The number of a column, from its name or number."""
@@ -184,6 +193,8 @@ class _Table:
                 "its first line holds data, not names: give the column's number and header=False, such as "
                 f"--no-header --label {number}; if it does name the columns, header=True (--header)"
             )
+        if len(self.names) == 1 and len(self.names[0].split()) > 1:
+            return "columns are separated by commas, semicolons or tabs; in R write.csv(table, file, row.names=FALSE)"
         return closest(str(column), self.names, "did you mean {}?") or f"it has {', '.join(map(repr, self.names))}"
 
     def shown(self, c: int) -> str:
@@ -199,25 +210,25 @@ class _Table:
         dropped = {*others, *map(self.number, drop), *empty}
         kept = [c for c in range(len(self.names)) if c not in dropped]
         names = [self.names[c] for c in kept]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(
-                    f"{self.path}: two columns are called {name!r}; the first line must name every column once "
-                    "(if it holds data: header=False, --no-header)"
-                )
+        name, count = next(iter(Counter(names).most_common(1)), ("", 0))
+        if count > 1:
+            raise InputError(
+                f"{self.path}: two columns are called {name!r}; the first line must name every column once "
+                "(if it holds data: header=False, --no-header)"
+            )
         unnamed = [c for c, name in zip(kept, names, strict=True) if not name or name.startswith(UNNAMED)]
-        numbering = [c for c in unnamed if _tell_rows_apart(delimited.numbers(self.cells[c]))]
-        for c in numbering:
+        numbering = {c for c in unnamed if _tell_rows_apart(self.cells[c].numbers())}
+        for c in sorted(numbering):
             _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
         return [c for c in kept if c not in numbering]
 
     def extras(self, columns: list[int]) -> dict[str, Any]:
         """Extras of the data set: names of the columns, and the lines of the rows."""
-        return {"columns": tuple(self.names[c] for c in columns), "lines": np.array(self.lines)}
+        return {"columns": tuple(self.names[c] for c in columns), "lines": self.lines}
 
-    def complete(self, columns: list[int], drop_missing: bool) -> _Table:
+    def complete(self, columns: list[int], target: int | None, drop_missing: bool) -> _Table:
         """Rows without a missing value; an error names a missing one unless ``drop_missing``."""
-        lacking = np.array([[cell.lower() in delimited.MISSING for cell in self.cells[c]] for c in columns])
+        lacking = np.array([self.cells[c].among(MISSING if c == target else GAPS) for c in columns])
         rows: NDArray[np.bool_] = np.asarray(lacking.any(axis=0))
         if not rows.any():
             return self
@@ -232,67 +243,81 @@ class _Table:
             c = columns[int(np.argmax(lacking.sum(axis=1)))]
             raise InputError(f"{self.path}: every row lacks a value, most in column {self.shown(c)}; leave out columns")
         _warn(f"left out for a missing value: {_amount(rows)} of {len(rows)} in {self.path.name}")
-        kept = np.flatnonzero(~rows)
-        cells = [tuple(column[row] for row in kept) for column in self.cells]
-        return _Table(self.path, self.names, cells, [self.lines[row] for row in kept], self.delimiter, self.assumed)
+        for c, column in enumerate(self.cells):
+            # One after the other: a copy of all columns is not held beside them.
+            self.cells[c] = column.take(~rows)
+        return replace(self, lines=self.lines[~rows])
+
+    def labels(self, target: int) -> tuple[list[str], NDArray[np.int64]]:
+        """The sorted names of classes, and the class of every row."""
+        known: dict[str, int] = {}
+        codes = self.cells[target].codes(known, self.held)
+        classes = sorted(known)
+        places = np.empty(len(classes), dtype=np.int64)
+        places[[known[name] for name in classes]] = np.arange(len(classes))
+        return classes, places[codes]
 
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
         """Convert columns to numbers, all in the same notation."""
-        for marks in delimited.ways_to_write(self.delimiter):
-            found = []
-            for c in columns:
-                found.append(delimited.numbers(self.cells[c], marks))
-                if not np.isfinite(found[-1]).all():
+        # Columns that are no plain numbers decide which notation it is.
+        order = sorted(columns, key=lambda c: self.cells[c].read(numerals.PLAIN) is not None)
+        for marks in numerals.ways_to_write(self.delimiter):
+            found = {}
+            for c in order:
+                values = self.cells[c].read(marks)
+                if values is None:
                     break
+                found[c] = values
             else:
-                self._check_integers(columns, found, marks)
-                if marks is not delimited.PLAIN:
-                    what, other = "thousands separators", delimited.Marks(marks.decimal)
+                self._check_integers(found, marks)
+                if marks is not numerals.PLAIN:
+                    what, other = "thousands separators", numerals.Marks(marks.decimal)
                     if not marks.thousands:
-                        what, other = "decimal commas", delimited.PLAIN
-                    cells = (cell for c in columns for cell in self.cells[c])
+                        what, other = "decimal commas", numerals.PLAIN
+                    cells = (cell for c in order for cell in self.cells[c])
                     example = next(cell for cell in cells if marks.plain(cell) != other.plain(cell))
                     _warn(f"{self.path.name} has {what}: {example} is read as {marks.plain(example)}")
-                return np.column_stack(found)
+                return np.column_stack([found[c] for c in columns])
         raise self._no_numbers(columns)
 
     def _no_numbers(self, columns: list[int]) -> InputError:
         """Make the error for columns that cannot be read as numbers."""
         for c in columns:
-            row = next((row for row, cell in enumerate(self.cells[c]) if not delimited.is_number(cell)), None)
+            row = self.cells[c].first_odd(numerals.WAYS)
             if row is not None:
-                hint, head = "encode it or leave it out", self.cells[c][: delimited.HEAD]
-                if 2 * sum(map(delimited.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
+                hint, head = "encode it or leave it out", self.cells[c].head
+                if 2 * sum(map(numerals.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
                     hint = (
                         "it has a letter where a number was expected: correct it, or empty the cell and use "
                         "drop_missing=True (--drop-missing)"
                     )
                 return self._no_number(c, row, hint)
-        marks = delimited.PLAIN if self.delimiter == "," else delimited.DECIMAL_COMMAS
-        c, row = next(
-            (c, int(np.argmin(here)))
-            for c, here in ((c, np.isfinite(delimited.numbers(self.cells[c], marks))) for c in columns)
-            if not here.all()
-        )
-        if marks is delimited.PLAIN:
+        marks = numerals.PLAIN if self.delimiter == "," else numerals.DECIMAL_COMMAS
+        odd = ((c, self.cells[c].first_odd([marks])) for c in columns)
+        c, row = next((c, row) for c, row in odd if row is not None)
+        if marks is numerals.PLAIN:
             return self._no_number(c, row, "with decimal commas separate columns by semicolons")
+        cell = _short(self.cells[c][row])
         return InputError(
-            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {self.cells[c][row]!r}, but other "
+            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell}, but other "
             "numbers of the table have decimal commas; write all decimal marks alike"
         )
 
     def _no_number(self, c: int, row: int, hint: str) -> InputError:
-        cell = self.cells[c][row]
+        cell = _short(self.cells[c][row])
         return InputError(
-            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell!r}, which is no number; {hint}"
+            f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell}, which is no number; {hint}"
         )
 
-    def _check_integers(self, columns: list[int], values: list[NDArray[np.float64]], marks: delimited.Marks) -> None:
+    def _check_integers(self, values: dict[int, NDArray[np.float64]], marks: numerals.Marks) -> None:
         """Refuse integers of which a float has only the first digits."""
-        for c, column in zip(columns, values, strict=True):
-            for row in np.flatnonzero(np.abs(column) >= LARGEST_INTEGER):
-                cell = marks.plain(self.cells[c][row])
-                if re.fullmatch("[+-]?[0-9]+", cell) and abs(int(cell)) > LARGEST_INTEGER:
+        for c, column in values.items():
+            large = np.abs(column) >= LARGEST_INTEGER
+            for row, said in zip(np.flatnonzero(large), compress(self.cells[c], large), strict=True):
+                cell = marks.plain(said)
+                digits = cell.lstrip("+-")
+                # Python converts no more than 4300 digits: zeros in front.
+                if digits.isdecimal() and int(digits.lstrip("0")) > LARGEST_INTEGER:
                     raise InputError(
                         f"{self.path}, line {self.lines[row]}: column {self.shown(c)} holds {cell}, an integer above "
                         f"2^53, of which a float has only the first 16 digits. An identifier is left out by "
@@ -315,27 +340,22 @@ class _Table:
             )
 
 
-def _named(
-    path: Path, read: tuple[list[tuple[int, list[str]]], str, bool | None], header: bool | None, label: str | int
-) -> _Table:
+def _named(path: Path, read: Columns, header: bool | None, label: str | int) -> _Table:
     """Make the table, with names of columns from its first line, or numbers for names."""
-    rows, delimiter, known = read
-    header = header if known is None else known
-    first, n = rows[0][1], len(rows[0][1])
-    named = delimited.names_columns([row for _, row in rows]) if header is None else header
-    body = rows[1:] if named else rows
-    if not body:
-        hint = "; if its only line holds data: header=False (--no-header)" * any(map(delimited.is_number, first))
+    header = header if read.named is None else read.named
+    named = delimited.names_columns(read) if header is None else header
+    if named and len(read.lines) == 1:
+        hint = "; if its only line holds data: header=False (--no-header)" * any(map(numerals.is_number, read.first))
         raise InputError(f"{path}: there is no row below the names of the columns{hint}")
-    assumed = header is None and not named
+    n, assumed = len(read.first), header is None and not named
     if assumed and _is_integer(label):
         _warn(
             f"the first line of {path.name} is taken for data, and columns are called 0 to {n - 1}; if it names them: "
             "header=True (--header)"
         )
-    cells = [tuple(column) for column in zip(*(row for _, row in body), strict=True)]
-    names = first if named else [str(c) for c in range(n)]
-    return _Table(path, names, cells, [line for line, _ in body], delimiter, assumed)
+    names, cells = (read.first, read.body) if named else ([str(c) for c in range(n)], read.whole())
+    lines = np.array(read.lines, dtype=np.int64)
+    return _Table(path, names, cells, lines[1:] if named else lines, read.delimiter, assumed, read.held)
 
 
 def _stem(path: Path) -> str:
@@ -355,11 +375,11 @@ def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
     return bool(np.all(column == np.round(column)) and np.unique(column).size == len(column))
 
 
-def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) -> None:
+def _check_classes(table: _Table, target: int, classes: list[str], n: int) -> None:
     """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
-    if len(classes) <= FEW_CLASSES or not all(map(delimited.is_number, classes)):
+    if len(classes) <= FEW_CLASSES or not all(map(numerals.is_number, classes)):
         return
-    values = delimited.numbers([name.replace(",", ".") for name in classes.tolist()])
+    values = numerals.numbers([name.replace(",", ".") for name in classes])
     least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
     if n < least * len(classes):
         raise InputError(
@@ -367,6 +387,10 @@ def _check_classes(table: _Table, target: int, classes: NDArray[Any], n: int) ->
             "rows, which looks like a measurement. Put them into a few bins, such as low, middle and high, or name "
             "another column; if they are codes of classes, write them with a letter, such as c17"
         )
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) < SHOWN else f"{cell[:SHOWN]}...")
 
 
 def _amount(rows: NDArray[np.bool_]) -> str:

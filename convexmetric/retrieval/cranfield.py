@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from convexmetric.datasets.dataset import Dataset
 from convexmetric.datasets.reading import locate
-from convexmetric.files import guarded, read_unpacked
+from convexmetric.files import guarded, opened
 from convexmetric.retrieval.judgements import Qrels
 from convexmetric.retrieval.reading import read_qrels
 
@@ -76,6 +76,7 @@ def read_cranfield(folder: Path | None) -> Dataset:
 
 def _smart(path: Path) -> list[str]:
     """Read the texts of a file of the SMART system, without the names of their fields."""
-    text = guarded(path, lambda: read_unpacked(path).decode())
+    with opened(path) as stream:
+        text = guarded(path, lambda: stream.read().decode())
     entries = re.split(r"^\.I ", text, flags=re.MULTILINE)[1:]
     return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.MULTILINE) for entry in entries]

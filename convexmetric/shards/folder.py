@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,13 +35,13 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.files import mapped
+from convexmetric.files import existing, mapped
 from convexmetric.fingerprint import fingerprint
 
 FORMAT = "convexmetric shards 1"
 TABLE, REACH = "shards.json", "reach.npy"
 #: Largest size in bytes of a table, and largest number of pieces.
-MAX_TABLE, MAX_PIECES = 2**28, 10**6
+MAX_TABLE, MAX_PIECES = 2**24, 10**6
 #: Bytes read at a time where rows are gathered or hashed.
 BLOCK = 2**24
 NAMES = (
@@ -189,7 +190,7 @@ class StoredArray:
 
 def digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of a file."""
-    with open(path, "rb") as file:
+    with open(existing(path, math.inf), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -229,9 +230,9 @@ def read_table(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Pie
     """
     path = Path(folder) / TABLE
     try:
-        if path.stat().st_size > MAX_TABLE:
-            raise InputError(f"{path} is larger than {MAX_TABLE} bytes and was not read")
-        table = json.loads(path.read_text("utf-8"))
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}")
+        table = json.loads(existing(path, MAX_TABLE).read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{folder} is no folder of shards: {error}") from error
     except (ValueError, RecursionError) as error:

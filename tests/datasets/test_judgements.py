@@ -83,5 +83,5 @@ def test_other_tables_are_refused(tmp_path, text, message):
 def test_no_more_is_unpacked_than_the_limit(tmp_path, monkeypatch):
     path = written(tmp_path, zipped(("t.csv", "1,2,3\n" * 5000)), "t.zip")
     monkeypatch.setattr(files, "MAX_BYTES", 2**12)
-    with pytest.raises(InputError, match="decompresses to more than"):
+    with pytest.raises(InputError, match="more than"):
         read(path)

@@ -2,9 +2,11 @@
 
 import bz2
 import gzip
+import io
 
 import numpy as np
 import pytest
+import sklearn.datasets
 
 import convexmetric as cm
 from convexmetric.errors import InputError
@@ -236,6 +238,7 @@ def test_decimal_commas_are_read_and_said(tmp_path, delimiter, header):
         (["a;b;kind", "1,5;2.5;oak", "2,5;3;ash"], {}, "line 2: column 'b' holds '2.5', but other numbers"),
         (["a,b,kind", "1,5,2,5,oak"], {}, "5 cells, but the first line has 3; with decimal commas"),
         (["a,b,kind", '"1,5",2,oak'], {}, "column 'a' holds '1,5'.*separate columns by semicolons"),
+        (["a b kind", "1 1 2 oak", "2 3 4 ash"], {}, r"no column 'kind'; columns are separated by .*; in R write\.csv"),
         (["kind", "oak", "ash"], {}, "no column beside 'kind'.*separated by commas, semicolons or tabs"),
         (["a b kind", "1 2 oak"], {"label": "a b kind"}, "separated by commas, semicolons or tabs"),
         (["a,b,kind", "1,2,oak"], {"label": 3}, "no column 3; columns have the numbers 0 to 2, or -3 to -1"),
@@ -405,3 +408,122 @@ def test_one_row_is_a_table(tmp_path):
     with pytest.raises(InputError, match=r"no row below the names.*its only line holds data: header=False"):
         cm.datasets.read_table(path)
     assert cm.datasets.read_table(path, header=False).X.tolist() == [[1.0, 2.5]]
+
+
+@pytest.mark.parametrize("gap", [".", "-", "missing", "NA"])
+def test_a_first_row_with_a_gap_is_data_where_the_rest_of_it_are_numbers(tmp_path, gap):
+    path = written(tmp_path, [["0.02", gap, "oak"], *BARE[1:]])
+    with pytest.raises(InputError, match=r"line 1: column '1' has no value \(1 row of 4 like this\)"):
+        cm.datasets.read_csv(path, -1, header=None)
+    with pytest.warns(UserWarning, match=r"taken for data|1 row of 4"):
+        assert cm.datasets.read_csv(path, -1, drop_missing=True).extras["lines"].tolist() == [2, 3, 4]
+    signs = [["a", "kind"], ["1", "-"], ["2", "+"], ["3", "-"]]
+    with pytest.warns(UserWarning, match="number the rows"):
+        assert cm.datasets.read_csv(written(tmp_path, signs), "kind").target_names == ("+", "-")
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "lines"),
+    [
+        ('"a" "b" "kind"\n"1" 1 2 "oak"\n"x y" 3 4 "old ash"\n', True, [2, 3]),
+        ('"a" "b" "kind"\n1 2 "oak"\n\n3 4 "old ash"\n', False, [2, 4]),
+        ('"a"\t"b"\t"kind"\n"1"\t1\t2\t"oak"\n"2"\t3\t4\t"old ash"\n', True, [2, 3]),
+        ('"a","b","kind"\n"1",1,2,"oak"\n"2",3,4,"old ash"\n', True, [2, 3]),
+    ],
+)
+def test_tables_of_r_are_read_without_names_of_rows(tmp_path, recwarn, text, names, lines):
+    (tmp_path / "trees.txt").write_text(text)
+    data = cm.datasets.read_csv(tmp_path / "trees.txt", "kind")
+    assert (data.X.tolist(), data.target_names) == ([[1.0, 2.0], [3.0, 4.0]], ("oak", "old ash"))
+    assert (data.extras["columns"], data.extras["lines"].tolist()) == (("a", "b"), lines)
+    assert [str(w.message) for w in recwarn] == ["left out: the names of rows in trees.txt, as R writes them"] * names
+    assert all(warning.filename == __file__ for warning in recwarn)
+
+
+@pytest.mark.parametrize("text", ["a;b\n1;2;3\n", '"a","b"\n1,2,3\n', "a b\n1 2 3\n1 2\n", '"a" "b"\n"1" 2 3 4\n'])
+def test_other_rows_of_too_many_cells_are_no_names_of_rows(tmp_path, text):
+    (tmp_path / "trees.txt").write_text(text)
+    with pytest.raises(InputError, match=r"cells, but|separated by commas|is not a CSV file"):
+        cm.datasets.read_csv(tmp_path / "trees.txt", 0)
+
+
+def test_blanks_between_groups_of_digits_separate_no_columns(tmp_path):
+    for lines, values in ((["3.5", "1 234"], [3.5, 1234.0]), (["a b", "1 234 567", "2"], [1234567.0, 2.0])):
+        with pytest.warns(UserWarning, match="thousands separators"):
+            data = cm.datasets.read_table(written(tmp_path, [[line] for line in lines]), header=len(lines) > 2)
+        assert data.X.ravel().tolist() == values
+
+
+ARFF = """% of trees
+@RELATION trees
+
+@attribute 'the width' REAL
+@ATTRIBUTE height numeric
+@attribute kind {oak, 'old ash'}
+@DATA
+1, 2.5, oak
+% from here, on
+3e1,-4,'old ash'
+"""
+
+
+def test_attributes_of_arff_are_columns(tmp_path):
+    path = tmp_path / "trees.arff"
+    path.write_text(ARFF)
+    data = cm.datasets.read_csv(path, "kind")
+    assert data.X.tolist() == [[1.0, 2.5], [30.0, -4.0]]
+    assert [data.target_names[code] for code in data.y] == ["oak", "old ash"]
+    assert (data.extras["columns"], data.extras["lines"].tolist()) == (("the width", "height"), [8, 10])
+    path.write_text(ARFF + "?,1,oak\n")
+    with pytest.raises(InputError, match="line 11: column 'the width' has no value"):
+        cm.datasets.read_csv(path, "kind")
+    path.write_text(ARFF.partition("1, 2.5")[0] + "{0 1, 2 oak}\n")
+    with pytest.raises(InputError, match="sparse ARFF is not read: save it as CSV"):
+        cm.datasets.read_csv(path, "kind")
+
+
+@pytest.mark.parametrize("query", ["", "qid:4 "])
+@pytest.mark.parametrize("least", [0, 1])
+def test_features_of_svmlight_and_letor_are_columns(tmp_path, query, least):
+    text = f"2 {query}{least}:0.5 3:2 # a document\n\n-1 {query}2:1e-3\n2 {query}\n"
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    if query:
+        with pytest.warns(
+            UserWarning, match=r"column 'qid' of t\.txt is of queries, no feature: drop=\['qid'\]"
+        ) as said:
+            data = cm.datasets.read_csv(path, "label", drop=["qid"])
+        assert said[0].filename == __file__
+    else:
+        data = cm.datasets.read_csv(path, "label")
+    X, y = sklearn.datasets.load_svmlight_file(io.BytesIO(text.encode()))
+    np.testing.assert_array_equal(data.X, X.toarray())
+    assert [float(data.target_names[code]) for code in data.y] == y.tolist()
+    assert data.extras["columns"] == tuple(map(str, range(least, 4)))
+    for wrong in ("x:1", "1000000000:1", "-1:2", "1", "qid:5", "1:"):
+        path.write_text(f"{text}1 {query}{wrong}\n")
+        with pytest.raises(InputError, match="line 5: features must be number:value"):
+            cm.datasets.read_csv(path, "label")
+
+
+def test_long_cells_and_wide_tables(tmp_path):
+    path = tmp_path / "t.csv"
+    for text in ('"' * 10**6, "a,b\n" + "x" * 200_000 + ",1\n", "x" * 200_000, "1\n" * 3 + "x" * 10**7):
+        path.write_text(text)
+        for read in (cm.datasets.read_table, lambda path: cm.datasets.read_csv(path, 0), cm.datasets.read_triplets):
+            with pytest.raises(InputError, match=r"is not a CSV file|has a line of more than"):
+                read(path)
+    path.write_text(",".join(["1.5"] * 50_000) + "\n" + ",".join(["2.5"] * 50_000) + "\n")
+    assert cm.datasets.read_table(path, header=False).X.shape == (2, 50_000)
+
+
+def test_notations_are_told_apart_beyond_the_first_block_of_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("convexmetric.datasets.columns.BLOCK_CELLS", 6)
+    rows = [["a", "b"], *[["1", "2,5"]] * 7, ["1.000", "3"]]
+    with pytest.warns(UserWarning, match=r"thousands separators: 1\.000 is read as 1000"):
+        data = cm.datasets.read_table(written(tmp_path, rows, ";"))
+    assert data.X.tolist() == [[1.0, 2.5]] * 7 + [[1000.0, 3.0]]
+    with pytest.raises(InputError, match="line 10: column 'b' holds 'x'"):
+        cm.datasets.read_table(written(tmp_path, [*rows, ["1", "x"]], ";"))
+    with pytest.raises(InputError, match=r"holds '1\.000', but other"):
+        cm.datasets.read_table(written(tmp_path, [*rows, ["1", "2.5"]], ";"))

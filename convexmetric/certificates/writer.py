@@ -214,39 +214,62 @@ def _proven(
     problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
 ) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
     """Proof by the kernel, whose bounds are claimed, and the documents and arrays of the files that it proves."""
-    risk = problem.risk
-    point = risk.minorant(certificate.dual)
+    point = problem.risk.minorant(certificate.dual)
     if point is None:
         raise InputError("the dual point has NaN or infinite entries and proves nothing")
-    if not np.isfinite(point.S).all():
-        raise InputError("nothing is proven: what the dual point says is not finite")
-    try:
+    with _unproven():
+        kernel.require_proven(np.isfinite(point.S).all(), "what the dual point says is not finite")
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-        terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
-        if terms is None:
-            upper = _upper(problem, stated, certificate.M, arrays)
-        else:
-            upper = terms.upper(certificate.M, functools.partial(_factor, stated, problem), arrays)
-        count = len(stated.risk)
-        if parts != 1 and isinstance(stated.risk, kernel.Worst):
-            raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
-        if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
-            raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
-        ends = [count * part // parts for part in range(parts + 1)]
-        dual, share, slope = _feasible(problem, stated, certificate, point, ends, terms, upper, arrays)
-        arrays |= {name: plain(array) for name, array in slope.items()}
-        files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
+        files = _files(problem, stated, certificate, point, document, arrays, _ends(stated.risk, parts))
         proof = checker.prove(files)
-    except (kernel.NotProven, np.linalg.LinAlgError) as error:
-        raise InputError(f"nothing is proven: {error}") from error
-    except checker.CertificateError as error:
-        raise InputError(f"the certificate does not describe its problem: {error}") from error
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
     if max(abs(proof.upper), abs(proof.lower)) > MOST:
         raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
-    _compare(problem, stated, arrays, float(proof.upper))
+    _compare(problem, stated, files[0][1], float(proof.upper))
     return replace(proof, claimed=(proof.lower, proof.upper), reason=""), files
+
+
+@contextlib.contextmanager
+def _unproven() -> Iterator[None]:
+    """Raise what ends a proof as wrong input."""
+    try:
+        yield
+    except (kernel.NotProven, np.linalg.LinAlgError) as error:
+        raise InputError(f"nothing is proven: {error}") from error
+    except checker.CertificateError as error:
+        raise InputError(f"the certificate does not describe its problem: {error}") from error
+
+
+def _ends(risk: Any, parts: Any) -> list[int]:
+    """Rows of a risk at which parts of a file begin and end."""
+    count = len(risk)
+    if parts != 1 and isinstance(risk, kernel.Worst):
+        raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
+    if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
+        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+    return [count * part // parts for part in range(parts + 1)]
+
+
+def _files(
+    problem: MetricProblem,
+    stated: kernel.Problem,
+    certificate: Certificate,
+    point: Minorant,
+    document: Table,
+    arrays: Arrays,
+    ends: Sequence[int],
+) -> list[tuple[Table, Arrays]]:
+    """Documents and arrays of all parts, from the statement's: the metric, the dual point, and what it is proven by."""
+    terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
+    if terms is None:
+        upper, own = _upper(problem, stated, certificate.M, arrays)
+    else:
+        upper, own = terms.upper(certificate.M, functools.partial(_factor, stated, problem), arrays)
+    known = arrays | own
+    dual, share, slope = _feasible(problem, stated, certificate, point, ends, terms, upper, known)
+    known |= {name: plain(array) for name, array in slope.items()}
+    return [(document | {"dual": table | share}, known | of_rows) for table, of_rows in dual]
 
 
 def _feasible(
@@ -322,19 +345,18 @@ def _said(
     return dual, functools.reduce(operator.add, said)
 
 
-def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
-    """Upper bound; adds the metric to the arrays, scaled slightly where constraints hold by less than rounding.
+def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> tuple[Fraction, Arrays]:
+    """Upper bound, and arrays of the metric, scaled slightly where constraints hold by less than rounding.
 
     It is scaled up for hard margins, and else down, for constraints of a regularizer.
     """
     nudges = NUDGES if problem.risk.hard else tuple(-nudge for nudge in NUDGES)
     for nudge in nudges:
-        arrays |= _factor(stated, problem, M * (1.0 + nudge))
+        found = _factor(stated, problem, M * (1.0 + nudge))
         try:
-            factor = stated.cone.factor(kernel.Arrays(arrays), stated.omega.definite)
+            factor = stated.cone.factor(kernel.Arrays(arrays | found), stated.omega.definite)
             given, own = above(stated.omega, stated.cone.metric(factor).mid)
-            arrays |= own
-            return stated.upper(stated.risk.value(factor), factor, given)
+            return stated.upper(stated.risk.value(factor), factor, given), found | own
         except kernel.NotProven:
             if nudge == nudges[-1]:
                 raise

@@ -111,7 +111,8 @@ def write_certificate(
         cannot be written.
     """
     path, start = check_solution_path(path, "a certificate"), perf_counter()
-    _check_title(title)
+    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+        raise InputError("title must be one line of at most 500 letters")
     if isinstance(problem, ProgramCertificate):
         if solution is not None or parts != 1:
             raise InputError("the certificate of a program has no solution beside it, and one part")
@@ -121,7 +122,22 @@ def write_certificate(
         return checker.as_verdict(proof, document["title"], perf_counter() - start, problem.steps)
     problem, certificate = _stated_and_certified(problem, solution)
     with _admitted(rules):
-        return _proven_and_written(path, problem, certificate, title, parts)
+        document, arrays = _stated(problem, title)
+        proof, files = _proven(problem, certificate, document, arrays, parts)
+        claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
+        for number, (table, own) in enumerate(files, 1):
+            table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
+            write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
+        verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
+    if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
+        warnings.warn(
+            f"{path} proves bounds of a relative gap of {verdict.gap:.1e}, where the solution's is "
+            f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
+            "scale them, or raise prices that are tiny beside the weight of the regularizer)",
+            GapWarning,
+            stacklevel=2,
+        )
+    return verdict
 
 
 @contextlib.contextmanager
@@ -134,29 +150,6 @@ def _admitted(rules: Any) -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _proven_and_written(
-    path: Path, problem: MetricProblem, certificate: Certificate, title: str, parts: int
-) -> checker.Verdict:
-    """Prove, and write the files."""
-    start = perf_counter()
-    document, arrays = _stated(problem, title)
-    proof, files = _proven(problem, certificate, document, arrays, parts)
-    claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
-    for number, (table, own) in enumerate(files, 1):
-        table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
-        write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
-    verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
-    if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
-        warnings.warn(
-            f"{path} proves bounds of a relative gap of {verdict.gap:.1e}, where the solution's is "
-            f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
-            "scale them, or raise prices that are tiny beside the weight of the regularizer)",
-            GapWarning,
-            stacklevel=3,
-        )
-    return verdict
-
-
 def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], parts: int = 1) -> None:
     """Write a file, and read it again."""
     _write(place, table, arrays)
@@ -167,11 +160,6 @@ def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], 
     # The file holds what was proven: its hashes are those of the arrays in memory.
     if held != table:
         raise InputError(f"{place}: the file does not hold what was written")
-
-
-def _check_title(title: str) -> None:
-    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-        raise InputError("title must be one line of at most 500 letters")
 
 
 def _stated_and_certified(

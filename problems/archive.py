@@ -10,11 +10,15 @@ import argparse
 import tempfile
 import warnings
 import zipfile
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 import convexmetric as cm
-from convexmetric.bench import export_library, list_problems, load_instance
+from convexmetric.bench import list_problems, load_instance
+from convexmetric.bench.exporting import add_member, exported, json_bytes, origin
 from convexmetric.datasets.bundled import SCIKIT_LEARN
+from convexmetric.files import all_or_nothing
 
 
 def certify(folder: Path, seconds: float) -> None:
@@ -34,6 +38,43 @@ def certify(folder: Path, seconds: float) -> None:
             print(f"{name} has no certificate: {error}", flush=True)
 
 
+def export_library(archive: Path, names: Iterable[str], certificates: Path) -> list[str]:
+    """Write instances as one ZIP archive, with the same bytes on every call on a machine.
+
+    ``index.json`` has one entry an instance: its bounds, what it is made of, and the files with their SHA-256. Only
+    instances of data sets that come with scikit-learn have files; others are named with the hashes of their data.
+
+    Parameters
+    ----------
+    archive : path
+    names : iterable of str
+    certificates : path
+        A folder of certificates ``NAME.npz``. Each that is proven and about the statement exported here
+        goes into the archive; the others are left out.
+
+    Returns
+    -------
+    list of str
+        Names of the instances that have files.
+    """
+    index = {}
+    with all_or_nothing(archive) as unfinished, zipfile.ZipFile(unfinished, "x") as packed:
+        for name in sorted(names):
+            instance, files = load_instance(name), {}
+            if instance.data["set"] in SCIKIT_LEARN:
+                try:
+                    files = exported(instance, "arrays", certificates / f"{name}.npz")
+                except cm.errors.InputError:
+                    files = exported(instance, "arrays")
+            for file, content in files.items():
+                add_member(packed, f"instances/{file}", content)
+            index[name] = origin(instance) | {"files": {file: sha256(of).hexdigest() for file, of in files.items()}}
+        add_member(
+            packed, "index.json", json_bytes({"format": "convexmetric-instances", "version": 1, "instances": index})
+        )
+    return [name for name, entry in index.items() if entry["files"]]
+
+
 def main() -> None:
     """Write the archive, and say what is in it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -47,7 +88,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if given.certify:
             certify(folder, given.certify)
-        names = export_library(given.archive, certificates=folder)
+        names = export_library(given.archive, list_problems(), folder)
     with zipfile.ZipFile(given.archive) as archive:
         proven = sum(name.endswith(".certificate.npz") for name in archive.namelist())
     size = given.archive.stat().st_size / 1e6

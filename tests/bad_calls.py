@@ -158,7 +158,6 @@ CALLS = [
     ("cm.bench.AuditTrail.of_solution(ranking)", errors.InputError, "solution must be a Solution"),
     ("cm.bench.export_instance('wine')", errors.InputError, "there is no problem named"),
     ("cm.bench.export_instance('relative-wine-1000', to='mps')", errors.InputError, "to must be one of"),
-    ("cm.bench.export_library('absent/instances.zip', [])", errors.InputError, "there is no folder absent"),
     ("cm.load_problem('ranking-auc-wine-c2')", errors.InputError, "did you mean"),
     ("cm.datasets.load('whine')", errors.InputError, "wine"),
     ("cm.datasets.preprocess(X, ['standardise'])", errors.InputError, "standardise"),

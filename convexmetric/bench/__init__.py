@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from convexmetric.bench.benchmarking import RUNS_FILE, benchmark, chosen_instances
-from convexmetric.bench.exporting import export_instance, export_library
+from convexmetric.bench.exporting import export_instance
 from convexmetric.bench.library import Instance, list_problems, load_instance, load_problem, read_instance
 from convexmetric.bench.loading import loaded_solver
 from convexmetric.bench.processes import Channel, Outcome, peak_bytes, run_isolated
@@ -47,7 +47,6 @@ __all__ = [
     "benchmark",
     "chosen_instances",
     "export_instance",
-    "export_library",
     "list_problems",
     "load_instance",
     "load_problem",

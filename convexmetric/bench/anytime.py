@@ -49,10 +49,16 @@ class Watch:
             self.points[place - self._first :] = [(self.times[place], *state)]
         if new or seconds >= self._last + REPORT_EVERY:
             self._last = seconds
-            found: dict[str, Any] = {"lower_bound": lower, "upper_bound": objective, "seconds": seconds}
-            found |= {"reached": tuple(self.reached), "curve": tuple(self.points), "iterations": iterations}
-            self.channel.report(replace(self.asked, status="limit", **found))
+            self.channel.report(self.run(seconds, iterations, objective, lower, "limit"))
         return gap
+
+    def run(
+        self, seconds: float, iterations: int, objective: float, lower: float, status: str, message: str = ""
+    ) -> Run:
+        """Make the record of the run as far as it went."""
+        found: dict[str, Any] = {"lower_bound": lower, "upper_bound": objective, "seconds": seconds}
+        found |= {"reached": tuple(self.reached), "curve": tuple(self.points), "iterations": iterations}
+        return replace(self.asked, status=status, message=message, **found)
 
     def due(self, seconds: float) -> bool:
         """Whether nothing is known yet of the grid time that comes after ``seconds``."""

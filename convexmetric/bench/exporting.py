@@ -6,9 +6,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,9 @@ import numpy as np
 from convexmetric.arguments import check_one_of
 from convexmetric.bench.conic_files import cbf, sdpa
 from convexmetric.bench.cvxpy_files import script
-from convexmetric.bench.library import Instance, list_problems, load_instance
+from convexmetric.bench.library import Instance, load_instance
 from convexmetric.certificates import checker, instances, kernel
 from convexmetric.certificates.statement import Arrays, Table, describe
-from convexmetric.datasets.bundled import SCIKIT_LEARN
 from convexmetric.errors import InputError
 from convexmetric.files import all_or_nothing
 from convexmetric.problem import MetricProblem
@@ -93,60 +91,20 @@ def export_instance(
     return paths
 
 
-def export_library(
-    archive: str | os.PathLike[str],
-    names: Iterable[str] | None = None,
-    *,
-    certificates: str | os.PathLike[str] | None = None,
-) -> list[str]:
-    """Write instances as one ZIP archive, with the same bytes on every call on a machine.
-
-    ``index.json`` has one entry an instance: its bounds, what it is made of, and the files with their SHA-256. Only
-    instances of data sets that come with scikit-learn have files; others are named with the hashes of their data.
-
-    Parameters
-    ----------
-    archive : path
-        Its name usually ends in ``.zip``.
-    names : iterable of str, optional
-        Default: all instances.
-    certificates : path, optional
-        A folder of certificates ``NAME.npz``. Each that is proven and about the statement exported here
-        goes into the archive; the others are left out.
-
-    Returns
-    -------
-    list of str
-        Names of the instances that have files.
+def exported(instance: Instance, to: str, certificate: Path | None = None) -> dict[str, bytes]:
+    """Contents of the files of an instance, by name.
 
     Raises
     ------
     InputError
-        If a name is unknown, or the archive cannot be written.
+        If the certificate does not fit, or the problem cannot be written so.
     """
-    path = Path(archive)
-    index: dict[str, Any] = {}
-    with all_or_nothing(path) as unfinished, zipfile.ZipFile(unfinished, "x") as packed:
-        for name in sorted(list_problems() if names is None else names):
-            instance, files = load_instance(name), dict[str, bytes]()
-            if instance.data["set"] in SCIKIT_LEARN:
-                proof = None if certificates is None else Path(certificates, f"{name}.npz")
-                files = exported(instance, "arrays", proof, strict=False)
-            for file, content in files.items():
-                _add(packed, f"instances/{file}", content)
-            index[name] = _origin(instance) | {"files": {file: sha256(of).hexdigest() for file, of in files.items()}}
-        _add(packed, "index.json", _text({"format": "convexmetric-instances", "version": 1, "instances": index}))
-    return [name for name, entry in index.items() if entry["files"]]
-
-
-def exported(instance: Instance, to: str, certificate: Path | None = None, strict: bool = True) -> dict[str, bytes]:
-    """Contents of the files of an instance, by name; certificates that do not fit are refused, or left out."""
     name, problem = instance.name, instance.problem()
     if "npz" not in FORMATS[to]:
         text = (cbf if to == "cbf" else sdpa)(*_program(name, problem), _about(instance))
         return {f"{name}.{FORMATS[to][0]}": text.encode()}
     table, arrays = describe(problem)
-    proof = None if certificate is None else _proven(certificate, problem, strict)
+    proof = None if certificate is None else _proven(certificate, problem)
     description = {
         "format": "convexmetric-instance",
         "version": 1,
@@ -154,7 +112,7 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
         "problem": table,
         "sha256": {key: kernel.digest(array) for key, array in arrays.items()},
         "statement": kernel.statement_digest(table, arrays),
-        **_origin(instance),
+        **origin(instance),
         "certificate": None,
     }
     files = {f"{name}.json": b"", f"{name}.npz": _packed(arrays)}
@@ -164,10 +122,10 @@ def exported(instance: Instance, to: str, certificate: Path | None = None, stric
     if to == "cvxpy":
         files[f"{name}.py"] = script(name, instance.title, table, arrays, description["bounds"]).encode()
         _check_size(name, problem)
-    return files | {f"{name}.json": _text(description)}
+    return files | {f"{name}.json": json_bytes(description)}
 
 
-def _origin(instance: Instance) -> Table:
+def origin(instance: Instance) -> Table:
     """Bounds of an instance, and what it is made of."""
     ends = (instance.exact_lower, instance.lower_bound), (instance.exact_upper, instance.upper_bound)
     bounds = [str(Fraction(bound) if exact is None else exact) for exact, bound in ends]
@@ -179,22 +137,19 @@ def _origin(instance: Instance) -> Table:
 
 def _about(instance: Instance) -> str:
     """One line of comment for a file of text."""
-    lower, upper = _origin(instance)["bounds"]
+    lower, upper = origin(instance)["bounds"]
     return f"{instance.name}: {instance.title}; proven: {lower} <= optimum <= {upper}"
 
 
-def _proven(path: Path, problem: MetricProblem, strict: bool) -> tuple[list[str], bytes] | None:
-    """The bounds and bytes of a certificate of a problem; without ``strict`` one that does not fit is none."""
+def _proven(path: Path, problem: MetricProblem) -> tuple[list[str], bytes]:
+    """Bounds and bytes of a certificate of a problem."""
     try:
         verdict, _ = instances.verify_instance(path, problem)
-        if verdict.accepted:
-            return [str(verdict.lower), str(verdict.upper)], path.read_bytes()
-        reason = f"it is not proven: {verdict.reason}"
     except checker.CertificateError as error:
-        reason = str(error)
-    if strict:
-        raise InputError(f"{path}: {reason}")
-    return None
+        raise InputError(f"{path}: {error}") from error
+    if not verdict.accepted:
+        raise InputError(f"{path}: it is not proven: {verdict.reason}")
+    return [str(verdict.lower), str(verdict.upper)], path.read_bytes()
 
 
 def _check_size(name: str, problem: MetricProblem) -> None:
@@ -225,15 +180,16 @@ def _packed(arrays: Arrays) -> bytes:
         for name in sorted(arrays):
             content = io.BytesIO()
             np.lib.format.write_array(content, arrays[name], allow_pickle=False)
-            _add(archive, f"{name}.npy", content.getvalue())
+            add_member(archive, f"{name}.npy", content.getvalue())
     return written.getvalue()
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+def add_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """Add a member without a date; what is packed already is not packed again."""
     how = zipfile.ZIP_STORED if name.endswith(".npz") else zipfile.ZIP_DEFLATED
     archive.writestr(zipfile.ZipInfo(name), content, how, compresslevel=6)
 
 
-def _text(table: Mapping[str, Any]) -> bytes:
+def json_bytes(table: Mapping[str, Any]) -> bytes:
+    """Write a table as JSON."""
     return (json.dumps(table, indent=1, allow_nan=False) + "\n").encode("ascii")

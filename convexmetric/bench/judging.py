@@ -185,7 +185,5 @@ class Judge:
         if self.outside > 0.0 and not message:
             message = f"projected: smallest eigenvalue {-self.outside:.2g}"
         told = self.own and type(iterations) is int and 0 <= iterations < MOST_ITERATIONS
-        found: dict[str, Any] = {"lower_bound": self.lower, "upper_bound": self.upper}
-        found["iterations"] = iterations if told else self.shown
-        found |= {"reached": tuple(self.watch.reached), "curve": tuple(self.watch.points), "seconds": self.seconds}
-        return replace(asked, status=status, message=message, **found)
+        count: Any = iterations if told else self.shown
+        return self.watch.run(self.seconds, count, self.upper, self.lower, status, message)

@@ -13,21 +13,21 @@ from matplotlib.figure import Figure
 from convexmetric.bench.anytime import FIRST, time_grid
 from convexmetric.bench.profiles import plot_data_profile, plot_performance_profile
 from convexmetric.bench.records import GAPS, CurvePoint, Run, SolveTimes, shifted_geometric_mean, solve_times
-from convexmetric.notebooks import printable
+from convexmetric.cli.pages import page
 from convexmetric.plotting.axes import COLOURS, look, plain, svg_of
 
 #: Suboptimalities below this are drawn as this: the library's own bounds are up to 1e-6 apart.
 FLOOR = 1e-7
 #: Seconds that curves of runs without a limit are drawn to, at most.
 LONGEST = 1e9
-HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Benchmark</title>
-<meta name="viewport" content="width=device-width"><style>
+STYLE = """
 body{font:16px/1.45 system-ui,sans-serif;margin:auto;max-width:1200px;padding:0 1em;color:#222}
 svg{width:100%;height:auto;display:block}.wide{overflow-x:auto}table{border-collapse:collapse}
 .all{display:grid;gap:1em;grid-template-columns:repeat(auto-fill,minmax(min(var(--w,340px),100%),1fr))}
 td,th{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
 td:last-child:not(.n){min-width:12em}.n{text-align:right;white-space:nowrap}
-.big{--w:480px}b{margin:0 .4em 0 1em}</style></head><body>"""
+.big{--w:480px}b{margin:0 .4em 0 1em}
+"""
 #: Letters that look like the markers of the pictures.
 SYMBOLS = "●■▲◆▼✚✖★◀▶⬟"
 MEANS = """Seconds to a relative gap: shifted geometric means (shift 1 s) over the {count} instances that all solvers
@@ -62,7 +62,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
         _curves(times) if curves else "",
         f"<h2>Runs that did not reach {tol:.0e}</h2>{_others(runs)}",
     ]
-    return printable(f"{HEAD}{''.join(parts)}</body></html>\n")
+    return page("Benchmark", "".join(parts), STYLE)
 
 
 def _about(runs: Sequence[Run], suite: str | None) -> str:

@@ -108,13 +108,10 @@ class Beside:
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], threads: int) -> None:
         # A fork, before any thread is started, saves the imports; elsewhere it is not safe, or not there.
-        context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-        ours, theirs = context.Pipe()
+        how = "fork" if sys.platform == "linux" else "spawn"
+        ours, self.process = _started(how, _beside, function, arguments, threads)
         self.line, self.peak_bytes = Line(ours), 0
-        self.process: BaseProcess = context.Process(target=_beside, args=(theirs, function, arguments, threads))
-        self.process.start()
         self._alone, self._looked = True, -np.inf
-        theirs.close()
 
     def processor_seconds(self) -> float:
         """Processor time of the process; infinite where the system does not tell, or it has started another."""
@@ -203,14 +200,9 @@ class _Process:
         threads: int,
         beside: Callable[..., Any] | None,
     ) -> None:
-        context = multiprocessing.get_context("spawn")
         self.number, self.limit = number, limit
-        # A socket: unlike a pipe it cannot be opened through /proc by what runs beside the child.
-        self.receiver, sender = context.Pipe()
-        self.process = context.Process(target=_child, args=(sender, function, arguments, threads, beside))
         with _thread_variables(threads):
-            self.process.start()
-        sender.close()
+            self.receiver, self.process = _started("spawn", _child, function, arguments, threads, beside)
         self._killed = util.Finalize(self, _killed, args=(self.process,), exitpriority=0)
         self.deadline, self.started, self.report = monotonic() + START_UP, False, None
 
@@ -244,6 +236,17 @@ class _Process:
         """Kill the process with all that it started, and close its connection."""
         self._killed()
         self.receiver.close()
+
+
+def _started(how: str, target: Callable[..., None], *arguments: Any) -> tuple[Connection, BaseProcess]:
+    """Start a process whose function has the other end of a line as its first argument; this end, and the process."""
+    context: Any = multiprocessing.get_context(how)
+    # A socket: unlike a pipe it cannot be opened through /proc by what runs beside the child.
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments))
+    process.start()
+    theirs.close()
+    return ours, process
 
 
 def _killed(process: BaseProcess) -> None:

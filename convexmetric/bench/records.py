@@ -21,7 +21,7 @@ from convexmetric.arrays import RESULTS_VERSION, Result, plain
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.certificates import relative_gap
 from convexmetric.errors import InputError
-from convexmetric.files import all_or_nothing, existing, guarded, written
+from convexmetric.files import existing, guarded, written
 
 #: Relative gaps for which the seconds are kept.
 GAPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -142,13 +142,9 @@ class RunFile:
             if whole != text:
                 os.truncate(path, len(whole.encode()))
             # Runs are appended only to a file with all columns, in this order.
-            header = whole.partition("\n")[0].split(",")
-            if whole and header not in (list(_COLUMNS), _EARLIER):
+            if whole and whole.partition("\n")[0].split(",") != list(_COLUMNS):
                 raise InputError(f"{path} is not a file of runs: its first line must be {','.join(_COLUMNS)}")
             self.runs = _parsed(whole, path) if whole else []
-            if self.runs and header == _EARLIER:
-                with all_or_nothing(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows([list(_COLUMNS), *map(_row, self.runs)])
 
     def add(self, run: Run) -> None:
         """Append a run, on disk at once."""
@@ -326,8 +322,6 @@ _COLUMNS: dict[str, type] = {}
 for _name in (field.name for field in fields(Run)):
     _COLUMNS |= dict.fromkeys(_REACHED, float) if _name == "reached" else {_name: _KINDS[_name]}
 _COLUMNS["curve"] = str
-#: Columns of files of earlier versions, which had no seed, source and curve.
-_EARLIER = list(_COLUMNS)[:-3]
 #: Columns of other tools: those that every file has, those of which it has one, and what stands for missing ones.
 _NEEDED, _CLAIMS = ("instance", "solver", "seconds"), ("upper_bound", "gap", "suboptimality")
 _WORDS: dict[type, str] = {str: "text", int: "a whole number", float: "a number"}
@@ -373,7 +367,7 @@ def _parsed(text: str, path: Path) -> list[Run]:
         name = values["instance"]
         if name in known and name not in bounds:
             bounds[name] = load_instance(name).proven[0]
-        ours = row.keys() >= {*_EARLIER}
+        ours = row.keys() >= _COLUMNS.keys()
         runs.append(Run(**values, reached=reached) if ours else _theirs(values, bounds.get(name)))
     return runs
 

@@ -86,13 +86,14 @@ class _Shown(Recorder):
     def judge(self, now: float, M: ArrayLike, passes: float | None) -> None:
         """Show a metric, and wait for the judge."""
         self.rows.append((now, counted(passes), np.nan, np.nan))
-        if not _show(self.line, now, self.problem.from_features(M), None):
+        if not _show(self.line, now, self.problem.from_features(M)):
             raise TimeIsUpError
 
 
-def _show(line: Line, seconds: float, M: Any, dual: Any) -> bool:
-    """Show a metric, as the problem's variable, and perhaps a dual point; whether to go on."""
+def _show(line: Line, seconds: float, M: Any, dual: Any = None, most: float = np.inf) -> bool:
+    """Show a metric, as the problem's variable, and perhaps a dual point of so many bytes; whether to go on."""
     arrays = {} if dual is None else dual_arrays(dual, MULTIPLIERS)
+    arrays = arrays if sum(array.nbytes for array in arrays.values()) <= most else {}
     line.send({"kind": "shown", "seconds": seconds}, {"M": M, **arrays})
     more: bool = line.receive()[0]["more"]
     return more
@@ -132,21 +133,15 @@ class _Watched(Solver):
         due = len(left) < len(self.gaps) or at.seconds > self.last + REPORT_EVERY
         if due and self.monitor is not None and self.monitor.M is not None:
             began, self.gaps, self.last = perf_counter(), left, at.seconds
-            self.show(self.monitor.M, _small(self.monitor.dual_point))
+            self.show(self.monitor.M, self.monitor.dual_point, MOST_SHOWN)
             self.monitor.pause(perf_counter() - began)
         return False
 
-    def show(self, M: Any, dual: Any) -> None:
+    def show(self, M: Any, dual: Any, most: float = np.inf) -> None:
         """Show points, without counting the time that it takes."""
         began = perf_counter()
-        _show(self.line, self.seconds, M, dual)
+        _show(self.line, self.seconds, M, dual, most)
         self.waited += perf_counter() - began
-
-
-def _small(dual: Any) -> Any:
-    """A dual point, unless it is large."""
-    size = 0 if dual is None else sum(array.nbytes for array in dual_arrays(dual, MULTIPLIERS).values())
-    return dual if size <= MOST_SHOWN else None
 
 
 def _solved(line: Line, problem: MetricProblem, solver: Solver, asked: Run) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify
-from convexmetric.certificates.instances import difference, verify_instance
+from convexmetric.certificates.instances import verify_instance
 from convexmetric.certificates.programs import ProgramCertificate, certify_program
 from convexmetric.certificates.statement import as_rational, describe
 from convexmetric.certificates.writer import write_certificate
@@ -17,7 +17,6 @@ __all__ = [
     "certify",
     "certify_program",
     "describe",
-    "difference",
     "relative_gap",
     "verify",
     "verify_instance",

@@ -136,8 +136,8 @@ class ConicTerms:
         found = inner_point(self.bounding, self.in_cone) if found is None else found
         return None if found is None else found[:-1]
 
-    def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> Fraction:
-        """Upper bound at a metric near M that keeps the constraints; adds what proves it to the arrays."""
+    def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> tuple[Fraction, Arrays]:
+        """Upper bound at a metric near M that keeps the constraints, and the arrays that prove it."""
         x = np.array(self.x[:-1])
         x[: self.k] = self.entries(M)
         # Entries that equations of one entry each hold at zero.
@@ -159,10 +159,10 @@ class ConicTerms:
         found, why = mixed(x if start is None else start, lambda: self._inner_point, proof)
         if found is None:
             raise InputError(f"nothing is proven: upper bound: {why}; constraints of your own must leave room")
-        arrays |= {name: plain(array) for name, array in found[1].items()}
+        own = {name: plain(array) for name, array in found[1].items()}
         # The risk may take a while, and is evaluated once.
-        _, factor, given = self._value(arrays)
-        return self.stated.upper(self.stated.risk.value(factor), factor, given)
+        _, factor, given = self._value(arrays | own)
+        return self.stated.upper(self.stated.risk.value(factor), factor, given), own
 
     def _value(self, arrays: Arrays) -> tuple[kernel.Ball, Array, Any]:
         """Value of the regularizer at the metric of a file's arrays, its factor, and what proves the value."""

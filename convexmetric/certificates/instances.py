@@ -19,12 +19,24 @@ from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 
 
 def difference(
-    document: Table, arrays: Mapping[str, np.ndarray], problem: AnyProblem, *, tolerance: float = 0.0
+    document: Table,
+    arrays: Mapping[str, np.ndarray],
+    table: Table,
+    wanted: Mapping[str, np.ndarray],
+    tolerance: float = 0.0,
 ) -> tuple[str, float]:
     """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
     Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
     of their array.
+
+    Parameters
+    ----------
+    document, arrays : dict
+        Contents of the file.
+    table, wanted : dict
+        The statement, as :func:`~convexmetric.certificates.describe` returns it.
+    tolerance : float
 
     Returns
     -------
@@ -38,13 +50,6 @@ def difference(
     checker.CertificateError
         If the contents state no problem.
     """
-    return _difference(document, arrays, *describe(problem), tolerance)
-
-
-def _difference(
-    document: Table, arrays: Mapping[str, np.ndarray], table: Table, wanted: Mapping[str, np.ndarray], tolerance: float
-) -> tuple[str, float]:
-    """Compare the contents of a file with a statement, its table and arrays, as :func:`difference` does."""
     with checker.refusals("the problem"), np.errstate(all="ignore"):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
     if stated.sha256 == kernel.statement_digest(table, wanted):
@@ -129,7 +134,7 @@ def verify_instance(
                 arrays = {**arrays, **made}
             with checker.refusals("the problem"):
                 checker.limited(document, arrays, max_work)
-            what, deviation = _difference(document, arrays, table, made, tolerance)
+            what, deviation = difference(document, arrays, table, made, tolerance)
             if what:
                 near = f", by {deviation:.1e} of its largest number" if deviation > 0.0 else ""
                 raise checker.CertificateError(f"it is about another problem: what differs is {what}{near}")

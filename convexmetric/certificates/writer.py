@@ -111,7 +111,8 @@ def write_certificate(
         cannot be written.
     """
     path, start = check_solution_path(path, "a certificate"), perf_counter()
-    _check_title(title)
+    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
+        raise InputError("title must be one line of at most 500 letters")
     if isinstance(problem, ProgramCertificate):
         if solution is not None or parts != 1:
             raise InputError("the certificate of a program has no solution beside it, and one part")
@@ -121,7 +122,22 @@ def write_certificate(
         return checker.as_verdict(proof, document["title"], perf_counter() - start, problem.steps)
     problem, certificate = _stated_and_certified(problem, solution)
     with _admitted(rules):
-        return _proven_and_written(path, problem, certificate, title, parts)
+        document, arrays = _stated(problem, title)
+        proof, files = _proven(problem, certificate, document, arrays, parts)
+        claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
+        for number, (table, own) in enumerate(files, 1):
+            table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
+            write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
+        verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
+    if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
+        warnings.warn(
+            f"{path} proves bounds of a relative gap of {verdict.gap:.1e}, where the solution's is "
+            f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
+            "scale them, or raise prices that are tiny beside the weight of the regularizer)",
+            GapWarning,
+            stacklevel=2,
+        )
+    return verdict
 
 
 @contextlib.contextmanager
@@ -134,29 +150,6 @@ def _admitted(rules: Any) -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def _proven_and_written(
-    path: Path, problem: MetricProblem, certificate: Certificate, title: str, parts: int
-) -> checker.Verdict:
-    """Prove, and write the files."""
-    start = perf_counter()
-    document, arrays = _stated(problem, title)
-    proof, files = _proven(problem, certificate, document, arrays, parts)
-    claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
-    for number, (table, own) in enumerate(files, 1):
-        table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
-        write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
-    verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
-    if verdict.gap > max(WEAKER * certificate.gap, CLOSE):
-        warnings.warn(
-            f"{path} proves bounds of a relative gap of {verdict.gap:.1e}, where the solution's is "
-            f"{max(0.0, certificate.gap):.1e}: the rest is lost to what proofs allow for rounding (centre the points, "
-            "scale them, or raise prices that are tiny beside the weight of the regularizer)",
-            GapWarning,
-            stacklevel=3,
-        )
-    return verdict
-
-
 def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], parts: int = 1) -> None:
     """Write a file, and read it again."""
     _write(place, table, arrays)
@@ -167,11 +160,6 @@ def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], 
     # The file holds what was proven: its hashes are those of the arrays in memory.
     if held != table:
         raise InputError(f"{place}: the file does not hold what was written")
-
-
-def _check_title(title: str) -> None:
-    if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
-        raise InputError("title must be one line of at most 500 letters")
 
 
 def _stated_and_certified(
@@ -214,39 +202,62 @@ def _proven(
     problem: MetricProblem, certificate: Certificate, document: Table, arrays: Arrays, parts: int
 ) -> tuple[kernel.Proof, list[tuple[Table, Arrays]]]:
     """Proof by the kernel, whose bounds are claimed, and the documents and arrays of the files that it proves."""
-    risk = problem.risk
-    point = risk.minorant(certificate.dual)
+    point = problem.risk.minorant(certificate.dual)
     if point is None:
         raise InputError("the dual point has NaN or infinite entries and proves nothing")
-    if not np.isfinite(point.S).all():
-        raise InputError("nothing is proven: what the dual point says is not finite")
-    try:
+    with _unproven():
+        kernel.require_proven(np.isfinite(point.S).all(), "what the dual point says is not finite")
         stated = kernel.Problem(document, kernel.Arrays(arrays))
-        terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
-        if terms is None:
-            upper = _upper(problem, stated, certificate.M, arrays)
-        else:
-            upper = terms.upper(certificate.M, functools.partial(_factor, stated, problem), arrays)
-        count = len(stated.risk)
-        if parts != 1 and isinstance(stated.risk, kernel.Worst):
-            raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
-        if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
-            raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
-        ends = [count * part // parts for part in range(parts + 1)]
-        dual, share, slope = _feasible(problem, stated, certificate, point, ends, terms, upper, arrays)
-        arrays |= {name: plain(array) for name, array in slope.items()}
-        files = [(document | {"dual": own | share}, arrays | of_rows) for own, of_rows in dual]
+        files = _files(problem, stated, certificate, point, document, arrays, _ends(stated.risk, parts))
         proof = checker.prove(files)
-    except (kernel.NotProven, np.linalg.LinAlgError) as error:
-        raise InputError(f"nothing is proven: {error}") from error
-    except checker.CertificateError as error:
-        raise InputError(f"the certificate does not describe its problem: {error}") from error
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
     if max(abs(proof.upper), abs(proof.lower)) > MOST:
         raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
-    _compare(problem, stated, arrays, float(proof.upper))
+    _compare(problem, stated, files[0][1], float(proof.upper))
     return replace(proof, claimed=(proof.lower, proof.upper), reason=""), files
+
+
+@contextlib.contextmanager
+def _unproven() -> Iterator[None]:
+    """Raise what ends a proof as wrong input."""
+    try:
+        yield
+    except (kernel.NotProven, np.linalg.LinAlgError) as error:
+        raise InputError(f"nothing is proven: {error}") from error
+    except checker.CertificateError as error:
+        raise InputError(f"the certificate does not describe its problem: {error}") from error
+
+
+def _ends(risk: Any, parts: Any) -> list[int]:
+    """Rows of a risk at which parts of a file begin and end."""
+    count = len(risk)
+    if parts != 1 and isinstance(risk, kernel.Worst):
+        raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
+    if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
+        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+    return [count * part // parts for part in range(parts + 1)]
+
+
+def _files(
+    problem: MetricProblem,
+    stated: kernel.Problem,
+    certificate: Certificate,
+    point: Minorant,
+    document: Table,
+    arrays: Arrays,
+    ends: Sequence[int],
+) -> list[tuple[Table, Arrays]]:
+    """Documents and arrays of all parts, from the statement's: the metric, the dual point, and what it is proven by."""
+    terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
+    if terms is None:
+        upper, own = _upper(problem, stated, certificate.M, arrays)
+    else:
+        upper, own = terms.upper(certificate.M, functools.partial(_factor, stated, problem), arrays)
+    known = arrays | own
+    dual, share, slope = _feasible(problem, stated, certificate, point, ends, terms, upper, known)
+    known |= {name: plain(array) for name, array in slope.items()}
+    return [(document | {"dual": table | share}, known | of_rows) for table, of_rows in dual]
 
 
 def _feasible(
@@ -322,19 +333,18 @@ def _said(
     return dual, functools.reduce(operator.add, said)
 
 
-def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> Fraction:
-    """Upper bound; adds the metric to the arrays, scaled slightly where constraints hold by less than rounding.
+def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> tuple[Fraction, Arrays]:
+    """Upper bound, and arrays of the metric, scaled slightly where constraints hold by less than rounding.
 
     It is scaled up for hard margins, and else down, for constraints of a regularizer.
     """
     nudges = NUDGES if problem.risk.hard else tuple(-nudge for nudge in NUDGES)
     for nudge in nudges:
-        arrays |= _factor(stated, problem, M * (1.0 + nudge))
+        found = _factor(stated, problem, M * (1.0 + nudge))
         try:
-            factor = stated.cone.factor(kernel.Arrays(arrays), stated.omega.definite)
+            factor = stated.cone.factor(kernel.Arrays(arrays | found), stated.omega.definite)
             given, own = above(stated.omega, stated.cone.metric(factor).mid)
-            arrays |= own
-            return stated.upper(stated.risk.value(factor), factor, given)
+            return stated.upper(stated.risk.value(factor), factor, given), found | own
         except kernel.NotProven:
             if nudge == nudges[-1]:
                 raise

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from convexmetric import audits
+from convexmetric.audits.metric_files import Iterates
 from convexmetric.cli import shared, tables
 from convexmetric.cli.commands import Stated, problem_of, solved
 from convexmetric.cli.fitting import DEFAULT_METHOD, estimator_of, labels_of, points_of
 from convexmetric.cli.reports import facts, worst_table
 from convexmetric.doors import LIBRARY
 from convexmetric.errors import InputError
+from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @shared.app.command()
@@ -84,18 +88,11 @@ def audit(
     files make a list of JSON, and with --iterates one picture.
     """
     files = [*(files or []), *(metrics or [])]
-    # Names of instances have no folder and no suffix.
-    if label is None and (Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file()):
-        raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
-    if not files:
-        raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
-    if tol is not None and not 0.0 < tol < 1.0:
-        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+    _check(name, files, label, tol)
     if plot is not None and len(files) > 1 and not iterates:
         raise InputError("a picture is of one metric: give one FILE, or files of iterates with --iterates")
     if iterates and variable is not None:
         raise InputError("--variable is for metrics; a file of iterates holds them as 'iterates'")
-    given: list[Any]
     if label is None:
         given = [audits.read_iterates(file) if iterates else audits.read_metric(file, variable) for file in files]
         problem, title, instance = problem_of(name)
@@ -111,43 +108,64 @@ def audit(
             for file in files
         ]
         title, instance = f"{method} on {name}", None
-    optimum: Solution | None = None
-    reference: audits.Reference | Solution
-    if re_solve or instance is None:
-        # Certified bounds are stored for instances of the library only.
-        reference = optimum = solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds)
-    else:
-        reference = audits.Reference(instance.proven[0], instance.proven[1], grade=instance.grade)
-    if iterates:
-        follow = LIBRARY.open().audit_iterates
-        found: list[Any] = [
-            follow(problem, run.metrics, seconds=run.seconds, passes=run.passes, reference=reference, name=file.stem)
-            for file, run in zip(files, given, strict=True)
-        ]
-        near = all(trail.best_so_far[-1] <= (tol or np.inf) for trail in found)
-    else:
-        found = [audits.audit(problem, M, reference=reference, worst=worst) for M in given]
-        near = all(verdict.feasible and verdict.suboptimality <= (tol or np.inf) for verdict in found)
+    # Certified bounds are stored for instances of the library only.
+    solve = re_solve or instance is None
+    optimum = solved(problem, tol or 1e-6, quiet, max_seconds=max_seconds) if solve else None
+    reference = (
+        audits.Reference(instance.proven[0], instance.proven[1], grade=instance.grade) if optimum is None else optimum
+    )
+    found = [_judged(problem, one, file.stem, reference, worst) for file, one in zip(files, given, strict=True)]
     if as_json:
-        records = [
-            {"name": name, "file": str(file), **result.to_dict()} for file, result in zip(files, found, strict=True)
-        ]
+        each = zip(files, found, strict=True)
+        records = [{"name": name, "file": str(file), **result.to_dict()} for file, result in each]
         shared.print_json(records[0] if len(records) == 1 else records)
     else:
         _print(files, title, found)
-    if plot is not None and iterates:
-        own = [] if optimum is None else [LIBRARY.open().AuditTrail.of_solution(optimum)]
-        shared.write_picture(LIBRARY.open().plot_trails([*found, *own])[0].figure, plot, title)
-    elif plot is not None:
-        from convexmetric.plotting import plot_audit
-
-        shared.write_picture(plot_audit(problem, found[0], reference=optimum), plot, title)
+    if plot is not None:
+        shared.write_picture(_drawn(problem, found, optimum), plot, title)
     if optimum is not None and optimum.status == "interrupted":
         shared.say("interrupted: the lower bound is the best one so far")
         raise typer.Exit(shared.INTERRUPTED)
-    if tol is not None and not near:
+    if tol is not None and not all(_within(result, tol) for result in found):
         shared.say(f"not certified to be within {tol:g} of the optimum")
         raise typer.Exit(shared.NOT_CERTIFIED)
+
+
+def _check(name: str, files: list[Path], label: str | None, tol: float | None) -> None:
+    """Refuse a table without a label, no files, and a tolerance that is none."""
+    # Names of instances have no folder and no suffix.
+    if label is None and (Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file()):
+        raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
+    if not files:
+        raise typer.BadParameter("name at least one metric to judge", param_hint="FILE...")
+    if tol is not None and not 0.0 < tol < 1.0:
+        raise InputError(f"tol must be a relative gap between 0 and 1, got {tol!r}")
+
+
+def _judged(problem: MetricProblem, given: Any, name: str, reference: audits.Reference | Solution, worst: int) -> Any:
+    """Audit a metric, or make the trail of iterates."""
+    if not isinstance(given, Iterates):
+        return audits.audit(problem, given, reference=reference, worst=worst)
+    follow, times = LIBRARY.open().audit_iterates, {"seconds": given.seconds, "passes": given.passes}
+    return follow(problem, given.metrics, **times, reference=reference, name=name)
+
+
+def _within(result: Any, tol: float) -> bool:
+    """Whether an audit, or the best iterate of a trail, is certified to a tolerance."""
+    if isinstance(result, audits.Audit):
+        return result.feasible and result.suboptimality <= tol
+    return bool(result.best_so_far[-1] <= tol)
+
+
+def _drawn(problem: MetricProblem, found: list[Any], optimum: Solution | None) -> Figure:
+    """Draw an audit, or all trails, beside that of the optimum if there is one."""
+    if isinstance(found[0], audits.Audit):
+        from convexmetric.plotting import plot_audit
+
+        return plot_audit(problem, found[0], reference=optimum)
+    library = LIBRARY.open()
+    own = [] if optimum is None else [library.AuditTrail.of_solution(optimum)]
+    return library.plot_trails([*found, *own])[0].figure
 
 
 def _print(files: list[Path], title: str, found: list[Any]) -> None:

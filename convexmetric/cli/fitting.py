@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -133,19 +134,9 @@ def fit_table(
     KeyboardInterrupt
         At Ctrl-C before there is a metric.
     """
-    from convexmetric.estimators import WeightSearch
-
-    clock = Clock(max_seconds)
+    clock, labels = Clock(max_seconds), labels_of(data)
     rows = ROWS if max_seconds is None else ROWS_WITH_LIMIT
-    labels = labels_of(data)
-
-    def learner(limit: float | None, shown: bool) -> Any:
-        estimator = estimator_of(method, settings, tol=tol, max_seconds=limit, progress=shown)
-        if estimator.weight is None or estimator.weight in settings:
-            return estimator
-        k = getattr(estimator, "n_neighbors", NEIGHBOURS)
-        return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=shown)
-
+    learner = partial(_learner, method, settings, tol, rows)
     # An estimator that chooses its own parameters also scores that choice: no scores afterwards.
     scored_after = score and not getattr(estimator_of(method, settings), "chooses", False)
     whole = learner(clock.left(FIT_SHARE if scored_after else ALONE_SHARE), progress)
@@ -177,7 +168,23 @@ def fit_table(
         return replace(fitted, held_out=estimator.held_out_)
     if unsolved(fitted.solution):
         return replace(fitted, unscored=f"the gap of {estimator.gap_:.1g} is too large; {MORE_TIME}")
-    part = learner(clock.left(SAFE_SHARE, FOLDS * REPEATS), False)
+    return _scored(fitted, learner(clock.left(SAFE_SHARE, FOLDS * REPEATS), False), clock, rows, progress)
+
+
+def _learner(method: str, settings: dict[str, Any], tol: float, rows: int, limit: float | None, progress: bool) -> Any:
+    """Make the estimator of a method, within a search for its weight unless that is given."""
+    from convexmetric.estimators import WeightSearch
+
+    estimator = estimator_of(method, settings, tol=tol, max_seconds=limit, progress=progress)
+    if estimator.weight is None or estimator.weight in settings:
+        return estimator
+    k = getattr(estimator, "n_neighbors", NEIGHBOURS)
+    return WeightSearch(estimator, n_neighbors=k, max_rows=rows, max_seconds=limit, progress=progress)
+
+
+def _scored(fitted: Fitted, part: Any, clock: Clock, rows: int, progress: bool) -> Fitted:
+    """Add scores of held-out rows, by what is learned from the others; or say why there are none."""
+    data, labels = fitted.data, labels_of(fitted.data)
     sample, left = stratified_sample(labels, rows, 0), clock.left(SAFE_SHARE) or PATIENCE
     try:
         with clock.until(SAFE_SHARE), warnings.catch_warnings():
@@ -189,8 +196,8 @@ def fit_table(
                 labels[sample],
                 cv=FOLDS,
                 repeats=REPEATS,
-                n_neighbors=getattr(estimator, "n_neighbors", NEIGHBOURS),
-                scale=scale,
+                n_neighbors=getattr(fitted.estimator, "n_neighbors", NEIGHBOURS),
+                scale=fitted.scale,
                 max_seconds=left,
                 progress=progress,
             )

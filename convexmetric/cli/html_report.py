@@ -1,56 +1,32 @@
-"""Reports of ``fit`` and ``adapt`` as one self-contained HTML page, with its pictures inside."""
+"""The page of ``convexmetric fit --report``."""
 
 from __future__ import annotations
 
-import platform
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_FLOOR
-from html import escape
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from convexmetric import __version__
 from convexmetric.audits import WorstPart, worst_parts
 from convexmetric.cli.fitting import KEEP_LONE, Fitted, labels_of, points_of
-from convexmetric.cli.reports import digits
+from convexmetric.cli.pages import HEIGHT, certified, paragraph, picture, reproduced, section, write_page
 from convexmetric.datasets import sha256
 from convexmetric.deadline import Clock, OutOfTime
-from convexmetric.files import all_or_nothing
-from convexmetric.notebooks import facts_table, printable
+from convexmetric.notebooks import facts_table
 from convexmetric.plotting import plot_embedding, plot_spectrum, plot_validation, plot_weights
-from convexmetric.plotting.axes import LEGEND_LIMIT, WIDTH, panels, shortened, svg_of
+from convexmetric.plotting.axes import LEGEND_LIMIT, WIDTH, shortened
 from convexmetric.selection import Validation
 from convexmetric.selection.folds import stratified_sample
-from convexmetric.selection.records import Tabled
-from convexmetric.solution import Solution
 
 #: Largest number of points in a map (a stratified sample of more), of columns and of comparisons that are named.
 MAP_POINTS, MOST_COLUMNS, WORST = 1000, 15, 8
 #: Characters of all names in one row of a legend.
 LEGEND_LETTERS = 64
-#: Height of a row of a legend, and of a picture without it, in inches.
-LEGEND_ROW, HEIGHT = 0.2, 3.6
-STYLE = """
-body { margin: 0 auto; max-width: 66rem; padding: 1rem clamp(1rem, 4vw, 2.5rem) 3rem; color: #1d2327;
-  background: #ffffff; font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 .3rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .5rem; }
-p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption { color: #57606a; }
-.claim, pre { background: #f4f6f8; padding: .7rem 1rem; }
-.claim { border-left: 4px solid #0072B2; font-size: 1.08rem; }
-pre { white-space: pre-wrap; font-size: .82rem; } code { white-space: nowrap; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; font-weight: 400; vertical-align: top; padding: .3rem .9rem .3rem 0;
-  border-bottom: 1px solid #dfe3e7; }
-figcaption { font-size: .88rem; } figure { display: inline-block; margin: 0; width: min(100%, 30rem); }
-svg { width: 100%; height: auto; }
-"""
-
+#: Height of a row of a legend, in inches.
+LEGEND_ROW = 0.2
 
 SCORED = (
     "Each is scored by Euclidean distance of the columns and by a metric learned from the other rows; k-NN accuracy is "
@@ -63,19 +39,6 @@ SCORED = (
 def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
     """Write the page, all or nothing; without the costliest comparisons where there is no time for them."""
     write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
-
-
-def write_page(path: Path, title: str, sections: Iterator[str]) -> None:
-    """Write a page of sections, all or nothing."""
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n"
-        + "\n".join(sections)
-        + "\n</body></html>\n"
-    )
-    with all_or_nothing(path) as unfinished:
-        unfinished.write_text(printable(page), encoding="utf-8")
 
 
 def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
@@ -101,24 +64,6 @@ def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
         ("written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
     ]
     yield reproduced(command, facts)
-
-
-def certified(solution: Solution) -> str:
-    """Make the section of what is certified."""
-    low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
-    high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
-    early = f" The solve ended before the tolerance asked for ({solution.status})."
-    end = "" if solution.status == "optimal" else early
-    apart = solution.upper_bound - solution.lower_bound
-    near = f"{apart:.1e}" if solution.nearly_zero else f"a share of {max(solution.gap, 0.0):.1e}"
-    claim = (
-        f"No metric has an objective below {low}, and this one has {high}: it is within {near} "
-        "of the best there is. Both bounds are computed in floating-point arithmetic, "
-        "with an allowance for rounding; convexmetric verify proves them in exact arithmetic from a file that "
-        "write_certificate makes. They are about the objective below; of new data only scores of what was held out "
-        f"speak.{end}"
-    )
-    return section("What is certified", paragraph(claim), f"<pre>{escape(str(solution.problem))}</pre>")
 
 
 def _choice(path: Validation) -> str:
@@ -203,14 +148,6 @@ def _in_words(part: WorstPart, fitted: Fitted) -> str:
     return f"{named[0]} should be {'near' if labels[rows[0]] == labels[rows[1]] else 'far from'} {named[1]}"
 
 
-def reproduced(command: str, facts: Sequence[tuple[str, str]] = ()) -> str:
-    """Make the section of what it takes to do it again: the command, facts, and the versions of what computed it."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
-    machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    versions = "versions", f"convexmetric {__version__}, {packages}, {machine}"
-    return section("To do it again", f"<pre>{escape(command)}</pre>", facts_table("", [*facts, versions]))
-
-
 def _legend_below(ax: Axes) -> None:
     """Move the legend out of the data, in as many columns as its names leave room for."""
     legend, figure = ax.get_legend(), ax.get_figure()
@@ -222,29 +159,3 @@ def _legend_below(ax: Axes) -> None:
     figure.set_size_inches(WIDTH, HEIGHT + LEGEND_ROW * np.ceil(len(names) / columns))
     legend.remove()
     figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
-
-
-def picture(draw: Callable[[Axes], object], title: str, caption: str) -> str:
-    """Make a figure of the page, as SVG."""
-    figure, (ax,) = panels(height=HEIGHT)
-    draw(ax)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg_of(figure, {"svg.hashsalt": "convexmetric"}), count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', rf'\1 role="img" aria-label="{escape(title)}"', svg, count=1)
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
-
-
-def section(title: str, *contents: str | Tabled) -> str:
-    """Put tables, texts and HTML under a title."""
-    parts = []
-    for content in contents:
-        if isinstance(content, Tabled):
-            parts.append(content._repr_html_())
-        else:
-            parts.append(content if content.startswith("<") else paragraph(content, "soft"))
-    return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}</section>"
-
-
-def paragraph(text: str, kind: str = "") -> str:
-    """Make a paragraph, in which options stay in one piece."""
-    marked = re.sub(r"--[a-z-]+ [a-z-]+", lambda option: f"<code>{option[0]}</code>", escape(text))
-    return f'<p class="{kind}">{marked}</p>'

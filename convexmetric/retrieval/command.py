@@ -100,19 +100,7 @@ def adapt(
         max_seconds=max_seconds,
         progress=not quiet,
     )
-    interrupted = False
-    with shared.noted():
-        vectors = _matrix(corpus), _matrix(queries)
-        lists = zip((corpus_ids, query_ids), vectors, strict=True)
-        documents, asked = (None if path is None else read_identifiers(path, len(rows)) for path, rows in lists)
-        judged = read_qrels(qrels)
-        try:
-            adapter.fit(*vectors, judged, corpus_ids=documents, query_ids=asked)
-        except KeyboardInterrupt:
-            # After Ctrl-C in the last solve the adapter is fitted.
-            if not hasattr(adapter, "components_"):
-                raise
-            interrupted = True
+    interrupted = _fitted(adapter, (corpus, queries), qrels, (corpus_ids, query_ids))
     if as_json:
         shared.print_json(_record(adapter))
     else:
@@ -132,6 +120,25 @@ def adapt(
         plot_query_changes(adapter.held_out_, ax)
         shared.write_picture(figure, picture)
     shared.end(adapter.solution_, interrupted)
+
+
+def _fitted(
+    adapter: RetrievalAdapter, points: tuple[Path, Path], qrels: Path, names: tuple[Path | None, Path | None]
+) -> bool:
+    """Fit an adapter to the vectors of documents and queries, by files; whether Ctrl-C ended its last solve."""
+    with shared.noted():
+        corpus, queries = map(_matrix, points)
+        lists = zip(names, (corpus, queries), strict=True)
+        documents, asked = (None if path is None else read_identifiers(path, len(rows)) for path, rows in lists)
+        judged = read_qrels(qrels)
+        try:
+            adapter.fit(corpus, queries, judged, corpus_ids=documents, query_ids=asked)
+        except KeyboardInterrupt:
+            # After Ctrl-C in the last solve the adapter is fitted.
+            if not hasattr(adapter, "components_"):
+                raise
+            return True
+    return False
 
 
 def _matrix(path: Path) -> Any:

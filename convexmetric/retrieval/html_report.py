@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from convexmetric.cli.html_report import certified, paragraph, picture, reproduced, section, write_page
+from convexmetric.cli.pages import certified, paragraph, picture, reproduced, section, write_page
 from convexmetric.plotting import plot_query_changes
 from convexmetric.retrieval.adapter import RetrievalAdapter
 

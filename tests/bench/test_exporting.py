@@ -1,7 +1,6 @@
 """Exported instances: files that are read without the package say the same, and have the same bytes every time."""
 
 import hashlib
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -10,13 +9,14 @@ import zipfile
 from fractions import Fraction
 from pathlib import Path
 
+import archive
 import numpy as np
 import pytest
 from readers import read_instance
 from samples import random_metric
 
 import convexmetric as cm
-from convexmetric.bench import export_instance, export_library, exporting
+from convexmetric.bench import export_instance, exporting
 from convexmetric.errors import InputError
 
 READER = Path(read_instance.__file__).with_name("read_instance.m")
@@ -161,24 +161,24 @@ def test_a_forged_certificate_is_refused_and_left_out_of_the_archive(solved, tmp
     forged(good, folder / "relative-wine-1000.npz", lower="118", upper="119")
     with pytest.raises(InputError, match="not proven"):
         export_instance("relative-wine-1000", tmp_path, certificate=folder / "relative-wine-1000.npz")
-    export_library(tmp_path / "a.zip", ["relative-wine-1000"], certificates=folder)
+    archive.export_library(tmp_path / "a.zip", ["relative-wine-1000"], folder)
     assert not any("certificate" in member for member in zipfile.ZipFile(tmp_path / "a.zip").namelist())
     shutil.copy(good, folder / "relative-wine-1000.npz")
-    export_library(tmp_path / "b.zip", ["relative-wine-1000"], certificates=folder)
+    archive.export_library(tmp_path / "b.zip", ["relative-wine-1000"], folder)
     assert "instances/relative-wine-1000.certificate.npz" in zipfile.ZipFile(tmp_path / "b.zip").namelist()
 
 
 def test_the_archive_has_the_same_bytes_every_time_and_says_what_is_in_it(tmp_path):
     chosen = ["relative-wine-hard", "blocks-linear-iris", "pairs-orl-faces-all-rbf"]
     for file in ("a.zip", "b.zip"):
-        assert export_library(tmp_path / file, chosen) == ["blocks-linear-iris", "relative-wine-hard"]
+        assert archive.export_library(tmp_path / file, chosen, tmp_path) == ["blocks-linear-iris", "relative-wine-hard"]
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        index = json.loads(archive.read("index.json"))["instances"]
+    with zipfile.ZipFile(tmp_path / "a.zip") as packed:
+        index = json.loads(packed.read("index.json"))["instances"]
         assert sorted(index) == sorted(chosen)
         for name, entry in index.items():
             for file, found in entry["files"].items():
-                assert hashlib.sha256(archive.read(f"instances/{file}")).hexdigest() == found
+                assert hashlib.sha256(packed.read(f"instances/{file}")).hexdigest() == found
             assert Fraction(entry["bounds"][0]) <= Fraction(entry["bounds"][1])
             # Data that may not be passed on are named, by the hash in the library.
             assert entry["sources"]["data"]["sha256"] == cm.bench.load_instance(name).data["sha256"]
@@ -186,15 +186,12 @@ def test_the_archive_has_the_same_bytes_every_time_and_says_what_is_in_it(tmp_pa
 
 
 def test_the_archive_script_certifies_what_is_solved_and_leaves_open_ones_and_data_of_others(monkeypatch, tmp_path):
-    spec = importlib.util.spec_from_file_location("archive", Path(__file__).parents[2] / "problems" / "archive.py")
-    archive = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(archive)
     is_open = next(name for name in cm.bench.list_problems() if cm.bench.load_instance(name).open)
     chosen = ["relative-wine-hard", is_open, "pairs-orl-faces-all-rbf"]
     monkeypatch.setattr(archive, "list_problems", lambda: chosen)
     archive.certify(tmp_path, 60.0)
     assert [path.name for path in tmp_path.iterdir()] == ["relative-wine-hard.npz"]
-    export_library(tmp_path / "a.zip", chosen, certificates=tmp_path)
+    archive.export_library(tmp_path / "a.zip", chosen, tmp_path)
     with zipfile.ZipFile(tmp_path / "a.zip") as packed:
         proven = [name for name in packed.namelist() if name.endswith(".certificate.npz")]
     assert proven == ["instances/relative-wine-hard.certificate.npz"]

@@ -436,19 +436,6 @@ def test_curves_seeds_and_sources_are_read_as_they_were_written(tmp_path):
     assert replace(written, seed=8).settings != written.settings != replace(written, source="").settings
 
 
-def test_files_of_earlier_versions_are_read_and_continued(tmp_path):
-    path = tmp_path / "runs.csv"
-    first = replace(run("p", "a", 1.0), peak_mb=1.0)
-    RunFile(path).add(first)
-    lines = path.read_text().splitlines()
-    assert lines[0].endswith(",seed,source,curve")
-    path.write_text("".join(line.rsplit(",", 3)[0] + "\n" for line in lines))
-    assert cm.bench.read_runs(path) == [first]
-    second = replace(run("q", "a", 2.0, seed=3), peak_mb=1.0)
-    RunFile(path).add(second)
-    assert cm.bench.read_runs(path) == [first, second]
-
-
 @pytest.mark.parametrize("points", ["1:2:3", "1:2:3:4:5", "1:2:3:x"])
 def test_a_malformed_curve_is_refused(tmp_path, points):
     path = tmp_path / "runs.csv"

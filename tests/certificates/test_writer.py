@@ -17,7 +17,8 @@ from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, random_triplets, some
 
 import convexmetric as cm
-from convexmetric.certificates import as_rational, checker, describe, difference, verify_instance
+from convexmetric.certificates import as_rational, checker, describe, verify_instance
+from convexmetric.certificates.instances import difference
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, SimilarityTriplets, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.datasets import load
@@ -152,9 +153,9 @@ def test_a_description_is_of_the_problem_and_not_of_its_solution(name, tmp_path)
     table, _ = describe(problem)
     assert json.loads(json.dumps(table)) == table
     cm.write_certificate(path, problem, solution=cm.solve(problem, tol=0.1))
-    assert difference(*checker.read(path), problem) == ("", 0.0)
+    assert difference(*checker.read(path), *describe(problem)) == ("", 0.0)
     other = instance(name, seed=1)
-    assert difference(*checker.read(path), other)[0]
+    assert difference(*checker.read(path), *describe(other))[0]
 
 
 def test_an_array_too_much_is_no_description(tmp_path):
@@ -165,7 +166,7 @@ def test_an_array_too_much_is_no_description(tmp_path):
     with pytest.raises(checker.CertificateError):
         cm.verify(written(path, contents))
     with pytest.raises(checker.CertificateError):
-        difference(*checker.read(path), problem)
+        difference(*checker.read(path), *describe(problem))
 
 
 def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
@@ -178,7 +179,7 @@ def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
         document, arrays = contents
         points = arrays["points"] + size * np.abs(arrays["points"]).max()
         changed = written(tmp_path / "other.npz", (document, arrays | {"points": points}))
-        what, off = difference(*checker.read(changed), problem, tolerance=tolerance)
+        what, off = difference(*checker.read(changed), *describe(problem), tolerance=tolerance)
         assert off == pytest.approx(size, rel=0.5)
         assert what == ("" if same else "the array points")
         if same:
@@ -191,7 +192,7 @@ def test_arrays_of_an_instance_are_equal_bit_for_bit(tmp_path):
                 verify_instance(changed, problem, tolerance=tolerance)
     zeros = {"points": np.where(contents[1]["points"] == 0.0, -0.0, contents[1]["points"])}
     zeros["points"][0, 0] = -0.0
-    assert difference(contents[0], contents[1] | zeros, problem)[0]
+    assert difference(contents[0], contents[1] | zeros, *describe(problem))[0]
     for wrong in (-1.0, 1.0, np.nan):
         with pytest.raises(InputError, match="tolerance"):
             verify_instance(path, problem, tolerance=wrong)

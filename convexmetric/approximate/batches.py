@@ -119,8 +119,7 @@ def offered(
     here = risk.smoothed(M, width)
     objective = here.exact + problem.penalty(M)
     monitor.primal(M, objective)
-    bound = problem.bound(here.point.value, here.point.S, M)
-    monitor.dual(bound, lambda: SmoothedPairs(M, width), here.point)
+    monitor.proven(problem, here.point, M, lambda: SmoothedPairs(M, width))
     return monitor.iterate(objective=objective, **details)
 
 

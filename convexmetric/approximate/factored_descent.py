@@ -118,7 +118,7 @@ class FactoredDescent(RandomisedSolver):
             value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
             total = value + problem.penalty(M)
             monitor.primal(M, total)
-            monitor.dual(problem.bound(point.value, point.S, M), partial(tangent_dual, risk, M), point)
+            monitor.proven(problem, point, M, partial(tangent_dual, risk, M))
             return monitor.iterate(passes=objective.passes, steps=number, objective=total)
 
         while True:

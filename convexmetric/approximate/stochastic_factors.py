@@ -380,7 +380,7 @@ class _Run:
         scaled = u if loss(1.0) <= found.fun else np.where(adding, float(found.x) * u, u)
         point = risk.minorant(scaled)
         if point is not None:
-            self.monitor.dual(problem.bound(point.value, point.S, M), lambda: scaled, point)
+            self.monitor.proven(problem, point, M, lambda: scaled)
 
 
 @compiled_in_any_order

@@ -23,6 +23,7 @@ from convexmetric.risks.separable import SeparableRisk
 class QueryRisk(Risk):
     """A sum over queries of nonnegative losses of how their items are ranked."""
 
+    form_words: ClassVar[str] = "a sum over the queries of rankings"
     nonnegative: ClassVar[bool] = True
     part_kind: ClassVar[str] = "query"
 

@@ -63,10 +63,6 @@ class ListedHinges:
         """Soft hinges as a loss."""
         return BoxLoss.hinge(self.weights, self.margins)
 
-    def smoothed_multipliers(self, s: Array, width: float) -> Array:
-        """``C clip(1/2 + (mu - s) / width, 0, 1)``: minus the slopes of hinges smoothed over a width."""
-        return self.weights * np.clip(0.5 + (self.margins - s) / width, 0.0, 1.0)
-
 
 @dataclass(frozen=True)
 class ListedPairs:

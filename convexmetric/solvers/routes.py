@@ -1,8 +1,8 @@
 """Which solvers the default takes for which problem, in which order, and why: one table.
 
 The default (:class:`~convexmetric.solvers.Exact`), :func:`~convexmetric.explain` and the table of
-``docs/solving.md`` are made from it. A route is taken where the problem has what the route needs and its
-solver can be prepared for it; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
+``docs/solving.md`` are made from it. A route is taken where its solver can be prepared for the problem and the problem
+has what the route asks beyond that; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ADVICE = (
     "other problems only while they are small enough to write out in CVXPY, so take fewer comparisons or features"
 )
 
-#: A form of the risk, or a function of the problem that raises :class:`UnsupportedProblemError` with a clause.
-Need = type[risks.Form] | Callable[[MetricProblem], object]
+#: A function of the problem that raises :class:`UnsupportedProblemError` with a clause.
+Need = Callable[[MetricProblem], object]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Route:
     why : str
         Reason for its place in the table.
     needs : tuple
-        Requirements that are checked before the solver is prepared, in this order: a form of the risk, kinds of metrics
-        and of penalty, a size.
+        What the table asks of a problem that the solver can handle, in this order; what the solver itself needs is said
+        by its ``prepare`` alone.
     last_resort : bool
         Whether it is taken only where nothing else is.
     """
@@ -82,6 +82,7 @@ def _fewer_than_coordinates(share: float) -> Need:
 
 
 def _few_weights(problem: MetricProblem) -> None:
+    problem.risk.form(risks.PairwiseRisk)
     need(problem.cone.d <= FEW_WEIGHTS, f"it has more than {FEW_WEIGHTS} features")
 
 
@@ -113,18 +114,19 @@ def _rare_positives(problem: MetricProblem) -> None:
 def _long_pass(problem: MetricProblem) -> None:
     reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
     need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
-    # Reads the data of shards, and keeps them for the solver.
-    risk = require.queries_of(problem.risk.here())
+    risk = problem.risk.here()
     need(not risk.smooth, "its losses are smooth")
     need(risk.distances >= LONG_PASS, f"a pass over it goes through fewer than {LONG_PASS:,} distances")
 
 
 def _other_penalty(problem: MetricProblem) -> None:
+    problem.risk.form(risks.SeparableRisk)
     need(problem.quadratic() is None, "its penalty is linear or quadratic")
 
 
 def _admm_pays(problem: MetricProblem) -> None:
-    if not isinstance(problem.risk, risks.SumRisk):
+    # A sum of risks is another risk when it is written as one of listed comparisons.
+    if problem.risk.form(risks.SeparableRisk) is problem.risk:
         _barrier_or_other_penalty(problem)
 
 
@@ -171,100 +173,96 @@ ROUTES: tuple[Route, ...] = (
         AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
         f"any; with a quadratic form that is not a squared norm {MANY_COMPARISONS:,} comparisons or more",
         "Newton steps by products alone; of many comparisons most steps see those near their kink",
-        (require.need_diagonal_metrics, require.soft_hinges, require.positive_quadratic, _many_for_a_form),
+        (_many_for_a_form,),
     ),
     Route(
         DualAscent(max_steps=600), "listed comparisons, soft margins", "squared norm",
         "no more comparisons than coordinates",
         "products with few comparisons are cheap and the dual is well conditioned; it gets 600 steps",
-        (risks.SeparableRisk, require.dual_slopes, require.need_smooth_conjugate, _fewer_than_coordinates(1.0)),
+        (_fewer_than_coordinates(1.0),),
     ),
     Route(
         DualNewton(), "listed pairs", "full, Frobenius norm, squared or not",
         "up to a quarter as many pairs as coordinates",
         "its linear systems have a row for each pair; with more pairs its steps get short",
-        (risks.ListedPairs, require.need_full_metrics, require.frobenius_norm, _fewer_than_coordinates(0.25)),
+        (_fewer_than_coordinates(0.25),),
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
         f"any; {TRIPLETS_A_COORDINATE:g} triplets a coordinate, if steps of an interior point would be long",
         "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
-        (require.need_full_metrics, risks.ImageRisk, require.norm_or_trace, _many_triplets),
+        (_many_triplets,),
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic", "rows of up to 2 GiB",
-        "some thirty steps to full accuracy, whatever the margins", (risks.ListedHinges, require.quadratic_part),
+        "some thirty steps to full accuracy, whatever the margins",
     ),
     Route(
         CuttingPlanes(), "hinges over positives and negatives", "diagonal, squared norm",
         f"up to {FEW_WEIGHTS} features", "passes over diagonal metrics are cheap, and so are its masters",
-        (require.need_planes, risks.PairwiseRisk, require.need_diagonal_metrics, require.squared_norm, _few_weights),
+        (_few_weights, require.need_diagonal_metrics, require.squared_norm),
     ),
     Route(
         SmoothedLowRank(), "hinges over a few positives and many negatives (large margins)", "full, trace",
         f"up to {RARE_POSITIVES:.1%} positives",
         "after samples of the queries most passes are over the few pairs that can have a slope",
-        (risks.PairwiseRisk, require.need_full_metrics, require.need_linear_penalty, _rare_positives),
+        (_rare_positives,),
     ),
     Route(
         SmoothedNewton(most=NEWTON_COORDINATES), "large margins, AUC and other hinges over positives and negatives",
         "diagonal, trace",
         f"up to {NEWTON_COORDINATES} features; {MANY_PAIRS:,} pairs or more for each, and {PAIRS_A_QUERY:,} a query",
         "tens of passes whatever C; its matrix has a row for each feature",
-        (risks.PairwiseRisk, require.need_diagonal_metrics, require.need_linear_penalty, _many_pairs),
+        (require.need_diagonal_metrics, _many_pairs),
     ),
     Route(
         SampledCuttingPlanes(), "rankings, soft margins; hinges over positives and negatives",
         "linear plus squared norm",
         f"{LONG_PASS:,} distances a pass or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them",
-        (require.quadratic_part, _long_pass),
+        (_long_pass,),
     ),
     Route(
         SemismoothNewton(), "hinges over positives and negatives (triplets, AUC)", "squared norm", "any",
         "tens of passes whatever the number of pairs, and Newton steps make the last digits cheap",
-        (risks.PairwiseRisk, require.squared_norm),
     ),
     Route(
         SmoothedLowRank(), "AUC and other hinges over positives and negatives", "full, trace", "any",
         "tens of passes whatever C, and it works on a factor of low rank",
-        (risks.PairwiseRisk, require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         ProximalGradient(max_steps=RANK_STEPS), "smooth losses", "full, trace", "any",
         f"after {RANK_STEPS} steps its metric has the rank of the optimum",
-        (risks.SmoothRisk, require.need_full_metrics, require.need_linear_penalty),
+        (require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         LowRankNewton(most_rank=MOST_RANK), "smooth losses", "full, trace", f"optima of rank {MOST_RANK} or less",
         "Newton steps on a factor of few rows; with more, conjugate gradients take long",
-        (risks.SmoothRisk, require.need_full_metrics, require.need_linear_penalty),
     ),
     Route(
         ProximalGradient(), "smooth losses", "any with a proximal map", "any", "a step is a pass and a projection",
-        (risks.SmoothRisk,),
     ),
     Route(
         DualAscent(max_steps=2_000), "listed comparisons, also with losses that are infinite somewhere",
         "strictly convex: log-determinant, or a squared norm where losses are infinite somewhere", "any",
         "the conjugates are closed forms, and a step costs as little as a pass; it gets 2,000 steps",
-        (risks.SeparableRisk, require.dual_slopes, require.need_smooth_conjugate, _barrier_or_other_penalty),
+        (_barrier_or_other_penalty,),
     ),
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them",
         "neither linear nor quadratic: sums of entries, distances to a prior, budgets; any where losses are infinite, "
         "and for sums",
         "any", "a step is a projection and a proximal map of each part; a conic program takes ten times as long",
-        (risks.SeparableRisk, _admm_pays),
+        (_admm_pays,),
     ),
     Route(
         Conic(), "listed comparisons", "constraints and terms of your own, and what is left of others",
-        "any", "one conic program, which needs no cuts", (risks.SeparableRisk, _other_penalty),
+        "any", "one conic program, which needs no cuts", (_other_penalty,),
     ),
     Route(
         CuttingPlanes(), "any with supporting planes: all rankings, soft margins",
         "any; with a conic master unless it is linear, quadratic or a log-determinant", "any",
-        "it needs only supporting planes, and finishes what the others leave", (require.need_planes,),
+        "it needs only supporting planes, and finishes what the others leave",
     ),
     Route(
         Conic(), "any that can be written out", "any",
@@ -300,12 +298,9 @@ class Candidates:
         taken = [candidate.route.solver for candidate in self._found if candidate.run is not None]
         need(route.solver not in taken, "it is taken already")
         need(not (route.last_resort and taken), "others can solve the problem")
-        for one in route.needs:
-            if isinstance(one, type):
-                self.problem.risk.form(one)
-            else:
-                one(self.problem)
         run = route.solver.prepare(self.problem)
+        for one in route.needs:
+            one(self.problem)
         require.check_memory(self.problem, route.solver)
         return run
 

@@ -289,7 +289,7 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
     dual = tangent_dual(risk, M)
     point = risk.minorant(dual)
     if point is not None:
-        monitor.dual(bare.bound(point.value, point.S, M), lambda: dual, point)
+        monitor.proven(bare, point, M, lambda: dual)
     if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):
         return False
     monitor.iterate()

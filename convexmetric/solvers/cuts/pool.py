@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from convexmetric.arrays import Array
-from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts, Minorant
@@ -28,7 +27,7 @@ FACTORED_SHARE = 0.5
 def numbers_of_factors(problem: MetricProblem, n_groups: int) -> float | None:
     """Numbers of a cut as factors, with its entries in a basis; None where normals are smaller or masters need them."""
     rankings, d = problem.risk.factored, problem.cone.d
-    if rankings is None or type(problem.cone) is not PSDCone:
+    if rankings is None:
         return None
     numbers = rankings.X.shape[0] + problem.risk.parts * d / n_groups + float(FIRST + SPARE) ** 2
     fewer = works_in_subspace(problem.cone) and numbers <= FACTORED_SHARE * d * d

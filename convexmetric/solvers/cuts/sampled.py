@@ -48,7 +48,7 @@ from convexmetric.solvers.cuts.master import Master, MasterPoint
 from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
-from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part, queries_of
+from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part
 
 #: Solver of the sample's problems. Cuts stay for longer: later problems, with other linear terms, go on from them.
 PLANES = CuttingPlanes(drop_after=6)
@@ -96,9 +96,10 @@ class SampledCuttingPlanes(Solver):
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
         need(not isinstance(quadratic_part(problem), np.ndarray), "its penalty is a full quadratic form")
-        many = problem.risk.parts >= self.pieces and self._first(problem.risk) <= LARGEST_SHARE * self.pieces
+        # Reads the data of shards, and keeps them.
+        queries = problem.risk.here().form(QueryRisk)
+        many = queries.parts >= self.pieces and self._first(queries) <= LARGEST_SHARE * self.pieces
         need(many, f"it has too few queries for a sample of {self.least:,}")
-        queries = queries_of(problem.risk.here())
         return lambda monitor: _Rounds(self, problem, queries, monitor).follow()
 
     def _first(self, risk: Risk) -> int:

@@ -22,14 +22,12 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.splitting import Splitting
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.requirements import FLOAT, need
+from convexmetric.solvers.runtime.requirements import FLOAT, need, need_short_rows
 
 #: Steps at most, and steps between two evaluations of the certified gap, which count as iterations.
 MAX_STEPS, LOOK_EVERY = 20_000, 25
 #: Evaluations in a row without a better gap after which it gives up.
 IDLE_LOOKS = 100
-#: Bytes of comparisons in coordinates above which it refuses a problem.
-MAX_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class ADMM(Solver):
             risk.loss.prox(np.ones(risk.parts), 1.0)
         except NotImplementedError as error:
             raise UnsupportedProblemError("its loss has no proximal map") from error
-        few = risk.parts * row_width(risk.points, problem.cone) * FLOAT <= MAX_BYTES
-        need(few, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+        need_short_rows(risk.parts, row_width(risk.points, cone))
         return partial(self._solve, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:

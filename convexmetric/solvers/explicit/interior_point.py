@@ -20,10 +20,8 @@ from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP, heavy_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver
-from convexmetric.solvers.runtime.requirements import FLOAT, need, need_cone, quadratic_part
+from convexmetric.solvers.runtime.requirements import FLOAT, need_cone, need_short_rows, quadratic_part
 
-#: Bytes of comparisons in coordinates of a matrix cone above which it refuses a problem.
-MAX_BYTES = 2 * 2**30
 #: Iterations at most from each of the two starts.
 MAX_STEPS = 200
 
@@ -39,8 +37,8 @@ class InteriorPoint(Solver):
         hinges = problem.risk.form(ListedHinges)
         need_cone(problem)
         quadratic_part(problem)
-        small = problem.cone.diagonal or len(hinges.comparisons) * problem.cone.size * 8 <= MAX_BYTES
-        need(small, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
+        if not problem.cone.diagonal:
+            need_short_rows(len(hinges.comparisons), problem.cone.size)
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:

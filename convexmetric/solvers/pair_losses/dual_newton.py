@@ -191,7 +191,7 @@ class _Run:
         else:
             u = self._repaired(here)
             point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u), float(np.abs(u).sum()))
-            self.monitor.dual(problem.bound(point.value, point.S, M), lambda: u, point)
+            self.monitor.proven(problem, point, M, lambda: u)
         return self.monitor.iterate(rank=here.p, norm=here.norm / self.reg, free=float(self.free))
 
     def _repaired(self, at: _Point) -> Array:

@@ -405,8 +405,7 @@ class _SampledRun(_Run):
         a, witnesses = np.array([share, 1.0 - share]), np.array([M, self.apart])
         offsets, sizes = np.ravel([near.offsets, far.offsets]), np.ravel([near.weights, far.weights])
         sums = Minorant(float(a @ offsets), share * S + (1.0 - share) * rest, float(a @ sizes), float(a @ abs(offsets)))
-        bound = self.problem.bound(sums.value, sums.S, M)
-        self.monitor.dual(bound, lambda: CutDual(witnesses, a[:, None], groups), sums)
+        self.monitor.proven(self.problem, sums, M, lambda: CutDual(witnesses, a[:, None], groups))
         return S
 
 

@@ -207,8 +207,7 @@ def samples_of(
 def offer(problem: MetricProblem, monitor: Monitor, M: Array, here: Smoothed, width: float) -> None:
     """Offer a metric and the tangent plane there, both from one pass of hinges smoothed over a width."""
     monitor.primal(M, here.exact + problem.penalty(M), by_risk=True)
-    bound = problem.bound(here.point.value, here.point.S, M)
-    monitor.dual(bound, partial(SmoothedPairs, M, width), here.point)
+    monitor.proven(problem, here.point, M, partial(SmoothedPairs, M, width))
 
 
 def best_multiple(problem: MetricProblem, monitor: Monitor, grid: Iterable[float]) -> tuple[float, float]:

@@ -89,8 +89,8 @@ class SmoothedNewton(Solver):
         risk = _pairs(problem)
         need_cone(problem)
         need_linear_penalty(problem)
-        need(problem.cone.smallest(linear_part(problem)) > 0.0, "its penalty does not grow with every metric")
         need(problem.cone.size <= self.most, f"its metric has more than {self.most} coordinates")
+        need(problem.cone.smallest(linear_part(problem)) > 0.0, "its penalty does not grow with every metric")
         return partial(self._follow, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -105,7 +105,7 @@ class SmoothedNewton(Solver):
     def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         """Follow the central path until the certified gap closes."""
         state = self._left(problem, monitor)
-        if state is None and isinstance(risk, PairwiseRisk):
+        if state is None and not risk.sharded_pairs:
             for smaller, part, inner in samples_of(problem, risk, monitor):
                 state = _Path(smaller, part, inner).follow(state)
         _Path(problem, risk, monitor).follow(state)
@@ -126,7 +126,7 @@ class _Path:
 
     def __init__(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
         self.problem, self.risk, self.monitor = problem, risk, monitor
-        self.passes = NearbyPairs(risk) if isinstance(risk, PairwiseRisk) else risk
+        self.passes = risk if risk.sharded_pairs else NearbyPairs(risk)
         self.left = MAX_PASSES
         self.cone = problem.cone
         self.C = linear_part(problem)
@@ -187,7 +187,7 @@ class _Path:
     def _start(self) -> State:
         """The best multiple of the identity on a grid, with a barrier to suit."""
         # The unit of points in shards is not known: a longer grid, which ends where values rise.
-        grid = unit_of(self.risk) * MULTIPLES if isinstance(self.risk, PairwiseRisk) else SHARDED
+        grid = SHARDED if self.risk.sharded_pairs else unit_of(self.risk) * MULTIPLES
         best, value = best_multiple(self.problem, self.monitor, grid)
         return best * self.cone.identity(), FIRST_BARRIER * value / self.cone.d, FIRST_WIDTH
 

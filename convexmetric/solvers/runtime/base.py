@@ -165,6 +165,10 @@ class Monitor:
         self._dual, self.lower_bound, self.sums = point, bound, sums
         return True
 
+    def proven(self, problem: MetricProblem, point: Minorant, M: Array, dual: Callable[[], Any]) -> bool:
+        """Offer what a minorant of the risk proves, and how to make its dual point; M is a metric near the optimum."""
+        return self.dual(problem.bound(point.value, point.S, M), dual, point)
+
     def _asked(self, progress: Progress) -> bool:
         """Call the callback; True if it asks to stop. Its errors are marked as the caller's."""
         assert self.callback is not None

@@ -18,13 +18,14 @@ from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
-from convexmetric.risks import ListedHinges, Risk, SeparableRisk
-from convexmetric.risks.query import QueryRisk
+from convexmetric.risks import ListedHinges, SeparableRisk
 from convexmetric.solvers.runtime.base import Solver
 
 NORM_OR_TRACE = "is neither a Frobenius norm nor a trace"
 #: Bytes of a number.
 FLOAT = 8.0
+#: Bytes of comparisons in coordinates above which they are not written out.
+MAX_BYTES = 2 * 2**30
 #: Limit and use of a control group, version 2 and version 1.
 CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -38,13 +39,6 @@ def need(holds: bool, reason: str) -> None:
     """Refuse a problem, with a clause for the reason, unless something holds."""
     if not holds:
         raise UnsupportedProblemError(reason)
-
-
-def queries_of(risk: Risk) -> QueryRisk:
-    """The risk as a sum over queries, of which any may be taken."""
-    if not isinstance(risk, QueryRisk):
-        raise UnsupportedProblemError("its risk is not a sum over the queries of rankings")
-    return risk
 
 
 def need_cone(problem: MetricProblem) -> None:
@@ -62,6 +56,11 @@ def need_full_metrics(problem: MetricProblem) -> None:
 def need_diagonal_metrics(problem: MetricProblem) -> None:
     """Refuse cones other than that of diagonal metrics, vectors of weights."""
     need(problem.cone.diagonal, "its metrics are not diagonal")
+
+
+def need_short_rows(count: int, width: float) -> None:
+    """Refuse more comparisons, of a number of coordinates each, than may be written out as rows."""
+    need(count * width * FLOAT <= MAX_BYTES, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
 
 
 def need_planes(problem: MetricProblem) -> None:

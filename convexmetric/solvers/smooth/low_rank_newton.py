@@ -72,8 +72,7 @@ class LowRankNewton(Solver):
             before, objective_before = monitor.gap, monitor.upper_bound
             M = here.B.T @ here.B
             monitor.primal(M, here.risk + problem.penalty(M), by_risk=True)
-            bound = problem.bound(here.point.value, here.point.S, M)
-            monitor.dual(bound, partial(tangent_dual, risk, M), here.point)
+            monitor.proven(problem, here.point, M, partial(tangent_dual, risk, M))
             if monitor.iterate(rank=len(here.C), products=objective.products):
                 return
             progress = monitor.gap < GAP_PROGRESS * before

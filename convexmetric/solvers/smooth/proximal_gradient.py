@@ -53,8 +53,9 @@ class ProximalGradient(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, and a regularizer with a proximal map."""
+        risk = problem.risk.form(SmoothRisk)
         need(problem.regularizer.has_prox(problem.cone), "its regularizer has no proximal map")
-        return partial(self._steps, problem, problem.risk.form(SmoothRisk))
+        return partial(self._steps, problem, risk)
 
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of a pass, and of eight metrics."""
@@ -84,8 +85,7 @@ class ProximalGradient(Solver):
             if number % look_every == 0 or monitor.out_of_time:
                 if number == 0:
                     monitor.primal(M, value + problem.penalty(M), by_risk=True)
-                bound = problem.bound(point.value, point.S, M)
-                monitor.dual(bound, partial(tangent_dual, risk, N), point)
+                monitor.proven(problem, point, M, partial(tangent_dual, risk, N))
                 if monitor.iterate(steps=number, step=step):
                     return
             tried = STEP_GROWTH * step

@@ -26,6 +26,8 @@ graph = np.eye(12, k=1) + np.eye(12, k=-1)
 margins = cm.TripletProblem(X, triplets)
 crossed = cm.CrossModalProblem(X, X[:, :2], y, y, 1.0, 0.1, n_clusters=2, n_neighbors=3, random_state=0)
 T = cm.evaluation.SimilarityOperator(np.eye(3) / 4.0)
+composed = cm.MetricProblem(margins.risk, margins.regularizer)
+lists = ranking.rankings
 pairs, r = np.array([[0, 1], [0, 4], [5, 6]]), np.array([1, -1, 1])
 
 NAMES = {
@@ -43,6 +45,8 @@ NAMES = {
     "margins": margins,
     "crossed": crossed,
     "T": T,
+    "composed": composed,
+    "lists": lists,
     "pairs": pairs,
     "r": r,
     "inf": np.inf,

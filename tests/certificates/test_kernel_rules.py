@@ -1111,12 +1111,14 @@ class Full(io.StringIO):
 
 
 @pytest.mark.parametrize(("stream", "why"), [(Full(), "No space left on device"), (None, "Bad file descriptor")])
-def test_verdicts_that_cannot_be_written_end_otherwise(monkeypatch, capsys, stream, why):
+def test_verdicts_that_cannot_be_written_end_otherwise(monkeypatch, stream, why):
     for accepted, code in ((True, 3), (False, 1)):
+        said = io.StringIO()
         monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", said)
         assert kernel.proofs.ended("proven", accepted) == code
         assert sys.stdout is None
-        assert capsys.readouterr().err == f"cannot write the verdict: {why}\n"
+        assert said.getvalue() == f"cannot write the verdict: {why}\n"
 
 
 def test_refusals_are_printed_as_one_short_line():

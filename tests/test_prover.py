@@ -10,7 +10,7 @@ import in_browser
 import numpy as np
 import pytest
 from browsing import PATIENCE, markup, opening, serving
-from corpus.make import ATTACKS, FOLDERS, document
+from corpus.make import ATTACKS, FOLDERS, contents
 from forgery import archive, packed
 
 import convexmetric as cm
@@ -108,18 +108,16 @@ def test_more_pairs_than_short_integers_count(agrees, tmp_path, lower, upper, co
     """A query at 0 with 50,000 near items at 2 and as many far ones at 1: zero is the best metric, and costs C."""
     side, bits = 50_000, 21
     assert side**2 > 2**31
-    risk = {"kind": "rankings", "measure": "auc", "C": "1"}
-    table = document({"risk": risk, "regularizer": {"kind": "trace", "weight": "1"}}, "sums", lower, upper)
-    table["dual"]["bits"] = bits
     arrays = {
         "points": np.repeat([0.0, 2.0, 1.0], [1, side, side])[:, None],
-        "anchors": np.zeros(1, dtype=np.int64),
         "factor": np.zeros((1, 1)),
         **{name: first + np.arange(side) for name, first in (("near", 1), ("far", side + 1))},
         **{f"{name}_stops": np.array([side]) for name in ("near", "far")},
         **{f"{name}_sums": np.full(side, side * 2**bits) for name in ("near", "far")},
     }
-    (tmp_path / "many.npz").write_bytes(archive(packed((table, arrays))))
+    tables = {"problem": {"regularizer": {"weight": "1"}}, "claimed": {"lower": lower, "upper": upper}}
+    made = contents("auc", dual={"bits": bits}, arrays=arrays, **tables)
+    (tmp_path / "many.npz").write_bytes(archive(packed(made)))
     assert agrees(tmp_path / "many.npz") == code
 
 

@@ -1,6 +1,5 @@
 """How benchmarks/compare_checkouts.py holds two checkouts against each other."""
 
-import copy
 import json
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compare_checkouts import differences
-from corpus.make import archive, packed, triplet
+from corpus.make import archive, contents, packed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,7 +20,7 @@ def written(path, contents):
 
 def changed(change):
     """The triplet of the corpus with something done to its description and its arrays."""
-    description, arrays = copy.deepcopy(triplet())
+    description, arrays = contents("triplet")
     change(description, arrays)
     return description, arrays
 
@@ -67,12 +66,12 @@ def entries(description, arrays):
     ],
 )
 def test_what_differs_between_certificate_files_is_named(change, expected, tmp_path):
-    before = written(tmp_path / "before.npz", triplet())
+    before = written(tmp_path / "before.npz", contents("triplet"))
     assert differences(before, written(tmp_path / "after.npz", changed(change))) == expected
 
 
 def test_other_bytes_of_the_same_contents_are_a_difference(tmp_path):
-    before, members = written(tmp_path / "before.npz", triplet()), packed(triplet())
+    before, members = written(tmp_path / "before.npz", contents("triplet")), packed(contents("triplet"))
     after = tmp_path / "after.npz"
     after.write_bytes(archive([members[0], *reversed(members[1:])]))
     assert differences(before, after) == [

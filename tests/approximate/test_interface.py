@@ -128,27 +128,6 @@ def test_bad_settings(name, settings):
         solver_of(name, **settings)
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings"),
-    [
-        (cm.approximate.ProjectedSubgradient, {"master_steps": 0}),
-        (cm.approximate.StochasticBatch, {"random_state": -1}),
-        (cm.approximate.LowRankDescent, {"as_printed": True}),
-        (cm.approximate.StochasticLowRank, {"as_printed": True}),
-        (cm.approximate.StochasticLowRank, {"delay": -1}),
-        (cm.approximate.StochasticLowRank, {"start": 0.0}),
-        (cm.approximate.StochasticLowRank, {"uniform": 1}),
-        (cm.approximate.StochasticLowRank, {"rank": 1.5}),
-        (cm.approximate.StochasticLowRank, {"batch": 0}),
-        (cm.approximate.StochasticLowRank, {"batch_dissimilar": 0}),
-        (cm.approximate.LowRankDescent, {"random_state": "seed"}),
-    ],
-)
-def test_bad_settings_of_their_own(kind, settings):
-    with pytest.raises(InputError, match=next(iter(settings))):
-        kind(**settings)
-
-
 def test_a_damaged_checkpoint_is_refused(tmp_path):
     problem, path = labels(), tmp_path / "state.npz"
     solve(problem, cm.approximate.StochasticBatch(random_state=0), max_iter=3, checkpoint=path)

@@ -4,12 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import convexmetric as cm
 from convexmetric.approximate.low_rank_descent import _Descent
 from convexmetric.comparisons import Rankings
-from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
+from convexmetric.errors import GapWarning
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers import Monitor
 
@@ -99,23 +98,3 @@ def test_the_same_seed_is_the_same_descent():
             for _ in range(2)
         )
     np.testing.assert_array_equal(first.certificate.M, again.certificate.M)
-
-
-def test_what_it_cannot_solve():
-    rng = np.random.default_rng(0)
-    X, y = sp.csr_array(rng.random((20, 5))), np.arange(20) % 2
-    diagonal = cm.TripletProblem.from_labels(X, y, diagonal=True, penalty="trace")
-    for problem, reason in (
-        (diagonal, "diagonal"),
-        (cm.TripletProblem.from_labels(X.toarray(), y), "not a trace"),
-        (cm.RelativeComparisonProblem(X.toarray(), [[0, 2, 1]]), "not a sum of hinges over pairs"),
-    ):
-        with pytest.raises(UnsupportedProblemError, match=reason):
-            cm.solve(problem, solver="low-rank-descent")
-
-
-@pytest.mark.parametrize("name", ["rank", "widths", "steps"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True])
-def test_settings_are_checked(name, value):
-    with pytest.raises(InputError, match=name):
-        cm.approximate.LowRankDescent(**{name: value})

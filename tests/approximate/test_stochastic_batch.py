@@ -9,7 +9,7 @@ from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.approximate.batches import TripletSampler
-from convexmetric.errors import GapWarning, InputError, UnsupportedProblemError
+from convexmetric.errors import GapWarning
 
 
 def points(seed=0, n=24, d=3):
@@ -218,32 +218,3 @@ def test_epochs_of_very_many_comparisons_are_shorter():
     assert problem.count > solver.epoch_draws
     assert solver.draws_in_epoch(problem.risk) == solver.epoch_draws
     assert solver.draws_in_epoch(labels().risk) == labels().count
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"batch": 0},
-        {"batch": 1.5},
-        {"batch": True},
-        {"batch_similar": 0},
-        {"batch_dissimilar": 2.5},
-        {"epochs": 0},
-        {"epochs": None},
-        {"project": 1},
-        {"as_printed": "yes"},
-        {"average": None},
-        {"random_state": -1},
-        {"random_state": "seed"},
-    ],
-)
-def test_bad_settings(settings):
-    with pytest.raises(InputError, match=next(iter(settings))):
-        cm.approximate.StochasticBatch(**settings)
-
-
-def test_problems_it_cannot_handle():
-    X, y = points()
-    for problem in (cm.RankingProblem.from_labels(X, y), labels(penalty="trace")):
-        with pytest.raises(UnsupportedProblemError, match="stochastic-batch"):
-            cm.solve(problem, solver="stochastic-batch")

@@ -301,30 +301,6 @@ def test_an_interrupt_leaves_a_certified_point():
     assert solution.lower_bound <= solution.upper_bound
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"vectors": 0},
-        {"vectors": 2.5},
-        {"steps": 0},
-        {"steps": True},
-        {"refresh": -1},
-        {"learning_rate": 0.0},
-        {"learning_rate": np.inf},
-        {"learning_rate": "0.01"},
-        {"start": np.nan},
-        {"start": -1.0},
-        {"as_printed": "yes"},
-        {"average": None},
-        {"random_state": -1},
-    ],
-    ids=str,
-)
-def test_bad_settings(settings):
-    with pytest.raises(InputError, match=next(iter(settings))):
-        cm.approximate.StochasticFactors(**settings)
-
-
 def test_problems_it_cannot_handle():
     X, y = points()
     given = problem()

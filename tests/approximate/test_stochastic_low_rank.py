@@ -9,7 +9,7 @@ from test_low_rank_descent import PROBLEMS, labelled
 import convexmetric as cm
 from convexmetric.approximate.batches import TripletSampler
 from convexmetric.approximate.low_rank_descent import PairwiseFactor
-from convexmetric.errors import GapWarning, UnsupportedProblemError
+from convexmetric.errors import GapWarning
 from convexmetric.solvers import Monitor
 
 
@@ -72,14 +72,3 @@ def test_it_ends_where_the_factor_overflows():
         found = cm.solve(problem, solver=cm.approximate.StochasticLowRank(4, batch=20, epochs=3, random_state=0))
     assert found.history[-1].details["passes"] < 3
     assert np.isfinite(found.upper_bound)
-
-
-def test_what_it_cannot_solve():
-    X, y = np.random.default_rng(0).random((20, 5)), np.arange(20) % 2
-    for problem, reason in (
-        (cm.TripletProblem.from_labels(X, y, diagonal=True, penalty="trace"), "diagonal"),
-        (cm.TripletProblem.from_labels(X, y), "not a trace"),
-        (cm.RelativeComparisonProblem(X, [[0, 2, 1]]), "not a sum of hinges over pairs"),
-    ):
-        with pytest.raises(UnsupportedProblemError, match=reason):
-            cm.solve(problem, solver="stochastic-low-rank")

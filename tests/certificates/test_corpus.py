@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from campaign.judge import package
 from campaign.workers import command, in_workers
-from corpus.make import ATTACKS, FOLDERS
+from corpus.make import ATTACKS, FOLDERS, MADE, TABLES
 
 from convexmetric.certificates import checker
 
@@ -49,6 +49,7 @@ def test_the_folder_is_what_the_script_makes():
     table = (CORPUS / "README.md").read_text()
     for attack in ATTACKS:
         assert f"| {attack.folder}/{attack.name}.npz | {attack.what} | {FOLDERS[attack.folder]} |" in table
+    assert all(MADE[folder].keys() <= TABLES[folder].keys() for folder in FOLDERS)
     assert sum(path.stat().st_size for path in FILES) < 1_000_000
 
 

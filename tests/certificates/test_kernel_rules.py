@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import second_checker as exact
-from corpus.make import ATTACKS, of_lists, of_rankings
+from corpus.make import ATTACKS, contents
 from forgery import archive, packed
 from test_kernel_bounds import REGULARIZERS, RISKS, certificate, matrices, part, proved
 
@@ -838,13 +838,13 @@ class Fixed:
 def test_errors_of_distances_count_for_every_pair(of, monkeypatch):
     """Each of six pairs may have positives that are farther by an eighth, and negatives that are nearer."""
     monkeypatch.setattr(lists, "Images", Fixed)
+    lists_of_two_and_three = {"near": [1, 1], "near_stops": [2], "far": [2, 2, 2], "far_stops": [3]}
     if of == "hinges":
-        document, arrays = of_lists(
-            near=np.array([1, 1]), near_stops=np.array([2]), far=np.array([2, 2, 2]), far_stops=np.array([3])
-        )
+        document, arrays = contents("lists", arrays=lists_of_two_and_three)
         needed = Fraction(6, 4)
     else:
-        document, arrays = of_rankings([0], [[0, 0]], [0, 0], [0, 0, 0])
+        sums = {"near_sums": [0, 0], "far_sums": [0, 0, 0], "steps": [[0, 0]], "weights": [[0]]}
+        document, arrays = contents("rankings-of-the-least-weight", arrays=sums | lists_of_two_and_three)
         needed = Fraction(2, 4)
     value = Problem(document, Arrays(arrays)).risk.value(arrays["factor"])
     assert needed <= Fraction(float(value.rad)) <= needed * (1 + Fraction(1, 10**5))
@@ -853,13 +853,11 @@ def test_errors_of_distances_count_for_every_pair(of, monkeypatch):
 @pytest.mark.parametrize(("far", "fits"), [(64, True), (65, False)])
 def test_integers_of_a_query_are_floats(far, fits):
     """2^40 times 128 near and 64 negatives is 2^53."""
-    document, arrays = of_lists(
-        near=np.ones(129, np.int64), near_stops=np.array([128, 129]), near_sums=np.zeros(129, np.int64),
-        far=np.full(far + 1, 2), far_stops=np.array([far, far + 1]), far_sums=np.zeros(far + 1, np.int64),
-        anchors=np.zeros(2, np.int64),
-    )  # fmt: skip
-    document["dual"]["bits"] = 40
-    accepts((document, arrays), fits)
+    arrays = {
+        "near": [1] * 129, "near_stops": [128, 129], "near_sums": [0] * 129, "anchors": [0, 0],
+        "far": [2] * (far + 1), "far_stops": [far, far + 1], "far_sums": [0] * (far + 1),
+    }  # fmt: skip
+    accepts(contents("lists", arrays=arrays, dual={"bits": 40}), fits)
 
 
 def test_slopes_of_trace_norms_are_judged_by_eigenvalues():
@@ -1113,12 +1111,14 @@ class Full(io.StringIO):
 
 
 @pytest.mark.parametrize(("stream", "why"), [(Full(), "No space left on device"), (None, "Bad file descriptor")])
-def test_verdicts_that_cannot_be_written_end_otherwise(monkeypatch, capsys, stream, why):
+def test_verdicts_that_cannot_be_written_end_otherwise(monkeypatch, stream, why):
     for accepted, code in ((True, 3), (False, 1)):
+        said = io.StringIO()
         monkeypatch.setattr(sys, "stdout", stream)
+        monkeypatch.setattr(sys, "stderr", said)
         assert kernel.proofs.ended("proven", accepted) == code
         assert sys.stdout is None
-        assert capsys.readouterr().err == f"cannot write the verdict: {why}\n"
+        assert said.getvalue() == f"cannot write the verdict: {why}\n"
 
 
 def test_refusals_are_printed_as_one_short_line():

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from convexmetric.comparisons import label_graphs
 from convexmetric.comparisons.label_graphs import as_indicators, cross_product, neighbour_graph, sharing, smoothness
-from convexmetric.errors import InputError
 
 
 def objects(seed=0, n=17, d=3, labels=4, several=False):
@@ -73,21 +72,3 @@ def test_labels_of_any_kind_name_the_same_things():
     same_x, same_y = as_indicators(x.toarray(), y)
     assert (same_x != x).nnz == 0
     assert (same_y != y).nnz == 0
-
-
-@pytest.mark.parametrize(
-    ("labels_x", "labels_y", "message"),
-    [
-        ([0, 1], np.eye(2), "must both be lists of labels, or both be 0/1 matrices"),
-        (["a", "b"], [0, 1], "must be of the same type"),
-        ([0, np.nan], [0, 1], "labels_x contains NaN"),
-        ([0, 1], [], "labels_y is empty"),
-        (np.eye(2), np.eye(3), "must have a column for every label: they have 2 and 3"),
-        (np.eye(2), 0.5 * np.eye(2), "labels_y as a matrix must hold only 0 and 1"),
-        (np.eye(2), [["a", "b"], ["c", "d"]], "labels_y as a matrix must hold only 0 and 1"),
-        (np.zeros((2, 2)), np.eye(2), "labels_x: object 0 has no label"),
-    ],
-)
-def test_malformed_labels(labels_x, labels_y, message):
-    with pytest.raises(InputError, match=message):
-        as_indicators(labels_x, labels_y)

@@ -67,29 +67,6 @@ def test_a_graph_gives_all_triplets_of_a_link_and_no_link():
     assert 5 not in anchors
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "message"),
-    [
-        (np.eye(3), "adjacency must have shape"),
-        (np.eye(4), "no link between two different points"),
-        (2 * np.ones((4, 4)), "only 0 and 1"),
-        ([["a"]], "square matrix of 0 and 1"),
-    ],
-)
-def test_malformed_graphs(adjacency, message):
-    with pytest.raises(InputError, match=message):
-        as_adjacency(adjacency, 4)
-
-
 def test_a_complete_graph_has_no_triplet():
     with pytest.raises(InputError, match="to all others or to none: no triplet"):
         linked_triplets(as_adjacency(np.ones((4, 4)), 4))
-
-
-@pytest.mark.parametrize("number", [0, -1, 2.5, True, "3"])
-def test_malformed_numbers_of_neighbours(number):
-    X, y = np.eye(6), [0, 0, 1, 1, 2, 2]
-    with pytest.raises(InputError, match="n_same must be a positive integer or None"):
-        nearest_by_label(X, y, number, 1)
-    with pytest.raises(InputError, match="n_other must be a positive integer or None"):
-        nearest_by_label(X, y, 1, number)

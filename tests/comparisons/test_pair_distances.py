@@ -74,21 +74,6 @@ def test_blocks_change_nothing(cone, monkeypatch):
     np.testing.assert_allclose(pairs.adjoint(u), whole[1], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        (np.zeros((0, 2), dtype=int), "is empty"),
-        ([[0, 0]], "two different points"),
-        ([[0, 7]], "row 7"),
-        ([[0, 1, 2]], "shape"),
-        ([[0.5, 1.0]], "integer row numbers"),
-    ],
-)
-def test_malformed_pairs(pairs, message):
-    with pytest.raises(InputError, match=message):
-        PairDistances(np.ones((7, 3)), pairs, np.ones(1), PSDCone(3))
-
-
 def test_features_must_fit_the_cone():
     with pytest.raises(InputError, match="4 features, but the metric acts on 3"):
         PairDistances(np.ones((7, 4)), [[0, 1]], np.ones(1), PSDCone(3))

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, UnlinkedPairs
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
-from convexmetric.errors import InputError
 
 N = 9
 CODES = np.array([0, 1, 0, 2, 1, 1, 0, 2, 0])
@@ -53,20 +52,3 @@ def test_samples_are_uniform_over_the_set(name):
     for pair, times in counts.items():
         expected = 40_000 * times / len(listed)
         assert abs(found[pair] - expected) < 6 * np.sqrt(expected)
-
-
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        ([], "similar must have shape"),
-        (np.empty((0, 2), dtype=int), "similar is empty"),
-        ([[0, 1, 2]], "similar must have shape"),
-        ([[0, 9]], "similar points to row 9"),
-        ([[0.5, 1.0]], "similar must hold integer row numbers"),
-        ([[0, 1], [2, 2]], r"similar\[1\] repeats one"),
-        ([[0, 1], [2]], "rows of different lengths"),
-    ],
-)
-def test_malformed_lists(pairs, message):
-    with pytest.raises(InputError, match=message):
-        ListedPairs(pairs, N, "similar")

@@ -10,7 +10,6 @@ from scipy.stats import chi2
 
 from convexmetric.comparisons import triplets_from_labels
 from convexmetric.comparisons.sampling import BATCH
-from convexmetric.errors import InputError
 
 TOPICS = np.array(["student"] * 7 + ["faculty"] * 4 + ["project"] * 2 + ["course"] * 5)
 FACULTY_STUDENT = [("faculty", "student", ["project", "course"])]
@@ -93,46 +92,3 @@ def test_rules_alone_may_make_the_triplets():
         ["faculty", "student", "course"], 3, random_state=0, also=[("faculty", "student", ["course"])]
     )
     assert triplets.tolist() == [[0, 1, 2]] * 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1, 1, 1], 5), "one class only"),
-        (([[1, 2], [1, 2]], 5), "one-dimensional"),
-        (([], 5), "empty"),
-        (([1.0, np.nan, 1.0], 5), "NaN"),
-        (([1, 2, 3], 5), "no class with two members"),
-        ((TOPICS, 0), "n_triplets must be a positive integer, got 0"),
-        ((TOPICS, 2.5), "n_triplets"),
-        ((TOPICS, True), "n_triplets"),
-        ((TOPICS, 5, {"random_state": -1}), "random_state"),
-        ((TOPICS, 5, {"random_state": "seed"}), "random_state"),
-        ((TOPICS, 5, {"random_state": True}), "random_state"),
-        (
-            (TOPICS, 5, {"random_state": 0, "also": [("faculty", "student")]}),
-            r"also\[0\] must be \(label_i, label_j, labels_k\)",
-        ),
-        ((TOPICS, 5, {"random_state": 0, "also": [*FACULTY_STUDENT, 3]}), r"also\[1\] must be"),
-        ((TOPICS, 5, {"random_state": 0, "also": [("faculty", "student", "course")]}), "labels_k must be a list"),
-        ((TOPICS, 5, {"random_state": 0, "also": [("faculty", "student", [])]}), "labels_k must be a list"),
-        (
-            (TOPICS, 5, {"random_state": 0, "also": [("faculty", "students", ["course"])]}),
-            "'students', which no point has",
-        ),
-        ((TOPICS, 5, {"random_state": 0, "also": [("faculty", ["student"], ["course"])]}), "which no point has"),
-        (
-            (TOPICS, 5, {"random_state": 0, "also": [("faculty", "student", ["course", "student"])]}),
-            "k may not have the label of i or of j",
-        ),
-        (
-            (TOPICS, 5, {"random_state": 0, "also": [("faculty", "student", ["faculty"])]}),
-            "k may not have the label of i or of j",
-        ),
-        (([1, 2, 2, 3], 5, {"random_state": 0, "also": [(1, 1, [2])]}), "needs two points labelled 1"),
-        ((np.r_[0, np.arange(20_000)], 10), "too many draws"),
-    ],
-)
-def test_malformed_calls_say_what_is_wrong(arguments, message):
-    with pytest.raises(InputError, match=message):
-        triplets_from_labels(*arguments[:2], **dict(*arguments[2:]))

@@ -47,23 +47,6 @@ def test_points_are_one_set_where_queries_are_the_items():
     assert len(SimilarityTriplets(X.copy(), X, [[0, 1, 2]], AllMatrices(3)).points) == 2
 
 
-@pytest.mark.parametrize(
-    ("rows", "space", "message"),
-    [
-        ([[0, 1]], AllMatrices(3), r"triplets must have shape \(T, 3\)"),
-        (np.zeros((0, 3), dtype=int), AllMatrices(3), r"triplets is empty"),
-        ([[0, 1, 2], [0, 1]], AllMatrices(3), "got rows of different lengths"),
-        ([[0, 1, 5]], AllMatrices(3), "triplets"),
-        ([[-1, 1, 2]], AllMatrices(3), "triplets"),
-        ([[0, 1, 2]], AllMatrices(3, 2), r"queries have 3 features and X 3, but the matrices are of shape \(3, 2\)"),
-    ],
-)
-def test_what_triplets_refuse(rows, space, message):
-    X = np.random.default_rng(0).standard_normal((5, 3))
-    with pytest.raises(InputError, match=message):
-        SimilarityTriplets(X, X, rows, space)
-
-
 @given(spaces, st.booleans())
 def test_distances_of_rankings_are_minus_similarities(case, dense):
     space, seed = case

@@ -134,25 +134,6 @@ def test_many_points_do_not_overflow_the_pair_numbers():
     np.testing.assert_array_equal(comparisons.forward(np.ones(1)), [0.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("triplets", "message"),
-    [
-        ([], r"triplets must have shape \(T, 3\)"),
-        (np.zeros((0, 3), int), "triplets is empty"),
-        ([[0, 1]], r"triplets must have shape \(T, 3\)"),
-        ([[0, 1, 2], [0, 1]], r"triplets must have shape \(T, 3\)"),
-        ([[0.0, 1.0, 2.0]], "triplets must hold integer row numbers, got dtype float64"),
-        ([[True, False, True]], "triplets must hold integer row numbers, got dtype bool"),
-        ([[0, 1, 7]], r"triplets points to row 7, but there are 4 rows \(0 to 3\)"),
-        ([[0, 1, -1]], "triplets points to row -1"),
-        ([[0, 1, 2], [1, 2, 1], [2, 2, 0]], r"triplets\[1\] = \(1, 2, 1\) repeats an index \(2 such rows\)"),
-    ],
-)
-def test_malformed_triplets(triplets, message):
-    with pytest.raises(InputError, match=message):
-        Triplets(np.eye(4), triplets, NonnegativeDiagonal(4))
-
-
 def test_points_and_metric_must_have_the_same_features():
     with pytest.raises(InputError, match="X has 4 features, but the metric acts on 3"):
         Triplets(np.eye(4), [[0, 1, 2]], PSDCone(3))

@@ -209,20 +209,6 @@ def test_shared_points_have_distances_by_the_sum_of_two_metrics(sparse):
         assert cone.quadratic_forms(np.asarray(v), M)[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("task", "count", "message"),
-    [
-        ([0], None, "one integer for each"),
-        ([0.0, 1.0], None, "one integer"),
-        ([0, -1], None, "from 0"),
-        ([0, 2], 2, "0 to 1"),
-    ],
-)
-def test_tasks_are_checked(task, count, message):
-    with pytest.raises(InputError, match=message):
-        shared_points(np.ones((2, 3)), task, count)
-
-
 def test_diagonal_metrics_are_vectors():
     assert NonnegativeDiagonal(2).diagonal
     assert not PSDCone(2).diagonal

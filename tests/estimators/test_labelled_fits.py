@@ -269,45 +269,6 @@ def test_bad_labels_are_refused(name):
             fitted(name).score(X[Y == 1], Y[Y == 1])
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (cm.LargeMargin(n_neighbors=0), "n_neighbors must be"),
-        (cm.LargeMargin(push=1.0), "push must be below 1"),
-        (cm.LargeMargin(diagonal="yes"), "diagonal must be"),
-        (cm.MLR(measure="accuracy"), "measure must be one of"),
-        (cm.MLR(C=-1.0), "C must be positive"),
-        (cm.MLR(k=3), "leave k out"),
-        (cm.MLR(tol=2.0), "tol must be"),
-        (cm.MLR(solver="best"), "solver must be one of"),
-        (cm.MLR(max_iter=0), "max_iter must be"),
-        (cm.MLR(max_seconds=0), "max_seconds must be"),
-        (cm.MLR(random_state="seed"), "random_state must be"),
-        (cm.RelativeComparisonMetric(n_triplets=0), "n_triplets must be"),
-        (cm.RelativeComparisonMetric(A=np.eye(3)), "A must have one row a feature"),
-        (cm.RelativeComparisonMetric(A=np.eye(13), kernel="rbf"), "exclude each other"),
-        (cm.RelativeComparisonMetric(kernel="cubic"), "kernel must be"),
-        (cm.RandomProjectionMetric(projection="fourier", n_components=3), "kind must be one of"),
-        (cm.RandomProjectionMetric(n_components=0), "n_components must be"),
-        (cm.RandomProjectionMetric(reg=0.0), "reg must be positive"),
-        (cm.RandomProjectionMetric(reg="automatic"), "reg must be a positive number"),
-        (cm.RandomProjectionMetric(n_same=0), "n_same must be"),
-        (cm.RandomProjectionMetric(penalty="trace"), "reg='auto' is made for the squared norm"),
-        (cm.OperatorMarginMetric(penalty="nuclear"), "penalty must be one of"),
-        (cm.OperatorMarginMetric(margin=(1.0, 2.0, 3.0)), "margin must be"),
-        (cm.OperatorMarginMetric(balanced=2), "balanced must be"),
-        (cm.OperatorMarginMetric(n_pairs=-1), "n_pairs must be"),
-        (cm.CrossModalMetric(n_features_x=13), "n_features_x must be an integer from 1 to 12"),
-        (cm.CrossModalMetric(alpha=0.0), "alpha must be positive"),
-        (cm.CrossModalMetric(n_clusters=0), "n_clusters must be"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_refused_at_fit_by_name(estimator, message):
-    with pytest.raises(InputError, match=message):
-        estimator.fit(X, Y)
-
-
 def test_a_metric_of_zero_is_said_aloud_and_leaves_a_transform():
     with pytest.warns(UserWarning, match="optimal metric is zero.*raise C"):
         estimator = cm.MLR(C=1e-6).fit(X, Y)

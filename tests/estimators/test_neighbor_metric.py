@@ -140,23 +140,6 @@ def test_of_many_features_the_leading_components_are_learned_on():
     assert metric.gap_ <= 1e-2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scale": ()}, "scale is empty"),
-        ({"strength": []}, "strength is empty"),
-        ({"strength": -1.0}, "strength must be"),
-        ({"scoring": "map"}, "scoring must be"),
-        ({"cv": 2}, "cv must be at least 3"),
-        ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"max_rows": 0}, "max_rows must be"),
-    ],
-)
-def test_bad_parameters_are_named(options, message):
-    with pytest.raises(InputError, match=message):
-        cm.NeighborMetric(**options).fit(X, Y)
-
-
 def test_one_class_and_several_candidates_are_refused():
     with pytest.raises(InputError, match="one class only"):
         cm.NeighborMetric().fit(X, np.zeros(len(X)))

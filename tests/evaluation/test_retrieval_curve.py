@@ -7,7 +7,6 @@ from sklearn.metrics import average_precision_score
 
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
-from convexmetric.errors import InputError
 
 
 def example(seed=0, q=12, n=25):
@@ -65,18 +64,3 @@ def test_ties_and_queries_without_relevant_items():
     assert found.mean_average_precision == 0.25
     assert found.queries == 1
     assert str(found) == "MAP 0.2500   (1 queries)"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.zeros(3), np.zeros(3)), "distances must be a finite"),
-        ((np.full((1, 2), np.nan), np.ones((1, 2))), "distances must be a finite"),
-        ((np.zeros((1, 2)), np.ones((2, 1))), "relevant must have the shape"),
-        ((np.zeros((1, 2)), [[0, 2]]), "relevant must hold only 0 and 1"),
-        ((np.zeros((1, 2)), [[0, 0]]), "no query has a relevant item"),
-    ],
-)
-def test_malformed_arguments(arguments, message):
-    with pytest.raises(InputError, match=message):
-        cm.evaluation.retrieval_curve(*arguments)

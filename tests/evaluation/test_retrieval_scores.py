@@ -12,7 +12,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import convexmetric as cm
 from convexmetric.comparisons import Relevance
-from convexmetric.errors import InputError
 from convexmetric.evaluation import knn_error, mean_scores, retrieval_scores
 from convexmetric.measures import MEASURES, measure_named
 
@@ -198,15 +197,3 @@ def test_lists_over_a_large_corpus_take_no_memory_for_queries_times_corpus():
     tracemalloc.stop()
     assert len(scores.queries) == n_queries
     assert peak < 100e6 < 8 * n * n_queries
-
-
-def test_malformed_arguments():
-    _, X, Q, M, y, labels = example(4)
-    with pytest.raises(InputError, match="k must be between 1 and the number of points"):
-        knn_error(M, X, y, Q, labels, k=61)
-    with pytest.raises(InputError, match="y and labels must have one label a point"):
-        knn_error(M, X, y[:-1], Q, labels)
-    with pytest.raises(InputError, match="query 0 has the label 9, which no corpus point has"):
-        Relevance.between([9], y)
-    with pytest.raises(InputError, match="M must have shape"):
-        retrieval_scores(np.eye(3), X, Relevance.from_labels(y))

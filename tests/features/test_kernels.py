@@ -112,23 +112,6 @@ def test_repeated_points_add_nothing():
     np.testing.assert_allclose(span.coordinates[12:], span.coordinates[:5], atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        ("gauss", "kernel must be 'linear', 'rbf', 'unit-rbf', a function or a matrix, got 'gauss'"),
-        (np.eye(5), r"\(12, 12\)"),
-        (np.triu(np.ones((12, 12))), "symmetric"),
-        (1.0 - np.eye(12), "positive semidefinite"),
-        (np.full((12, 12), np.nan), "kernel contains NaN"),
-        (np.ones((12, 12)), "all points are the same"),
-        (lambda X, Z: np.ones(3), "kernel must"),
-    ],
-)
-def test_malformed_kernels(kernel, message):
-    with pytest.raises(InputError, match=message):
-        KernelSpan.of(points(), kernel)
-
-
 def test_the_papers_kernel_needs_directions():
     X = points()
     X[3] = 0.0

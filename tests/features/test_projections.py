@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 import convexmetric as cm
-from convexmetric.errors import InputError
 from convexmetric.features import KINDS
 
 X = np.random.default_rng(0).standard_normal((40, 60)) * np.linspace(2.0, 0.1, 60)
@@ -55,21 +54,3 @@ def test_principal_directions_are_those_of_the_centred_points(d):
 def test_the_same_seed_gives_the_same_projection():
     first, second = (cm.features.make_projection("gaussian", X, 5, random_state=4).L for _ in range(2))
     np.testing.assert_array_equal(first, second)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("fourier", X, 3), "kind must be one of 'uniform'"),
-        (("gaussian", X, 0), "r must be an integer from 1 to 60"),
-        (("gaussian", X, 61), "r must be an integer from 1 to 60"),
-        (("pca", X, 40), "r must be an integer from 1 to 39"),
-        (("gaussian", X, 2.0), "r must be an integer"),
-        (("gaussian", np.array([[np.nan]]), 1), "NaN"),
-    ],
-)
-def test_malformed_arguments(arguments, message):
-    with pytest.raises(InputError, match=message):
-        cm.features.make_projection(*arguments)
-    with pytest.raises(InputError, match="X has 3 features, but the projection takes 60"):
-        cm.features.make_projection("pca", X, 2).transform(np.eye(3))

@@ -103,34 +103,6 @@ def test_it_keeps_the_contract(diagonal):
         cm.check_problem(cm.ChoiceProblem(X, THREES[:9], kind=kind, penalty=penalty, diagonal=diagonal))
 
 
-@pytest.mark.parametrize(
-    ("trials", "options", "message"),
-    [
-        ([[0, 1, 1]], {}, r"trials\[0\] repeats one"),
-        ([[0, 1, 12]], {}, "trials points to row 12"),
-        ([[0.0, 1.0, 2.0]], {}, "integer row numbers"),
-        ([[0, 1]], {}, "3 objects a row for kind='triplets', 1 chosen, got 2"),
-        (
-            [[0, 1, 2, 3]],
-            {"kind": "anchor", "chosen": 3},
-            "5 or more objects a row for kind='anchor', 3 chosen, got 4",
-        ),
-        ([[0, 1, 2, 3]], {}, "3 objects a row for kind='triplets', 1 chosen, got 4"),
-        ([[0, 1, 2], [3, 4]], {}, "rows of one length"),
-        ([], {}, "a judgement a row"),
-        ([[0, 1, 2]], {"kind": "odd"}, "kind must be one of"),
-        ([[0, 1, 2]], {"kind": "odd-one-out", "chosen": 2}, "chosen must be 1"),
-        ([[0, 1, 2]], {"temperature": 0.0}, "temperature must be a positive"),
-        ([[0, 1, 2]], {"reg": 0.0}, "reg must be positive"),
-        ([[0, 1, 2]], {"penalty": "l1"}, "penalty must be one of"),
-        ([[0, 1, 2]], {"diagonal": 1}, "diagonal must be True or False"),
-    ],
-)
-def test_malformed_trials_are_refused(trials, options, message):
-    with pytest.raises(InputError, match=message):
-        cm.ChoiceProblem(X, trials, **options)
-
-
 def test_scores_break_ties_by_chance():
     # Objects 0 and 1 are one point, 2 and 3 another: whichever is odd of 0, 2, 3 is known, of 2 and 3 to 0 nothing is.
     points = np.array([[0.0, 0], [0, 0], [1, 0], [1, 0], [2, 2], [3, 1]])

@@ -54,19 +54,6 @@ def test_classes_that_collapse_leave_an_infimum_of_zero():
     assert held.upper_bound > 0.1
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reg": -1.0}, "reg must be positive, or 0"),
-        ({"prior": "identity"}, "pass a positive reg too"),
-        ({"penalty": "l1"}, "penalty must be one of"),
-    ],
-)
-def test_malformed_options(options, message):
-    with pytest.raises(InputError, match=message):
-        cm.papers.CollapsingClassesProblem(X, Y, **options)
-
-
 def test_labels_are_one_a_point():
     with pytest.raises(InputError, match="y must have one label a point: X has 12 rows, y has 11"):
         cm.papers.CollapsingClassesProblem(X, Y[1:])

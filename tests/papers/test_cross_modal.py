@@ -260,39 +260,3 @@ def test_it_says_what_it_is():
     assert "+ 0.05 <B, W>" in text
     assert "<B, W>" not in str(make(beta=0.0))
     assert r"W \succeq 0" in make()._repr_latex_()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": 0.0}, "alpha must be positive"),
-        ({"beta": -1.0}, "beta must be positive"),
-        ({"beta": "1"}, "beta must be a positive number, got the text"),
-        ({"n_clusters": 0}, "n_clusters must be a positive integer or None"),
-        ({"n_neighbors": 2.5}, "n_neighbors must be a positive integer"),
-        ({"random_state": -1}, "random_state must be"),
-    ],
-)
-def test_malformed_options(options, message):
-    with pytest.raises(InputError, match=message):
-        make(**options)
-
-
-def test_malformed_arguments():
-    X, Y, labels_x, labels_y = modalities()
-    problem = make()
-    for arguments, message in (
-        ((X, Y, labels_x[1:], labels_y, 1.0, 1.0), "labels_x must be one an object: X has 16 rows"),
-        ((X, Y[:, 0], labels_x, labels_y, 1.0, 1.0), r"Y\.reshape"),
-        ((X, np.where(Y > 1, np.nan, Y), labels_x, labels_y, 1.0, 1.0), "Y contains NaN"),
-    ):
-        with pytest.raises(InputError, match=message):
-            cm.CrossModalProblem(*arguments)
-    with pytest.raises(InputError, match=r"U and V must have shapes \(3, c\) and \(2, c\)"):
-        problem.join(np.ones((3, 2)), np.ones((2, 1)))
-    with pytest.raises(InputError, match="X and Y must have 3 and 2 features"):
-        problem.distances(np.eye(5), X, X)
-    with pytest.raises(InputError, match="coupled row by row"):
-        cm.papers.factor_analysis(X, Y, 1)
-    with pytest.raises(InputError, match="c must be a positive integer"):
-        problem.initial_factor(0)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import convexmetric as cm
-from convexmetric.errors import InputError
 
 WINE = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(WINE.X, ["zscore"])[:, :5], WINE.y
@@ -61,19 +60,3 @@ def test_words():
     problem = cm.InformationTheoreticProblem.from_labels(X, Y, 40, random_state=1)
     assert "D_ld(A, A0) + gamma D_ld(xi, xi0)" in str(problem)
     assert r"D_{\ell d}(A, A_0)" in problem.latex()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"r": [1, 0]}, "r must have 1 or -1"),
-        ({"u": 0.0}, "u must be positive"),
-        ({"prior": np.zeros((2, 2))}, "prior must be positive definite"),
-        ({"prior": "euclid"}, "prior must be 'identity' or a metric"),
-        ({"X": [[0.0, 1.0], [2.0, 1.0], [0.0, 1.0]]}, "pair 1 is dissimilar, but its points are the same"),
-    ],
-)
-def test_what_it_refuses(options, message):
-    known = {"X": [[0.0, 1.0], [2.0, 1.0], [0.0, 3.0]], "pairs": [[0, 1], [0, 2]], "r": [1, -1]}
-    with pytest.raises(InputError, match=message):
-        cm.InformationTheoreticProblem(**(known | options))

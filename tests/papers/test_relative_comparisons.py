@@ -46,22 +46,6 @@ def test_with_a_map_a_matrix_is_refused_for_it_could_mean_two_things():
             judge(solution.M)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
-        (np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), "kernel must be positive semidefinite"),
-        (np.triu(np.ones((3, 3))), "kernel must be symmetric"),
-        (np.full((3, 3), np.nan), "kernel contains NaN"),
-        (np.ones((2, 2)), r"kernel must give an \(n, n\) = \(3, 3\) matrix, got shape \(2, 2\)"),
-        (lambda a, b: np.ones(3), "kernel must be two-dimensional"),
-        ("poly", "kernel must be 'linear', 'rbf', 'unit-rbf', a function or a matrix, got 'poly'"),
-    ],
-)
-def test_malformed_kernels(kernel, message):
-    with pytest.raises(InputError, match=message):
-        cm.RelativeComparisonProblem(np.eye(3), [[0, 1, 2]], kernel=kernel)
-
-
 def test_infeasible_hard_margins_name_triplets():
     with pytest.raises(InfeasibleError, match=r"these 2 triplets together: triplets\[1\] = \(0, 1, 2\); triplets\[2\]"):
         cm.RelativeComparisonProblem(np.eye(4), [[3, 0, 1], [0, 1, 2], [0, 2, 1]], C=np.inf)

@@ -114,24 +114,6 @@ def test_sampled_pair_terms_are_right_on_average():
     np.testing.assert_allclose(mean, problem.G, atol=0.1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reg": 0.0}, "reg must be positive"),
-        ({"margin": -1.0}, "margin must be positive"),
-        ({"intra": -0.1}, "intra must be positive"),
-        ({"diagonal": "yes"}, "diagonal must be True or False"),
-        ({"penalty": "l1"}, "penalty must be one of"),
-        ({"projection": "pca"}, "projection must be a Projection"),
-        ({"similar": [[0, 0]]}, "similar must name two different points"),
-        ({"weight": 1.0}, "'weight' is not an option"),
-    ],
-)
-def test_malformed_options(options, message):
-    with pytest.raises(InputError, match=message):
-        cm.TripletProblem.from_labels(X, Y, **options)
-
-
 def test_sparse_points_need_a_diagonal_metric_or_a_projection():
     with pytest.raises(InputError, match=r"X is sparse: pass diagonal=True, a projection, or X\.toarray"):
         cm.TripletProblem.from_labels(sp.csr_array(X), Y)

@@ -19,10 +19,8 @@ from convexmetric.regularizers import (
     Distance,
     EntrywiseL1,
     LogDet,
-    QuadraticForm,
     SquaredDistance,
     SquaredFrobenius,
-    towards,
 )
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
 
@@ -331,41 +329,6 @@ def test_a_far_too_large_weight_returns_the_prior_of_any_norm(kind):
     solution = cm.solve(OTHER_NORMS[kind](prior="identity", **weight), tol=1e-6)
     assert solution.gap <= 1e-6
     np.testing.assert_allclose(solution.M, np.eye(5), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: cm.RelativeComparisonProblem(
-                X, triplets_from_labels(Y, 9, random_state=0), A=np.eye(5), prior="identity"
-            ),
-            "prior is for weights of features",
-        ),
-        (lambda: towards(QuadraticForm(np.eye(5)), "identity", PSDCone(5)), "prior is for norms and traces"),
-        (lambda: ranking(prior="idendity"), "did you mean 'identity'"),
-        (lambda: ranking(prior=np.eye(4)), "prior must have shape"),
-        (lambda: ranking(prior=-np.eye(5)), "prior is no metric: it has a negative eigenvalue, -1"),
-        (lambda: ranking(prior=-np.ones(5), diagonal=True), "prior is no metric: it has a negative weight, -1"),
-        (lambda: cm.TripletProblem.from_labels(X, Y, prior="identity").reg_max, "reg_max is for problems without"),
-        (lambda: cm.LargeMarginProblem(X, Y, prior=np.eye(4)), r"prior must have shape \(5, 5\)"),
-        (lambda: cm.LargeMarginProblem(X, Y, prior=-np.eye(5)), "prior is no metric"),
-        (lambda: cm.LargeMarginProblem(X, Y, prior="identity", reg=-1.0), "reg must be positive"),
-        (lambda: cm.LargeMarginProblem(X, Y, reg=1.0), "reg is the weight of a prior: pass prior="),
-        (lambda: cm.LargeMargin(reg=1.0).fit(X, Y), "reg is the weight of a prior: pass prior="),
-        (lambda: cm.LargeMarginProblem(X, Y).with_reg(1.0), "has no weight reg: its weight is push"),
-        (lambda: cm.LargeMarginProblem(X, Y, prior="identity").with_reg(0.0), "reg must be positive"),
-        (lambda: cm.PairMarginProblem.from_labels(X, Y, prior=np.eye(4)), r"prior must have shape \(5, 5\)"),
-        (
-            lambda: cm.PairMarginProblem.from_labels(X, Y, prior="identity", penalty="trace"),
-            "prior is for penalty='frobenius'",
-        ),
-        (lambda: cm.OperatorMarginMetric(prior="unit").fit(X, Y), "prior must be"),
-    ],
-)
-def test_what_it_refuses(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
 
 
 @pytest.mark.parametrize(

@@ -103,22 +103,6 @@ def test_float32_points_and_some_trials():
     assert np.isfinite(risk.value(1e12 * np.eye(3)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, 0), "chosen must be"),
-        ((3, 3), "candidates must be more than the 3 chosen"),
-        ((4, 1), "divide the 42 comparisons, got 4"),
-        ((3.0, 1), "got 3.0"),
-        ((3, 1, -1.0), "C must be a positive"),
-        ((3, 1, 1.0, 0.0), "temperature must be a positive"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        ChoiceRisk(PairDistances(X, pairs_of(1, 3), np.ones(42), PSDCone(3)), *arguments)
-
-
 def test_files_know_pairs_with_signs_of_one():
     for compared in (
         PairDistances(X, pairs_of(1, 3), -np.ones(42), PSDCone(3)),

@@ -175,22 +175,6 @@ def test_some_of_the_queries():
     assert some.value(M) == pytest.approx(3.0 * risk.part_values(M)[[0, 2]].sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"C": 0.0}, "C must be a positive"),
-        ({"temperature": -1.0}, "temperature must be a positive"),
-        ({"temperature": np.inf}, "temperature must be"),
-        ({"weights": np.ones(4)}, "weights must be 5 nonnegative numbers, one a query"),
-        ({"weights": -np.ones(5)}, "weights must be 5 nonnegative numbers, one a query"),
-        ({"weights": ["a"] * 5}, "weights"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        SoftmaxRisk(listed(PSDCone(3)), **arguments)
-
-
 def test_it_is_no_list_of_pairs_and_too_long_for_a_statement(monkeypatch):
     risk = SoftmaxRisk(listed(PSDCone(3)))
     with pytest.raises(InputError, match="no losses of pairs"):

@@ -102,30 +102,6 @@ def test_a_problem_with_some_of_its_queries():
         problem.with_queries([])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"C": []}, "C is empty"),
-        ({"C": 3.0}, "C must be a sequence"),
-        ({"C": [-1.0]}, "C must be positive"),
-        ({"cv": 1}, "cv must be an integer of at least 2"),
-        ({"cv": 12}, None),
-        ({"score": []}, "score is empty"),
-        ({"score": "accuracy"}, "score 'accuracy' must be accuracy@k with a number for k"),
-        ({"score": "auc@3"}, "score 'auc@3' must be 'auc' without k"),
-        ({"score": "ndcg@0"}, "score 'ndcg@0' must be ndcg@k"),
-        ({"score": "f1"}, "score 'f1': measure must be one of"),
-    ],
-)
-def test_malformed_arguments(points, change, message):
-    arguments = {"C": [1.0], "cv": 3, "tol": 0.1} | change
-    if message is None:
-        cm.cross_validate(*points, **arguments)
-        return
-    with pytest.raises(InputError, match=message):
-        cm.cross_validate(*points, **arguments)
-
-
 def test_classes_too_small():
     X, y = np.arange(12.0).reshape(6, 2), ["a", "a", "a", "a", "b", "b"]
     with pytest.raises(InputError, match="class 'b' has 2 points, too few to learn from with 2 folds"):

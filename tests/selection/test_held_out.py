@@ -222,26 +222,6 @@ def test_zeros_of_both_signs_are_one_row():
     assert (first.tolist(), place.tolist()) == ([0, 2], [0, 0, 1])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"y": Y[:-1]}, "y must have one label a point"),
-        ({"y": np.zeros(120)}, "one class only"),
-        ({"cv": 1}, "cv must be from 2 to 60"),
-        ({"cv": 61}, "cv must be from 2 to 60"),
-        ({"cv": "five"}, "cv must be a positive integer of at least 2, or a splitter"),
-        ({"repeats": 0}, "repeats must be a positive integer"),
-        ({"n_neighbors": 0}, "n_neighbors must be a positive integer"),
-        ({"scale": 1}, "scale must be True or False"),
-        ({"max_seconds": 0}, "max_seconds must be positive"),
-        ({"X": X * np.nan}, "NaN"),
-    ],
-)
-def test_malformed_arguments_are_named(arguments, message):
-    with pytest.raises(InputError, match=message):
-        cm.held_out(Columns(), **({"X": X, "y": Y} | arguments))
-
-
 def test_folds_of_labels_of_their_own_are_refused():
     groups = np.unique(Y, return_inverse=True)[1]
 

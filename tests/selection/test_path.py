@@ -96,15 +96,6 @@ def test_the_risk_is_proportional_to_c():
     assert given.with_C(2.0).fingerprint() == given.fingerprint()
 
 
-def test_malformed_paths():
-    with pytest.raises(InputError, match="C is empty"):
-        cm.solve_path(problem(), [])
-    with pytest.raises(InputError, match="C must be positive"):
-        cm.solve_path(problem(), [1.0, -1.0])
-    with pytest.raises(InputError, match="MetricProblem has no weight C"):
-        cm.solve_path(instance("psd triplets, trace"), [1.0])
-
-
 @pytest.mark.parametrize(
     ("given", "wrong", "named"),
     [

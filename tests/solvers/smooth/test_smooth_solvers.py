@@ -215,23 +215,6 @@ def test_the_printed_sign_pushes_relevant_objects_away():
         assert printed.lower_bound <= optimum
 
 
-@pytest.mark.parametrize(
-    ("solver", "settings", "name"),
-    [
-        (cm.approximate.FactoredDescent, {"c": 0}, "c must be"),
-        (cm.approximate.FactoredDescent, {"step": -1.0}, "step must be"),
-        (cm.approximate.FactoredDescent, {"step": "small"}, "step must be"),
-        (cm.approximate.FactoredDescent, {"accuracy": 1.0}, "accuracy must be"),
-        (cm.approximate.FactoredDescent, {"start": "zero"}, "start must be"),
-        (cm.approximate.FactoredDescent, {"as_printed": 1}, "as_printed must be"),
-        (cm.approximate.FactoredDescent, {"random_state": -1}, "random_state must be"),
-    ],
-)
-def test_bad_settings(solver, settings, name):
-    with pytest.raises(InputError, match=name):
-        solver(**settings)
-
-
 def test_what_they_refuse():
     X, _, y = modalities()
     hinge = cm.TripletProblem.from_labels(X, y, n_same=2, n_other=2, penalty="trace")

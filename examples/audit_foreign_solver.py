@@ -7,7 +7,7 @@ were trained for objectives of their own, so that no verdict here says that they
 far they are from optimal for ranking by AUC, and whether scale, directions or comparisons make the difference.
 
 L-BFGS minimises the very objective of the instance, over factors L of some ranks. It is watched while it runs, beside
-two of our own solvers. The folder then holds the metrics (lda.csv, nca.mat), the iterates (lbfgs.npz), and pictures.
+three of our own solvers. The folder then holds the metrics (lda.csv, nca.mat), the iterates (lbfgs.npz), and pictures.
 """
 
 from __future__ import annotations

@@ -808,6 +808,7 @@ REPRESENTATIVES = (
     "psd triplets under terms",
     "own, squared hinge",
     "own, expected reciprocal rank",
+    "map, weighted queries",
 )
 
 

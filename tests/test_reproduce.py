@@ -85,12 +85,14 @@ def test_results_survive_a_kill_in_the_middle_of_a_line(tmp_path):
     assert Results(path).get(second | {"C": [1.0]}) is None
 
 
+@pytest.mark.integration
 def test_limits_of_solves_count_seconds_of_the_processor(tmp_path):
     results = Results(tmp_path / "kept.jsonl")
     assert pool.run_queues([queue_of(results, 1, spent)], jobs=1) == []
     assert results.get({"split": 0})["seconds"] < 0.4
 
 
+@pytest.mark.integration
 def test_a_failure_stops_nothing_else_but_the_stages_behind_it(tmp_path, capsys):
     good, bad = Results(tmp_path / "good.jsonl"), Results(tmp_path / "bad.jsonl")
     asked = []
@@ -119,6 +121,7 @@ def test_a_failure_stops_nothing_else_but_the_stages_behind_it(tmp_path, capsys)
     assert not (tmp_path / "odd.jsonl").exists()
 
 
+@pytest.mark.integration
 def test_a_stage_sees_the_results_of_the_one_before(tmp_path):
     results = Results(tmp_path / "kept.jsonl")
 
@@ -149,6 +152,7 @@ def test_nothing_starts_when_the_time_is_over(tmp_path):
     assert not results.path.exists()
 
 
+@pytest.mark.integration
 def test_an_interrupt_ends_it_and_keeps_what_is_finished(tmp_path, capsys):
     results, before, start = Results(tmp_path / "kept.jsonl"), signal.getsignal(signal.SIGINT), time.monotonic()
 

@@ -170,6 +170,13 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
+def require_file(path: Path, most: int) -> None:
+    """Refuse links, folders and devices, and files of more than so many bytes."""
+    found = os.lstat(path)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+        raise WrongError(f"{path.name} is no file of at most {most:,} bytes")
+
+
 def read(path: Path) -> dict[str, Any]:
     """``records.json``, with every line of ``moved`` checked letter by letter; entries of instances are not.
 
@@ -179,8 +186,7 @@ def read(path: Path) -> dict[str, Any]:
         If it is no such file.
     """
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode) or path.stat().st_size > MAX_TABLE:
-            raise WrongError(f"{path.name} is no file of at most {MAX_TABLE} bytes")
+        require_file(path, MAX_TABLE)
         table = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError) as error:
         raise WrongError(f"{path.name} cannot be read: {type(error).__name__}") from error
@@ -211,8 +217,7 @@ def contents_of(path: Path) -> kernel.Contents:
         If it is too large, or is refused by the reader.
     """
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode) or path.stat().st_size > MAX_FILE:
-            raise WrongError(f"{path.name} is no file of at most {MAX_FILE:,} bytes")
+        require_file(path, MAX_FILE)
         return checker.read(path, LIMITS["max_bytes"])
     except (OSError, CertificateError) as error:
         raise WrongError(f"{path.name} is refused: {error}") from error

@@ -27,7 +27,7 @@ from convexmetric.bench.judging import judged
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.loading import Target, check_module, file_of, loaded_solver, source_of
 from convexmetric.bench.processes import Beside, Channel, Outcome, run_isolated
-from convexmetric.bench.records import GAPS, Run, RunFile, printable
+from convexmetric.bench.records import GAPS, Run, RunFile, blanked
 from convexmetric.bench.results import processor, write_results
 from convexmetric.bench.showing import shown
 from convexmetric.bench.suites import load_suite
@@ -278,7 +278,7 @@ def _concluded(asked: Run, outcome: Outcome, bound: float) -> Run:
     return replace(
         found,
         status=status,
-        message=" ".join(printable(message).split())[:MESSAGE],
+        message=" ".join(blanked(message).split())[:MESSAGE],
         seconds=asked.max_seconds + GRACE if outcome.late else found.seconds,
         reached=tuple(seconds if seconds <= asked.max_seconds else np.inf for seconds in found.reached),
         gap=relative_gap(found.upper_bound, found.lower_bound),

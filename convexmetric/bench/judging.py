@@ -28,8 +28,6 @@ SENDING, A_SECOND = 1e-3, 5e8
 TELL_EVERY = 0.05
 #: Bytes of a dual point, at most.
 MOST_DUAL = 2**30
-#: Name of a dual point that is one multiplier a comparison.
-MULTIPLIERS = "multipliers"
 #: Iterations that a solver may say that it made, at most.
 MOST_ITERATIONS = 2**53
 #: What a solver may say of how it ended, before its clock starts and afterwards.
@@ -156,7 +154,7 @@ class Judge:
 
     def _evaluate(self, arrays: Mapping[str, np.ndarray]) -> None:
         M = self.problem.metric(arrays["M"])
-        dual = dual_from_arrays({name: array for name, array in arrays.items() if name != "M"}, MULTIPLIERS)
+        dual = dual_from_arrays({name: array for name, array in arrays.items() if name != "M"})
         if self.own and dual is not None:
             found = certify(self.problem, M, dual)
             self.upper, self.lower = min(self.upper, found.upper_bound), max(self.lower, found.lower_bound)

@@ -418,7 +418,7 @@ def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
         try:
             if isinstance(cell, bool) or cell == "" or not isinstance(cell, str if kind is str else str | int | kind):
                 raise ValueError(f"must be {_WORDS[kind]}, got {cell!r:.100}")
-            values[name] = _points(cell) if name == "curve" else printable(cell) if kind is str else kind(cell)
+            values[name] = _points(cell) if name == "curve" else blanked(cell) if kind is str else kind(cell)
             _check_value(name, values[name])
         except (OverflowError, ValueError) as error:
             raise InputError(f"{where}, column {name}: {error}") from error
@@ -427,8 +427,8 @@ def _values(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     return values
 
 
-def printable(text: str) -> str:
-    """A text without escapes, line ends and halves of characters, which become blanks."""
+def blanked(text: str) -> str:
+    """Replace escapes, line ends and halves of characters by blanks."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

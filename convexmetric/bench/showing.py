@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convexmetric.bench.anytime import REPORT_EVERY
-from convexmetric.bench.judging import MULTIPLIERS
 from convexmetric.bench.library import load_instance
 from convexmetric.bench.lines import Line
 from convexmetric.bench.loading import ForeignSolver, loaded_solver
@@ -92,7 +91,7 @@ class _Shown(Recorder):
 
 def _show(line: Line, seconds: float, M: Any, dual: Any = None, most: float = np.inf) -> bool:
     """Show a metric, as the problem's variable, and perhaps a dual point of so many bytes; whether to go on."""
-    arrays = {} if dual is None else dual_arrays(dual, MULTIPLIERS)
+    arrays = {} if dual is None else dual_arrays(dual)
     arrays = arrays if sum(array.nbytes for array in arrays.values()) <= most else {}
     line.send({"kind": "shown", "seconds": seconds}, {"M": M, **arrays})
     more: bool = line.receive()[0]["more"]

@@ -152,14 +152,14 @@ def _witnesses(witnesses: Array, widths: Array, weights: Array, groups: np.ndarr
 KINDS = (CutDual, SmoothedPairs, JoinedDual)
 
 
-def dual_arrays(dual: Any, multipliers: str) -> dict[str, np.ndarray]:
-    """A dual point as named arrays; multipliers under the name given."""
+def dual_arrays(dual: Any, multipliers: str = "multipliers") -> dict[str, np.ndarray]:
+    """A dual point as named arrays; one that is a multiplier a comparison under the name given."""
     if isinstance(dual, KINDS):
         return dual.arrays()
     return {multipliers: np.asarray(dual, dtype=np.float64)}
 
 
-def dual_from_arrays(arrays: Mapping[str, np.ndarray], multipliers: str) -> Any:
+def dual_from_arrays(arrays: Mapping[str, np.ndarray], multipliers: str = "multipliers") -> Any:
     """Rebuild the dual point that :func:`dual_arrays` wrote, or None if there is none; the risk checks whether it fits.
 
     Raises

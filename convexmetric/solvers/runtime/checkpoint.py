@@ -31,8 +31,6 @@ FORMAT = 1
 MAX_BYTES = 2**32
 #: Fraction of the time of a solve that may go into writing.
 SHARE = 0.1
-#: Name of a dual point that is one multiplier a comparison.
-MULTIPLIERS = "multipliers"
 SOLVER = "solver."
 KEYS = {"format", "fingerprint", "history", "details", "seconds", "M", "solver"}
 
@@ -113,7 +111,7 @@ class Checkpoint:
             "M": state.M,
             "solver": np.frombuffer(state.solver.encode(), dtype=np.uint8),
         }
-        arrays |= {} if state.dual is None else dual_arrays(state.dual, MULTIPLIERS)
+        arrays |= {} if state.dual is None else dual_arrays(state.dual)
         arrays |= {f"{SOLVER}{name}": array for name, array in state.arrays.items()}
         try:
             write_arrays(self.path, arrays)
@@ -146,7 +144,7 @@ class Checkpoint:
             )
         try:
             history = self._history(arrays)
-            dual = dual_from_arrays(arrays, MULTIPLIERS)
+            dual = dual_from_arrays(arrays)
             own = {name.removeprefix(SOLVER): a for name, a in arrays.items() if name.startswith(SOLVER)}
             M, seconds, solver = self.problem.metric(arrays["M"]), float(arrays["seconds"]), arrays["solver"]
             if not 0.0 <= seconds < np.inf:

@@ -216,4 +216,4 @@ class Liar(Solver):
         cm.solvers.finalize.Monitor.certificate = monitor.certifier
         monitor.primal(M, 1.0, by_risk=True)
         monitor.dual(1.0, lambda: dual, None)
-        monitor.iterate()
+        yield {}

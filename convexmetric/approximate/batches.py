@@ -20,7 +20,7 @@ from convexmetric.measures.sorting import ascending
 from convexmetric.numerics.compiling import compiled
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.runtime import Monitor, check_counts
+from convexmetric.solvers.runtime import Monitor, Steps, check_counts
 
 #: Smoothing, in margins, of the hinges whose slopes give the lower bound.
 BOUND_WIDTH = 0.01
@@ -69,23 +69,27 @@ class BatchSolver(RandomisedSolver):
         monitor: Monitor,
         state: BatchState,
         iterates: Iterator[tuple[int, Array]],
-        look: Callable[[Array, float], bool],
-    ) -> None:
-        """Step through all epochs, or until told to stop or the iterate overflows.
+        look: Callable[[Array, float], dict[str, float]],
+    ) -> Steps:
+        """Step through all epochs, or until the iterate overflows.
 
         ``look`` evaluates the gap at an iterate after so many passes: at powers of two in the first epoch, then after
-        every epoch. It returns True if the solve must stop.
+        every epoch.
         """
         steps = -(-self.draws_in_epoch(risk) // self.batch)
         last = self.epochs * steps
         monitor.state = state.arrays
-        if (state.t == 0 and look(state.iterate, 0.0)) or state.t >= last:
+        if state.t == 0:
+            yield look(state.iterate, 0.0)
+        if state.t >= last:
             return
         for t, iterate in iterates:
             if not np.abs(iterate).max() < OVERFLOW:
                 return
             due = t % steps == 0 or (t < steps and t & (t - 1) == 0)
-            if (due or monitor.out_of_time) and (look(iterate, t / steps) or t >= last):
+            if due or monitor.out_of_time:
+                yield look(iterate, t / steps)
+            if due and t >= last:
                 return
 
 
@@ -114,13 +118,13 @@ class BatchState:
 
 def offered(
     problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float, /, **details: float
-) -> bool:
-    """Offer a metric, and the lower bound from its hinges smoothed over ``width``; True if the solve must stop."""
+) -> dict[str, float]:
+    """Offer a metric, and the lower bound from its hinges smoothed over ``width``."""
     here = risk.smoothed(M, width)
     objective = here.exact + problem.penalty(M)
     monitor.primal(M, objective)
     monitor.proven(problem, here.point, M, lambda: SmoothedPairs(M, width))
-    return monitor.iterate(objective=objective, **details)
+    return {"objective": objective, **details}
 
 
 class TripletSampler:

@@ -31,7 +31,7 @@ from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import LogisticRankingRisk, Minorant, SmoothRisk, tangent_dual
-from convexmetric.solvers.runtime import Monitor, Run, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import linear_part, need_full_metrics, trace_weight
 
 #: Factor by which a step that gains too little is shortened.
@@ -98,7 +98,7 @@ class FactoredDescent(RandomisedSolver):
             )
         return partial(self._descend, problem, risk, risk.exchanged())
 
-    def _descend(self, problem: MetricProblem, risk: SmoothRisk, descended: SmoothRisk, monitor: Monitor) -> None:
+    def _descend(self, problem: MetricProblem, risk: SmoothRisk, descended: SmoothRisk, monitor: Monitor) -> Steps:
         """Descend until nothing more is gained."""
         objective = _Objective(descended, linear_part(problem))
         left = monitor.left_by(self.name, {"numbers": (2,), "B": (self.c, problem.cone.d), "lengths": (2,)})
@@ -112,14 +112,14 @@ class FactoredDescent(RandomisedSolver):
             number, objective.passes = map(int, left["numbers"])
         looked_at = number if left else -1
 
-        def look() -> bool:
-            """Offer the metric and the lower bound of its tangent plane; True if the solve must stop."""
+        def look() -> dict[str, float]:
+            """Offer the metric and the lower bound of its tangent plane."""
             M = here.B.T @ here.B
             value, point = (here.risk, here.point) if not self.as_printed else risk.tangent(M)
             total = value + problem.penalty(M)
             monitor.primal(M, total)
             monitor.proven(problem, point, M, partial(tangent_dual, risk, M))
-            return monitor.iterate(passes=objective.passes, steps=number, objective=total)
+            return {"passes": objective.passes, "steps": number, "objective": total}
 
         while True:
             ends = objective.passes >= self.epochs
@@ -127,8 +127,7 @@ class FactoredDescent(RandomisedSolver):
                 lengths = np.array([length, here.value])
                 own = {"numbers": np.array([number, objective.passes]), "B": here.B, "lengths": lengths}
                 monitor.state = partial(dict, own)
-                if look():
-                    return
+                yield look()
                 if not here.value < last - self.accuracy * abs(here.value):
                     return
                 last = here.value
@@ -144,7 +143,7 @@ class FactoredDescent(RandomisedSolver):
                 continue
             there = self._searched(objective, here, length)
             if there is None:
-                look()
+                yield look()
                 return
             step, change = there.B - here.B, there.gradient - here.gradient
             curvature = float(np.vdot(step, change))

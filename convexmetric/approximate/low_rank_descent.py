@@ -33,7 +33,7 @@ from convexmetric.cones.factored import Images
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.runtime import Monitor, Run, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import need_full_metrics, trace_weight
 
 #: Largest difference of the distances to a negative and to a positive under a random start, in margins.
@@ -86,8 +86,8 @@ class PairwiseFactor:
         largest = self.images(B).largest_margin(B)
         return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
 
-    def look(self, B: Array, width: float, /, **details: float) -> bool:
-        """Offer the metric, and the lower bound from its hinge slopes; True if the solve must stop."""
+    def look(self, B: Array, width: float, /, **details: float) -> dict[str, float]:
+        """Offer the metric, and the lower bound from its hinge slopes."""
         return offered(self.problem, self.risk, self.monitor, B.T @ B, width, **details)
 
 
@@ -147,7 +147,7 @@ class LowRankDescent(RandomisedSolver):
         """Needs a pairwise risk, full metrics and a trace."""
         return partial(self._descend, problem, *factored(problem))
 
-    def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+    def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> Steps:
         """Descend at one width after the other, from a random normal factor or the one in a checkpoint."""
         shape = min(self.rank, problem.cone.d), problem.cone.d
         descent = _Descent(problem, risk, monitor, self, reg)
@@ -162,8 +162,7 @@ class LowRankDescent(RandomisedSolver):
             B = descent.descend(B, width)
             number += 1
             monitor.state = partial(dict, {"numbers": np.array([number, descent.passes]), "B": B})
-            if descent.look(B, width, passes=descent.passes, width=width):
-                return
+            yield descent.look(B, width, passes=descent.passes, width=width)
 
 
 @dataclass

@@ -31,7 +31,7 @@ from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Cuts
 from convexmetric.solvers.numerics.qp import times
-from convexmetric.solvers.runtime import Monitor, Run, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import need, need_cone, quadratic_part
 
 #: First distance of the level from the objective, as a share of the objective's size.
@@ -79,14 +79,13 @@ class ProjectedSubgradient(ApproximateSolver):
         need_cone(problem)
         return partial(self._steps, problem, quadratic)
 
-    def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> None:
+    def _steps(self, problem: MetricProblem, quadratic: float | Array, monitor: Monitor) -> Steps:
         """Alternate passes and steps, until told to stop or through all epochs."""
         course = (_Master if self.as_printed else _Level)(self, problem, quadratic, monitor)
         course.restore()
         monitor.state = course.state
         while course.t < self.epochs:
-            if course.advance():
-                return
+            yield course.advance()
 
 
 class _Course:
@@ -138,8 +137,8 @@ class _Course:
         self.value += weight * float(cuts.offsets[0])
         self.normal += weight * cuts.normals[0]
 
-    def advance(self) -> bool:
-        """Make one pass, offer metric and bound, and take one step; True if the solve must stop."""
+    def advance(self) -> dict[str, float]:
+        """Make one pass, offer metric and bound, and take one step."""
         self.t += 1
         cuts = self.risk.separate(self.metric, self.groups)
         objective = float(cuts.values.sum()) + self.problem.penalty(self.metric)
@@ -147,7 +146,7 @@ class _Course:
         following = self.follow(cuts, objective)
         self.bound(self.metric)
         self.metric = following
-        return self.monitor.iterate(passes=self.t, objective=objective)
+        return {"passes": self.t, "objective": objective}
 
     def follow(self, cuts: Cuts, objective: float) -> Array:
         """Add the supporting plane, and return the next metric."""

@@ -38,7 +38,7 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.runtime import Monitor, Run, check_flags
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_flags
 from convexmetric.solvers.runtime.requirements import need_cone, norm_weights, squared_norm
 
 
@@ -84,16 +84,16 @@ class StochasticBatch(BatchSolver):
         norm_weights(problem, lambda weights: not weights.trace, "is not a squared Frobenius norm alone")
         return partial(self._step, problem, risk, reg)
 
-    def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+    def _step(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> Steps:
         """Step from the zero metric, or the state in a checkpoint."""
         cone, width = problem.cone, BOUND_WIDTH * risk.margin
         state = BatchState.left(monitor, self.name, cone.shape, cone.shape)
         state = state or BatchState(0, self.fresh_seed(), cone.zeros(), cone.zeros())
 
-        def look(metric: Array, passes: float) -> bool:
+        def look(metric: Array, passes: float) -> dict[str, float]:
             return offered(problem, risk, monitor, cone.project(metric), width, passes=passes)
 
-        self._follow(risk, monitor, state, self.metrics(problem, risk, reg, state), look)
+        return self._follow(risk, monitor, state, self.metrics(problem, risk, reg, state), look)
 
     def metrics(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, state: BatchState

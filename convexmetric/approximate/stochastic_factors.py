@@ -55,7 +55,7 @@ from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ImageRisk, LabelledPairRisk, ListedImages
-from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import NORM_OR_TRACE, need_full_metrics, norm_weights
 
 #: Entries of vectors that have diverged: their products leave the range of floats.
@@ -139,9 +139,9 @@ class StochasticFactors(RandomisedSolver):
         need_full_metrics(problem)
         norms = norm_weights(problem, lambda w: not (w.squared or (w.trace and w.norm)), NORM_OR_TRACE)
 
-        def run(monitor: Monitor) -> None:
+        def run(monitor: Monitor) -> Steps:
             source = _Listed(images) if isinstance(images, ListedImages) else _Labelled(images)
-            _Run(self, problem, source, norms, monitor).follow()
+            return _Run(self, problem, source, norms, monitor).follow()
 
         return run
 
@@ -215,7 +215,7 @@ class _Run:
         self.slopes, self.metrics, self.count = np.zeros(1), np.zeros((1, 1)), 0
         monitor.state = self.state
 
-    def follow(self) -> None:
+    def follow(self) -> Steps:
         """Start or resume, and step to the end."""
         shape = (self.d, self.X.shape[1])
         left = self.monitor.left_by(self.settings.name, {"numbers": (2,), "V": shape, "W": shape})
@@ -225,8 +225,7 @@ class _Run:
             self.scale()
         else:
             self.begin()
-            if self.look():
-                return
+            yield self.look()
         while self.t < self.last:
             with np.errstate(over="ignore", invalid="ignore"):
                 self.advance(self.next_stop())
@@ -236,8 +235,8 @@ class _Run:
             if self.worth_a_look(moment) and self.t % self.spacing(moment) == 0:
                 self.add_to_means()
             at_end = self.t == moment
-            if ((at_end and self.worth_a_look(moment)) or self.monitor.out_of_time) and self.look():
-                return
+            if (at_end and self.worth_a_look(moment)) or self.monitor.out_of_time:
+                yield self.look()
             if at_end:
                 self.slopes, self.metrics, self.count, self.window = np.zeros(1), np.zeros((1, 1)), 0, self.t
 
@@ -345,8 +344,8 @@ class _Run:
             self.metrics = self.metrics + self.V.T @ self.V
         self.count += 1
 
-    def look(self) -> bool:
-        """Offer metrics and bounds; True if the solve must stop."""
+    def look(self) -> dict[str, float]:
+        """Offer metrics and bounds."""
         problem, images = self.problem, self.source.images
         M = self.V.T @ self.V
         Z = self.X @ self.V.T
@@ -360,7 +359,7 @@ class _Run:
             if self.settings.average:
                 mean = self.metrics / self.count
                 self.monitor.primal(mean, problem.value(mean))
-        return self.monitor.iterate(passes=self.t / self.epoch, steps=self.t, objective=objective)
+        return {"passes": self.t / self.epoch, "steps": self.t, "objective": objective}
 
     def bound(self, u: Array, M: Array) -> None:
         """Offer the lower bound of multipliers u, those that add to S at their best scale in [0, 1]."""

@@ -35,7 +35,7 @@ from convexmetric.cones.factored import Images
 from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk
-from convexmetric.solvers.runtime import Monitor, Run, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime import Monitor, Run, Steps, check_counts, check_flags, check_positive
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ class StochasticLowRank(BatchSolver):
         """Needs a pairwise risk, full metrics and a trace."""
         return partial(self._descend, problem, *factored(problem))
 
-    def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> None:
+    def _descend(self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor) -> Steps:
         """Step from a random factor, or the state in a checkpoint."""
         factor, width = PairwiseFactor(problem, risk, monitor), BOUND_WIDTH * risk.margin
         state = self.state(factor)
 
-        def look(L: Array, passes: float) -> bool:
+        def look(L: Array, passes: float) -> dict[str, float]:
             return factor.look(L, width, passes=passes)
 
-        self._follow(risk, monitor, state, self.factors(factor, 2.0 * reg, state), look)
+        return self._follow(risk, monitor, state, self.factors(factor, 2.0 * reg, state), look)
 
     def state(self, factor: PairwiseFactor) -> BatchState:
         """Initial state with a random factor, or the state in a checkpoint."""

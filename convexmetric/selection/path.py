@@ -22,7 +22,8 @@ from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.explicit import InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pairwise import SemismoothNewton
-from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.pairwise.semismooth_newton import Warm
+from convexmetric.solvers.runtime import Monitor, Solver, drive
 from convexmetric.solvers.solving import solve
 
 
@@ -99,7 +100,7 @@ def solve_path(
             monitor = Monitor(problem=this, certifier=partial(certificate_of, this), **limits)
             monitor.solver = reusing.name
             if isinstance(reusing, SemismoothNewton):
-                run: Any = partial(reusing.prepare(bare), warm=left)
+                steps = reusing.prepare(bare)(monitor, warm=left)
             else:
                 if last is None:
                     left = Pool.smallest(bare, reusing.groups)
@@ -107,10 +108,10 @@ def solve_path(
                     left.scale(bare, weight / before)
                     M = last.certificate.M
                     monitor.primal(M, bare.value(M), by_risk=True)
-                run = partial(reusing.follow, bare, pool=left)
+                steps = reusing.follow(bare, monitor, left)
             start_from_nothing(bare, monitor)
-            found = within_limit(bare, run, monitor)
-            left = found if isinstance(reusing, SemismoothNewton) else left
+            within_limit(bare, partial(drive, steps), monitor)
+            left = Warm.of(monitor.state()) if isinstance(reusing, SemismoothNewton) else left
             solution = concluded(this, reusing, monitor)
         solution.pass_on_interrupt()
         last = solutions[weight] = solution

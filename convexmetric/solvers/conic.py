@@ -18,7 +18,7 @@ from convexmetric.errors import SolverError, SolverNotInstalledError
 from convexmetric.problem import MetricProblem, Statement
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers.conic_calls import attempted
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT
 
 __all__ = ["CONIC_SOLVERS", "Conic"]
@@ -84,7 +84,7 @@ class Conic(Solver):
         width = row_width(problem.risk.points, cone) if cone.diagonal else float(cone.d**2)
         return None if rows is None else FLOAT * (18.0 * rows * (width + 6.0) + 3.0 * cone.size**2)
 
-    def _run(self, problem: MetricProblem, monitor: Monitor) -> None:
+    def _run(self, problem: MetricProblem, monitor: Monitor) -> Steps:
         """One call of the conic solver, or two.
 
         Raises
@@ -104,8 +104,7 @@ class Conic(Solver):
                     f"{self.backend.upper()} returned no point: status {statement.problem.status}; {ADVICE}"
                 )
             _offer(problem, statement, monitor)
-            if monitor.iterate():
-                return
+            yield {}
 
     def _solve(self, statement: Statement, options: dict[str, Any], first: int) -> None:
         solve = partial(statement.problem.solve, solver=self.backend.upper())

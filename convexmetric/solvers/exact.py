@@ -15,7 +15,7 @@ from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.routes import ADVICE, LONG_PASS_COORDINATES, ROUTES, Candidate, Candidates, Route, refusal
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.requirements import readable_bytes
 
@@ -91,8 +91,8 @@ class InOrder:
         """First solver that runs, for a time limit in seconds or None."""
         return next(candidate.route.solver for candidate in self.within(seconds) if candidate.run is not None)
 
-    def __call__(self, monitor: Monitor) -> None:
-        """Run them until the monitor says stop; a solver that breaks down leaves the rest to the next."""
+    def __call__(self, monitor: Monitor) -> Steps:
+        """Run them in turn; a solver that breaks down leaves the rest to the next."""
         found = self.within(monitor.seconds_left)
         runs: Iterator[tuple[str, Run]] = ((each.route.solver.name, each.run) for each in found if each.run is not None)
         if monitor.resumed_from:
@@ -102,11 +102,9 @@ class InOrder:
         for name, run in runs:
             monitor.solver, monitor.unit, failed = name, "iterations", None
             try:
-                run(monitor)
+                yield from run(monitor) or ()
             except SolverError as error:
                 failed = error
-            if monitor.stopped:
-                break
         if failed is not None:
             raise failed
 

@@ -10,9 +10,9 @@ counts, and where the solver did not the upper bound is infinite: nothing is cla
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Minorant
 from convexmetric.risks.rounding import sum_error
 from convexmetric.solution import Solution
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
 
 #: Time to finish after a limit or Ctrl-C: this fraction of the time before it, plus seconds enough for a block.
@@ -36,14 +36,14 @@ HASTE = 1.0
 SIMPLE_SHARE = 1.5
 
 
-def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
-    """Run until it ends or the time is out, which may be in the middle of a pass; what it returns, None if cut short.
+def within_limit(problem: MetricProblem, run: Callable[[Monitor], None], monitor: Monitor) -> None:
+    """Run until it ends or the time is out, which may be in the middle of a pass.
 
     Ctrl-C ends the run likewise once a dual point is known; nonnegative risks have one from the start, without cuts.
     """
     try:
         with _until(monitor, monitor.max_seconds):
-            return run(monitor)
+            run(monitor)
     except OutOfTime:
         monitor.end("max_seconds")
     except KeyboardInterrupt:
@@ -51,7 +51,6 @@ def within_limit(problem: MetricProblem, run: Run, monitor: Monitor) -> Any:
             raise
         monitor.end("interrupted")
         monitor.keyboard_interrupt = True
-    return None
 
 
 def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:

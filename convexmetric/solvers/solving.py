@@ -31,7 +31,7 @@ from convexmetric.solvers.finalize import certificate_of, concluded, start_from_
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.routes import Candidates, Route
-from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.runtime import Monitor, Solver, drive
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 from convexmetric.solvers.runtime.requirements import memory_limit
 from convexmetric.solvers.runtime.unbounded import check_bounded
@@ -261,7 +261,7 @@ def _run(
         monitor.begin(bare, *begun)
     if not monitor.reached:
         monitor.solver = chosen.name
-        run(monitor)
+        drive(run(monitor), monitor)
     elif not monitor.history:
         monitor.iterate()
 

@@ -27,7 +27,7 @@ from convexmetric.solvers import Monitor
 from convexmetric.solvers.finalize import certificate_of, concluded
 from convexmetric.solvers.pair_losses.dual_newton import DualNewton
 from convexmetric.solvers.pair_losses.factored_lagrangian import FactoredLagrangian
-from convexmetric.solvers.runtime import base
+from convexmetric.solvers.runtime import base, drive
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 
@@ -167,7 +167,7 @@ def test_bounds_of_pairs_are_kept_where_their_certificate_has_no_time(name, solv
 
     problem = cm.load_problem(name)
     monitor = Monitor(1e-3, max_seconds=60.0, problem=problem)
-    solver.prepare(problem)(monitor)
+    drive(solver.prepare(problem)(monitor), monitor)
     zero = problem.cone.zeros()
     monitor.primal(zero, problem.value(zero), by_risk=True)
     monitor.end("max_seconds")

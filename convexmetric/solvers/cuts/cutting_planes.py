@@ -47,7 +47,7 @@ from convexmetric.solvers.cuts.conic_master import ConicMaster
 from convexmetric.solvers.cuts.dual_masters import DualMaster, NewtonMaster, has_newton_master, near_a_prior
 from convexmetric.solvers.cuts.master import Master, MasterPoint, works_in_subspace
 from convexmetric.solvers.cuts.pool import Pool, numbers_of_factors
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts, check_flags, check_positive
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_planes, quadratic_part
 
 #: Halvings, at most, of the step to a metric at which a barrier is finite.
@@ -134,7 +134,7 @@ class CuttingPlanes(Solver):
             master = 32.0 * cuts * cone.d
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
-    def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> None:
+    def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> Steps:
         """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""
         monitor.unit = "passes"
         if self.epsilon is not None:
@@ -150,7 +150,7 @@ class CuttingPlanes(Solver):
             fell = _fell(monitor, metric, float(cuts.values.sum()) + problem.penalty(metric))
             pool.add(metric, cuts)
             if monitor.reached or (monitor.out_of_time and masters.solved):
-                monitor.iterate(cuts=len(pool.offsets), master_iterations=0)
+                yield {"cuts": len(pool.offsets), "master_iterations": 0}
                 return
             outcome = masters.solve(monitor)
             pool.weigh(outcome.a)
@@ -159,8 +159,7 @@ class CuttingPlanes(Solver):
                 sums, dual = interior.mixed(sums, dual)
                 lower = problem.bound(sums.value, sums.S, outcome.M)
             improved = monitor.dual(lower, dual, sums)
-            if monitor.iterate(cuts=len(pool.offsets), master_iterations=outcome.iterations):
-                return
+            yield {"cuts": len(pool.offsets), "master_iterations": outcome.iterations}
             if patience.ends(improved, cuts.values):
                 return
             stuck = patience.stuck(improved or fell, outcome, monitor)

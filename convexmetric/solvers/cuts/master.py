@@ -136,7 +136,7 @@ def follow(
     qp: ConicQP, path: list[tuple[Array, Array]], tol: float, stop: Callable[[], bool]
 ) -> tuple[Outcome, list[tuple[Array, Array]], int]:
     """Solve from the path of a related program, else from a cold and then a heavy start; outcome, path, iterations."""
-    solved = partial(interior_point, qp, tol, watch=lambda _: stop())
+    solved = partial(interior_point, qp, tol, stop=stop)
     start, place = warm_start(qp, path)
     outcome = solved(start=start)
     path, iterations = path[: place + 1] + outcome.path, outcome.iterations

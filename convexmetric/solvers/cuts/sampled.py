@@ -46,7 +46,7 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.solvers.cuts.cutting_planes import CuttingPlanes
 from convexmetric.solvers.cuts.master import Master, MasterPoint
 from convexmetric.solvers.cuts.pool import Pool
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts, drive
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part
 
@@ -145,7 +145,7 @@ class _Rounds:
         self.sample = self.all_queries.subset(self.queries, 1.0 / self.share)
         self.pool = Pool.empty(self._uncorrected(), PLANES.groups)
 
-    def follow(self) -> None:
+    def follow(self) -> Steps:
         """Rounds of a solve on the sample and a pass over all queries, until the certified gap closes."""
         settings, monitor = self.settings, self.monitor
         monitor.unit = "passes"
@@ -165,10 +165,9 @@ class _Rounds:
             monitor.primal(metric, here, by_risk=True)
             self.passes.add(metric, cuts)
             self._tighten(metric, abs(here - expected))
-            if monitor.iterate(sample=len(self.queries), sampled_passes=self.sampled_passes) or not norm_of(metric):
-                return
-            if not np.isfinite(here):
-                # A shard was lost. Cutting planes go on without it.
+            yield {"sample": len(self.queries), "sampled_passes": self.sampled_passes}
+            # Where a shard was lost there is no objective. Cutting planes go on without it.
+            if not norm_of(metric) or not np.isfinite(here):
                 return
             self._move(metric, here, cuts.normals, predicted)
             slow = slow + 1 if monitor.gap > SLOW * before else 0
@@ -235,7 +234,7 @@ class _Rounds:
         self.pool.problem = problem
         if start is not None:
             monitor.primal(start, problem.value(start))
-        PLANES.follow(problem, monitor, self.pool)
+        drive(PLANES.follow(problem, monitor, self.pool), monitor)
         self.sampled_passes, self.sampled_gap = self.sampled_passes + len(monitor.history), monitor.gap
         assert monitor.sums is not None, "cutting planes solve a master before they stop"
         dual = monitor.dual_point.clipped()

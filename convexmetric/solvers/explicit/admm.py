@@ -21,7 +21,7 @@ from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers.splitting import Splitting
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_short_rows
 
 #: Steps at most, and steps between two evaluations of the certified gap, which count as iterations.
@@ -55,7 +55,7 @@ class ADMM(Solver):
         states = 50.0 * (risk.parts + 3.0 * problem.cone.size)
         return FLOAT * (2.0 * risk.parts * row_width(risk.points, problem.cone) + float(small) ** 2 + states)
 
-    def _solve(self, problem: MetricProblem, risk: SeparableRisk, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, risk: SeparableRisk, monitor: Monitor) -> Steps:
         """Step until the certified gap closes."""
         cone, omega, loss = problem.cone, problem.regularizer, risk.loss
         terms, base, linear = omega.chain(cone)
@@ -77,5 +77,6 @@ class ADMM(Solver):
                 monitor.dual(problem.holding(point.slopes).bound(point.value, point.S, M), partial(np.copy, u), point)
             idle = 0 if monitor.gap < gap else idle + 1
             gap = monitor.gap
-            if monitor.iterate(rho=splitting.rho) or idle == IDLE_LOOKS:
+            yield {"rho": splitting.rho}
+            if idle == IDLE_LOOKS:
                 return

@@ -28,6 +28,7 @@ working set lacked comparisons. The first point comes from a random sample.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -42,7 +43,7 @@ from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.numerics.interior_point import scaled_rows
 from convexmetric.solvers.numerics.qp import times
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Details, Monitor, Run, Solver, Steps, drive
 from convexmetric.solvers.runtime.requirements import FLOAT, need_diagonal_metrics, positive_quadratic, soft_hinges
 
 #: First width, in margins.
@@ -103,7 +104,7 @@ class AugmentedLagrangian(Solver):
         rows = min(SAMPLE, count) * row_width(hinges.comparisons.points, problem.cone)
         return FLOAT * (3.0 * rows + 10.0 * (count + problem.cone.size))
 
-    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> Steps:
         """Proximal steps until the certified gap closes, from what earlier solvers left, or from a sample."""
         proximal = _Proximal(problem, hinges, monitor)
         count, dual = len(hinges.weights), monitor.dual_point
@@ -114,12 +115,13 @@ class AugmentedLagrangian(Solver):
         elif (size := max(WORKING_SET, int(FIRST_SAMPLE * count))) <= WORKING_SHARE * count:
             rows = np.sort(np.random.default_rng(0).permutation(count)[:size])
             part = proximal.part(rows, np.zeros(count), count / size, MODERATE_GAP)
-            part.follow()
+            drive(part.follow(), part.monitor)
             proximal.next, proximal.working = part.next, int(WORKING_SHARE * count)
             proximal.move(part.here.w)
-            if proximal.stopped() or proximal.follow_some():
-                return
-        proximal.follow()
+            proximal.price()
+            yield {}
+            yield from proximal.follow_some()
+        yield from proximal.follow()
 
 
 @dataclass(frozen=True)
@@ -178,19 +180,12 @@ class _Proximal:
         self.width = np.inf
         self.here = self._at(w, s)
 
-    def stopped(self, **details: float) -> bool:
-        """Offer both bounds; True if the monitor says stop."""
-        self._price()
-        return self.monitor.iterate(**details)
-
-    def follow(self) -> None:
-        """Proximal steps until the monitor says stop, or nothing gets better."""
+    def follow(self) -> Steps:
+        """Proximal steps until nothing gets better."""
         idle = 0
         for _ in range(MAX_ROUNDS):
             before = self.monitor.gap
-            steps = self._solve(self.next)
-            if steps is None:
-                return
+            steps = yield from self._solve(self.next)
             idle = 0 if self.monitor.gap < before else idle + 1
             if idle == IDLE_ROUNDS:
                 return
@@ -200,11 +195,11 @@ class _Proximal:
             self.multipliers = self.here.a
             if steps <= FEW_STEPS:
                 self.next *= WIDTH_FACTOR
-            if self.monitor.gap <= MODERATE_GAP and self.follow_some():
-                return
+            if self.monitor.gap <= MODERATE_GAP:
+                yield from self.follow_some()
 
-    def follow_some(self) -> bool:
-        """Solve on working sets of comparisons as long as these exist; True if the monitor says stop."""
+    def follow_some(self) -> Steps:
+        """Solve on working sets of comparisons as long as these exist."""
         monitor, hinges = self.monitor, self.hinges
         while (rows := self._near()) is not None:
             gap = monitor.gap
@@ -214,15 +209,14 @@ class _Proximal:
             part = self.part(rows, fixed, 1.0, 0.0, accuracy * abs(monitor.upper_bound))
             part.next = self.next
             part.move(self.here.w, self.here.a[rows])
-            part.follow()
+            drive(part.follow(), part.monitor)
             fixed[rows] = part.here.a
             self.next = part.next
             self.move(part.here.w, fixed)
-            if self.stopped(rows=rows.size):
-                return True
+            self.price()
+            yield {"rows": rows.size}
             paid = monitor.gap <= PAYING_SHARE * gap
             self.working = max(WORKING_SET, self.working // 2) if paid else 2 * self.working
-        return False
 
     def _near(self) -> np.ndarray | None:
         """Working set: comparisons with multipliers inside (0, C) or margins near mu; None if it would be large."""
@@ -246,14 +240,13 @@ class _Proximal:
         some = ListedHinges(written, factor * hinges.weights[rows], hinges.margins[rows])
         return _Proximal(problem, some, Monitor(tol, None, self.monitor.seconds_left, atol=atol))
 
-    def _solve(self, width: float) -> int | None:
-        """Solve the problem of one width; returns the number of Newton steps, None if the monitor says stop."""
+    def _solve(self, width: float) -> Generator[Details, None, int]:
+        """Solve the problem of one width; returns the number of Newton steps."""
         self.width, self.solved = width, True
         self.here = self._at(self.here.w, self.here.s)
         for steps in range(NEWTON_STEPS):
-            gradient, left = self._price()
-            if self.monitor.iterate(width=width):
-                return None
+            gradient, left = self.price()
+            yield {"width": width}
             if left <= SUBPROBLEM_SHARE * self.here.moved:
                 return steps
             found = self._searched(gradient, self._newton_step(gradient))
@@ -274,7 +267,7 @@ class _Proximal:
         value = self.problem.penalty(w) + float(a @ away) - moved
         return _Point(w, s, a, moved, value)
 
-    def _price(self) -> tuple[Array, float]:
+    def price(self) -> tuple[Array, float]:
         """Gradient and gap of the smooth problem; offers both bounds of the whole problem."""
         problem, hinges, here = self.problem, self.hinges, self.here
         S = hinges.comparisons.adjoint(here.a)

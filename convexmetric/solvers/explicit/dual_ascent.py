@@ -24,13 +24,15 @@ import scipy
 from convexmetric.arrays import Array, norm_of
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import FLOAT, dual_slopes, metric_memory, need_smooth_conjugate
 
 #: Grid of scales for equal multipliers whose S has norm one.
 SCALES = np.logspace(-6.0, 6.0, 49)
-#: Steps between two evaluations of the certified gap, which count as iterations.
+#: Steps between two evaluations of the certified gap.
 LOOK_EVERY = 20
+#: Steps of the first run of L-BFGS-B, which count as an iteration. Runs are twice as long as those before.
+FIRST_RUN = 100
 #: Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
 CORRECTIONS = 20
 #: A run of L-BFGS-B makes this many evaluations of the dual at most for each of ``max_steps``.
@@ -67,20 +69,19 @@ class DualAscent(Solver):
         """Bytes of a pass, the quasi-Newton method's fifty vectors of multipliers, and five metrics."""
         return problem.risk.pass_memory + FLOAT * 50.0 * problem.risk.parts + 5.0 * metric_memory(problem)
 
-    def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> None:
+    def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> Steps:
         """Ascend, and evaluate the certified gap every few steps."""
         dual = _Dual(problem, risk, box)
 
-        def look(u: Array) -> bool:
+        def look(u: Array) -> None:
             M = dual.attained(u)[1]
             monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
-            return monitor.iterate()
 
         u = dual.start()
-        if look(u):
-            return
-        steps = 0
+        look(u)
+        yield {}
+        steps, length = 0, FIRST_RUN
         # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.
         unit = 1.0 if problem.quadratic() is not None else max(float(np.abs(u).max()), np.finfo(float).tiny)
 
@@ -91,8 +92,10 @@ class DualAscent(Solver):
         def after_step(current: Array) -> None:
             nonlocal steps
             steps += 1
-            if (steps % LOOK_EVERY == 0 or monitor.out_of_time) and look(unit * current):
-                raise StopIteration
+            if steps % LOOK_EVERY == 0 or monitor.out_of_time:
+                look(unit * current)
+                if monitor.reached or monitor.out_of_time:
+                    raise StopIteration
 
         # The certified gap says when to stop, not the size of a step.
         options: dict[str, float] = {"maxcor": CORRECTIONS, "maxfun": EVALUATIONS_PER_STEP * self.max_steps}
@@ -106,15 +109,16 @@ class DualAscent(Solver):
                 method="L-BFGS-B",
                 bounds=scipy.optimize.Bounds(box[0] / unit, box[1] / unit),
                 callback=after_step,
-                options=options | {"maxiter": self.max_steps - steps},
+                options=options | {"maxiter": min(length, self.max_steps - steps)},
             )
             u = np.clip(unit * np.asarray(result.x), *box)
+            if steps % LOOK_EVERY:
+                look(u)
+            yield {"steps": steps}
             # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
-            if monitor.stopped or not value - result.fun > RESTART_GAIN * abs(result.fun):
-                break
-            value = result.fun
-        if steps % LOOK_EVERY and not monitor.stopped:
-            look(u)
+            if not value - result.fun > RESTART_GAIN * abs(result.fun):
+                return
+            value, length = result.fun, 2 * length
 
 
 class _Dual:

@@ -7,9 +7,9 @@ coordinates of the metric; memory is the square of the smaller.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -17,9 +17,9 @@ import numpy as np
 from convexmetric.comparisons.points import row_width
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
-from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
+from convexmetric.solvers.numerics.interior_point import interior_points
 from convexmetric.solvers.numerics.qp import ConicQP, heavy_start
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, need_cone, need_short_rows, quadratic_part
 
 #: Iterations at most from each of the two starts.
@@ -48,7 +48,7 @@ class InteriorPoint(Solver):
         rows = 4.0 * width if cone.diagonal else 3.0 * width + 3.0 * cone.d**2
         return FLOAT * (count * (rows + 40.0) + 2.0 * min(count, cone.size) ** 2)
 
-    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
+    def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> Steps:
         """Solve, offering the projected metric and the clipped multipliers of every iteration."""
         risk, rows = problem.risk, np.arange(len(hinges.comparisons))
         qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
@@ -58,14 +58,13 @@ class InteriorPoint(Solver):
             nothing = problem.cone.zeros()
             monitor.primal(nothing, problem.value(nothing), by_risk=True)
 
-        def watch(found: Callable[[], Outcome]) -> bool:
+        for found in chain(
+            interior_points(qp, 0.0, max_steps=MAX_STEPS),
+            interior_points(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS),
+        ):
             best = found()
             M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
                 monitor.primal(M, problem.value(M), by_risk=True)
-            monitor.dual(best.lower_bound, lambda: best.a)
-            return monitor.iterate()
-
-        interior_point(qp, 0.0, max_steps=MAX_STEPS, watch=watch)
-        if not monitor.stopped:
-            interior_point(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS, watch=watch)
+            monitor.dual(best.lower_bound, partial(np.asarray, best.a))
+            yield {}

@@ -14,8 +14,9 @@ large weight would swamp H near the optimum; they stay unknowns of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,17 @@ class Outcome(Bounds):
     path: list[tuple[Array, Array]]
 
 
-#: Called each iteration with a function that returns the outcome so far; True stops.
-Watch = Callable[[Callable[[], Outcome]], bool]
+#: A run, which yields a function that returns the outcome so far, each iteration.
+Run = Iterator[Callable[[], Outcome]]
 
 
 def interior_point(
-    qp: ConicQP, tol: float, *, start: Iterate | None = None, max_steps: int = 100, watch: Watch | None = None
+    qp: ConicQP,
+    tol: float,
+    *,
+    start: Iterate | None = None,
+    max_steps: int = 100,
+    stop: Callable[[], bool] | None = None,
 ) -> Outcome:
     """Solve to relative gap ``tol`` of the program's own bounds, or as far as float64 carries.
 
@@ -76,26 +82,31 @@ def interior_point(
         Interior point to start from; it need not satisfy the equations.
     max_steps : int
         Predictor-corrector steps after which it gives up.
-    watch : callable, optional
-        Called each iteration with a function that returns the outcome so far; returning True stops.
+    stop : callable, optional
+        Called each iteration; returning True stops.
 
     Returns
     -------
     Outcome
         Best bounds and the points that prove them.
     """
+    found: Callable[[], Outcome] | None = None
+    for found in interior_points(qp, tol, start=start, max_steps=max_steps):  # noqa: B007
+        if stop is not None and stop():
+            break
+    # Where numbers leave the range of floats there is no point, and bounds are infinite.
+    return Outcome(qp.cone.zeros(), np.zeros(len(qp.b)), np.inf, -np.inf, 0, []) if found is None else found()
+
+
+def interior_points(qp: ConicQP, tol: float, *, start: Iterate | None = None, max_steps: int = 100) -> Run:
+    """Predictor-corrector steps, as of :func:`interior_point`, which yield how to get at their best points."""
     k, q = qp.A.shape
-    with blas_threads_for(float(min(k, q)) ** 2 * max(k, q)):
-        try:
+    threads = partial(blas_threads_for, float(min(k, q)) ** 2 * max(k, q))
+    try:
+        with threads():
             point = cold_start(qp) if start is None else start
-        except la.LinAlgError:
-            # Numbers out of the range of floats: no point, and infinite bounds.
-            return Outcome(qp.cone.zeros(), np.zeros(k), np.inf, -np.inf, 0, [])
-        return _follow(qp, tol, point, max_steps, watch)
-
-
-def _follow(qp: ConicQP, tol: float, point: Iterate, max_steps: int, watch: Watch | None) -> Outcome:
-    """Predictor-corrector steps from ``point``, while numbers stay in the range of floats."""
+    except la.LinAlgError:
+        return
     units = qp.units
     best_U, best_a = point.U, qp.feasible_multipliers(point.a)
     upper, lower = np.inf, -np.inf
@@ -123,18 +134,17 @@ def _follow(qp: ConicQP, tol: float, point: Iterate, max_steps: int, watch: Watc
             lower, best_a = bound, a
         gap = relative_gap(upper, lower)
         path.append((point.U * units.metric, point.Z * (units.value / units.metric)))
-        if watch is not None and watch(found):
-            break
+        yield found
         if gap <= tol or stalled >= STALLED_STEPS or not point.finite:
             break
         try:
-            following = _step(qp, point, margins)
+            with threads():
+                following = _step(qp, point, margins)
         except la.LinAlgError:
             break
         if not following.finite:
             break
         point = following
-    return found()
 
 
 def _scaled_to_feasibility(qp: ConicQP, U: Array, margins: Array) -> Array | None:

@@ -35,7 +35,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ListedPairs, Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, frobenius_norm, need_full_metrics
 
 #: Newton steps after which it gives up; what it found is kept.
@@ -129,11 +129,12 @@ class _Run:
         constant = 0.0 if self.squared else 0.5 * eta * self.reg * self.reg
         return self.loss.dual_value(at.u) - 0.5 * eta * at.norm * at.norm + constant
 
-    def follow(self) -> None:
+    def follow(self) -> Steps:
         self.here = self._start()
         self.eta = 1.0 / self.reg if self.squared else self._scale(self.here)
         for _ in range(MAX_STEPS):
-            if self._look() or not self._step():
+            yield self._look()
+            if not self._step():
                 return
 
     def _start(self) -> _Point:
@@ -173,7 +174,7 @@ class _Run:
         U = at.vectors[:, : at.p] * np.sqrt(scale * at.values[: at.p])
         return np.asarray(U @ U.T)
 
-    def _look(self) -> bool:
+    def _look(self) -> dict[str, float]:
         here, problem = self.here, self.problem
         scale = self.eta if self.squared else self._scale(here)
         value = self.loss.value(scale * here.q)
@@ -192,7 +193,7 @@ class _Run:
             u = self._repaired(here)
             point = Minorant(self.loss.dual_value(u), self.pairs.adjoint(u), float(np.abs(u).sum()))
             self.monitor.proven(problem, point, M, lambda: u)
-        return self.monitor.iterate(rank=here.p, norm=here.norm / self.reg, free=float(self.free))
+        return {"rank": here.p, "norm": here.norm / self.reg, "free": float(self.free)}
 
     def _repaired(self, at: _Point) -> Array:
         """Scale down multipliers that add to S, by one Newton step towards ``||[S]_+||_F = lambda``."""

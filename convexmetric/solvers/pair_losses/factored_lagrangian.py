@@ -28,7 +28,7 @@ anything. Weights :math:`\theta` and :math:`1 - \theta` scale what adds to S alo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +41,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import CutDual, ImagePass, ImageRisk, LabelledPairRisk, Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import new_radius, steihaug
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Details, Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_metrics, norm_or_trace
 
 #: Points from which all pairs are sampled, and up to which matrices of all their pairs are held: half a gigabyte each.
@@ -117,7 +117,7 @@ class FactoredLagrangian(Solver):
         pairs = 6.0 * weights if images.all_pairs else 3.0 * problem.risk.parts * min(RANK, d)
         return FLOAT * (8.0 * d * d + 4.0 * n * d + pairs)
 
-    def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> None:
+    def _rounds(self, problem: MetricProblem, images: ImageRisk, norms: NormWeights, monitor: Monitor) -> Steps:
         """Rounds until the certified gap closes."""
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
@@ -125,10 +125,10 @@ class FactoredLagrangian(Solver):
             n, d = images.X.shape
             if images.all_pairs and (n > HELD_POINTS or n >= max(SAMPLED_FROM, FEW_FEATURES * d)):
                 assert isinstance(images, LabelledPairRisk)
-                B = _SampledRun(problem, images, norms, monitor).rounds()
-                if monitor.stopped or n > HELD_POINTS:
+                B = yield from _SampledRun(problem, images, norms, monitor).rounds()
+                if n > HELD_POINTS:
                     return
-            _Run(problem, images, norms, monitor).follow(B)
+            yield from _Run(problem, images, norms, monitor).follow(B)
 
 
 @dataclass
@@ -185,7 +185,7 @@ class _Run:
         """Half the gradient of the linear term at a factor, which is also half its second derivative along B."""
         return np.zeros_like(B) if self.linear is None else B @ self.linear
 
-    def follow(self, near: Array | None) -> None:
+    def follow(self, near: Array | None) -> Steps:
         """Rounds from a factor near the optimum, or none; bounds whenever the complementarity gap has fallen enough."""
         self.width = self.width if near is None else START_WIDTH
         B = self._start() if near is None else near
@@ -199,10 +199,7 @@ class _Run:
             due = remaining <= CERTIFICATE_FACTOR * bounded_at
             due = due or self.monitor.out_of_time or number == MAX_ROUNDS - 1
             S = self._offer(at, due)
-            if self.monitor.iterate(
-                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, certified=due
-            ):
-                return
+            yield self._details(at, B) | {"certified": due}
             if due:
                 gap = self.monitor.upper_bound - self.monitor.lower_bound
                 bounded_at = min(gap, remaining)
@@ -211,6 +208,9 @@ class _Run:
                     self._loosen(B)
             self.centre = self.images.centre(at.here)
             self.width = max(self.last_width, WIDTH_FACTOR * self.width)
+
+    def _details(self, at: _Point, B: Array) -> dict[str, float]:
+        return {"width": self.width, "rank": len(B), "kinks": at.here.kinks, "products": self.products}
 
     def _loosen(self, B: Array) -> None:
         """Widen the smoothing and make rounds more accurate, where the multipliers are infeasible."""
@@ -365,7 +365,7 @@ class _SampledRun(_Run):
         self.apart, self.far = whole.apart()
         self._take(whole.sampled(self.block))
 
-    def rounds(self) -> Array:
+    def rounds(self) -> Generator[Details, None, Array]:
         """Rounds until the certified gap closes, or blocks are so large that all pairs may as well be taken."""
         B, n = self._start(), len(self.whole.X)
         self.radius = self.least_size = float(np.linalg.norm(B))
@@ -380,10 +380,7 @@ class _SampledRun(_Run):
             # Should a pass over all pairs take too long.
             self.monitor.suggestion = self.metric(B)
             S = self._pass(self.monitor.suggestion)
-            if self.monitor.iterate(
-                width=self.width, rank=len(B), kinks=at.here.kinks, products=self.products, block=self.block
-            ):
-                return B
+            yield self._details(at, B) | {"block": self.block}
             if self.monitor.gap > SLOW * before:
                 self.block *= 2
                 if self.block > min(n // FEWEST_BLOCKS, HELD_WEIGHTS // n):

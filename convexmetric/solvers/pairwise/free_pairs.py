@@ -25,7 +25,7 @@ from convexmetric.risks import Minorant, PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.numerics.interior_point import interior_point
 from convexmetric.solvers.numerics.qp import ConicQP, Penalty, SubspacePenalty
 from convexmetric.solvers.pairwise.kinks import Kinks
-from convexmetric.solvers.runtime import Monitor
+from convexmetric.solvers.runtime import Monitor, Steps
 
 #: Free pairs at most.
 MOST_FREE = 4_000
@@ -39,7 +39,7 @@ NEGLIGIBLE = 1e-7
 ACCURACY = 0.1
 
 
-def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float) -> None:
+def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float) -> Steps:
     """Close the gap from a metric near the optimum, if few pairs are on the kink of hinges smoothed over a width.
 
     The penalty is linear, or squared in a multiple of the Frobenius norm.
@@ -63,7 +63,8 @@ def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Arra
         together, first = np.unique(np.concatenate([places, turned]), axis=0, return_index=True)
         wider = subspace if subspace is None else _wider(problem, subspace, metric, point.S, accuracy)
         settled = len(together) == len(places) and wider is subspace
-        if monitor.iterate(kinks=len(places), width=0.0) or settled or len(together) > 2 * MOST_FREE:
+        yield {"kinks": len(places), "width": 0.0}
+        if settled or len(together) > 2 * MOST_FREE:
             return
         places, sample, subspace = together, np.concatenate([sample, rows])[first], wider
 

@@ -43,7 +43,7 @@ from convexmetric.risks import PairwiseRisk, Smoothed
 from convexmetric.solvers.pairwise.free_pairs import finish
 from convexmetric.solvers.pairwise.kinks import DIRECT_WORK, Kinks, solve_newton
 from convexmetric.solvers.pairwise.nearby import offer
-from convexmetric.solvers.runtime import Monitor, Solver
+from convexmetric.solvers.runtime import Monitor, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need_cone, squared_norm
 
 #: Newton steps after which it gives up; what it found is kept.
@@ -84,11 +84,11 @@ class SemismoothNewton(Solver):
 
     name: ClassVar[str] = "semismooth-newton"
 
-    def prepare(self, problem: MetricProblem) -> Callable[..., Warm | None]:
+    def prepare(self, problem: MetricProblem) -> Callable[..., Steps]:
         """Needs hinges over positives and negatives and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
-        that is given; it returns where to go on for the next.
+        that is given as ``warm``; the monitor's state is then where to go on for the next (:meth:`Warm.of`).
         """
         need_cone(problem)
         return partial(self._follow, problem, problem.risk.form(PairwiseRisk), squared_norm(problem))
@@ -112,14 +112,13 @@ class SemismoothNewton(Solver):
 
     def _follow(
         self, problem: MetricProblem, risk: PairwiseRisk, reg: float, monitor: Monitor, warm: Warm | None = None
-    ) -> Warm | None:
+    ) -> Steps:
         warm = _left(monitor, problem) if warm is None else warm
         run = _Run(problem, risk, reg, monitor)
         monitor.state = lambda: {} if run.warm is None else run.warm.arrays()
         with suppress(np.linalg.LinAlgError):
             # Numbers that left the range of floats end the run; what it found stays.
-            run.follow(warm)
-        return run.warm
+            yield from run.follow(warm)
 
 
 @dataclass(frozen=True)
@@ -134,11 +133,16 @@ class Warm:
         """Arrays for a checkpoint."""
         return {"W": self.W, "sigma": np.array(self.sigma), "width": np.array(self.width)}
 
+    @classmethod
+    def of(cls, arrays: dict[str, np.ndarray]) -> Warm | None:
+        """The warm start of these arrays; None where there are none."""
+        return cls(arrays["W"], float(arrays["sigma"]), float(arrays["width"])) if arrays else None
+
 
 def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
     """Warm start in a checkpoint; None if there is none."""
     left = monitor.left_by(SemismoothNewton.name, {"W": problem.cone.shape, "sigma": (), "width": ()})
-    return Warm(problem.metric(left["W"]), float(left["sigma"]), float(left["width"])) if left else None
+    return Warm.of(left | {"W": problem.metric(left["W"])}) if left else None
 
 
 @dataclass
@@ -171,18 +175,19 @@ class _Run:
         self.G = linear_part(problem)
         self.width = FIRST_WIDTH * risk.margin
         self.stride = 1.0
-        self.stopped = False
         #: Kinks of a query that are listed at most: several times its share of the sample.
         self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
 
-    def follow(self, warm: Warm | None) -> None:
+    def follow(self, warm: Warm | None) -> Steps:
         """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
+            yield {"kinks": at.here.kinks, "width": self.width}
+            self.left -= 1
             # Where the optimum is zero no relative gap closes, however narrow the width.
-            if self.stopped or self.width < np.finfo(float).tiny:
+            if self.left <= 0 or self.width < np.finfo(float).tiny:
                 return
             kinks, Y = Kinks(self.risk, at.here.sample, at.here.curvature), at.Y
             if not held and unsolved < SUBPROBLEM_ACCURACY:
@@ -202,9 +207,9 @@ class _Run:
             held = False
             stuck = step == 0.0 or short >= SHORT_STEPS
             if stuck and there.complete:
-                finish(self.problem, self.risk, self.monitor, there.M, self.width)
-                short, self.stopped = -RETRY_AFTER, self.monitor.stopped
-            if self.stopped or step == 0.0:
+                yield from finish(self.problem, self.risk, self.monitor, there.M, self.width)
+                short = -RETRY_AFTER
+            if step == 0.0:
                 return
             at = there
 
@@ -251,15 +256,8 @@ class _Run:
         if self.warm is None or self.monitor.gap > WARM_GAP:
             self.warm = Warm(at.projection.W, at.sigma, width)
         unsolved = 0.5 * self.reg * self.cone.inner(M, M) - self.cone.inner(M, at.Y) + conjugate
-        self.count(kinks=at.here.kinks, width=width)
         gap = at.here.exact + self.problem.penalty(M) - at.here.point.value + conjugate
         return unsolved / max(gap, np.finfo(float).tiny)
-
-    def count(self, **details: float) -> bool:
-        """Count an iteration; True if the solve must stop."""
-        self.left -= 1
-        self.stopped = self.monitor.iterate(**details) or self.left <= 0
-        return self.stopped
 
     def _narrowed(self, at: _Point, kinks: Kinks) -> tuple[Array, Kinks]:
         """Gradient and kinks at a narrower width, slopes of the kinks extrapolated beyond 0 and 1."""

@@ -34,7 +34,7 @@ from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
 from convexmetric.solvers.pairwise.free_pairs import finish
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.pairwise.nearby import MULTIPLES, NearbyPairs, best_multiple, offer, samples_of, unit_of
-from convexmetric.solvers.runtime import Monitor, Run, Solver
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, drive
 from convexmetric.solvers.runtime.requirements import FLOAT, metric_memory, positive_definite_penalty
 
 #: Evaluations of the bounds after which it gives up; what it found is kept.
@@ -74,7 +74,7 @@ class SmoothedLowRank(Solver):
         images = FLOAT * (12.0 * sample + points * (d + 4.0 * rank))
         return problem.risk.pass_memory + 6.0 * metric_memory(problem) + images
 
-    def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> None:
+    def _follow(self, problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor) -> Steps:
         """Solve the problems of the samples, then the problem."""
         path, C, width = _Path(problem, risk, monitor), None, FIRST_WIDTH * risk.margin
         if monitor.M is not None and monitor.M.any():
@@ -82,8 +82,10 @@ class SmoothedLowRank(Solver):
             width = float(monitor.left_by(self.name, {"width": ()}).get("width", width))
         else:
             for smaller, part, inner in samples_of(problem, risk, monitor):
-                C, width = _Path(smaller, part, inner).follow(C, width)
-        path.follow(C, width)
+                part_of = _Path(smaller, part, inner)
+                drive(part_of.follow(C, width), inner)
+                C, width = part_of.C, part_of.objective.width
+        yield from path.follow(C, width)
 
 
 class _Path:
@@ -93,37 +95,34 @@ class _Path:
         self.problem, self.risk, self.monitor = problem, risk, monitor
         self.objective = _SmoothedObjective(problem, risk)
 
-    def follow(self, C: Array | None, width: float) -> tuple[Array, float]:
-        """Solve from a factor, or the best multiple of the identity; returns the last factor and width."""
+    def follow(self, C: Array | None, width: float) -> Steps:
+        """Solve from a factor, or the best multiple of the identity; the last factor and width stay."""
         objective, monitor = self.objective, self.monitor
         objective.width = width
         monitor.state = lambda: {"width": np.array(objective.width)}
         # Two passes: the first counts the kinks, so that the second can sample them.
-        C = self._start() if C is None else C
+        self.C = C = self._start() if C is None else C
         objective.at(C)
         here = objective.at(C)
         failures, half, free = 0, 0.5 * monitor.tol, FINISH_KINKS * self.problem.cone.size
         for _ in range(MAX_LOOKS):
             before = monitor.gap
             steep, smoothing = self._look(here)
-            if monitor.iterate(rank=len(here.C), width=objective.width, passes=objective.passes):
-                break
+            self.C = here.C
+            yield {"rank": len(here.C), "width": objective.width, "passes": objective.passes}
             failures = 0 if monitor.gap < 0.5 * before else failures + 1
             if failures == FAILED_LOOKS:
-                break
+                return
             if smoothing > half and steep < max(0.5 * smoothing, half):
                 if monitor.gap <= FINISH_GAP and here.smoothed.kinks <= free:
-                    finish(self.problem, self.risk, monitor, here.B.T @ here.B, objective.width)
+                    yield from finish(self.problem, self.risk, monitor, here.B.T @ here.B, objective.width)
                     free = FEWER * here.smoothed.kinks
-                    if monitor.stopped:
-                        break
                 share = np.clip(0.7 * np.sqrt(half / smoothing), NARROWING, SLOW_NARROWING)
                 here = objective.narrowed(here, float(share))
             else:
                 here = objective.grown(here, monitor.tol)
             accuracy = ACCURACY * max(monitor.tol, min(1.0, monitor.gap))
             here = objective.descend(here, accuracy, lambda: monitor.out_of_time)
-        return here.C, objective.width
 
     def _look(self, here: _Point) -> tuple[float, float]:
         """Offer both bounds; returns the relative gaps due to eigenvalues of S above one and to the smoothing."""

@@ -34,7 +34,7 @@ from convexmetric.numerics.threads import blas_threads_for
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import PairwiseRisk, Smoothed
 from convexmetric.solvers.pairwise.nearby import MULTIPLES, NearbyPairs, best_multiple, offer, samples_of, unit_of
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts, drive
 from convexmetric.solvers.runtime.requirements import FLOAT, linear_part, need, need_cone, need_linear_penalty
 
 #: Hinges over pairs: a PairwiseRisk, or a risk in shards with the methods of one that are used here.
@@ -102,13 +102,15 @@ class SmoothedNewton(Solver):
         rows = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * coordinates) * coordinates
         return max(problem.risk.pass_memory, FLOAT * (6.5 * rows + 2.0 * coordinates**2))
 
-    def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> None:
+    def _follow(self, problem: MetricProblem, risk: Pairs, monitor: Monitor) -> Steps:
         """Follow the central path until the certified gap closes."""
         state = self._left(problem, monitor)
         if state is None and not risk.sharded_pairs:
             for smaller, part, inner in samples_of(problem, risk, monitor):
-                state = _Path(smaller, part, inner).follow(state)
-        _Path(problem, risk, monitor).follow(state)
+                path = _Path(smaller, part, inner)
+                drive(path.follow(state), inner)
+                state = path.here
+        yield from _Path(problem, risk, monitor).follow(state)
 
     def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
         """Point, barrier and width of an earlier run, if there was one."""
@@ -132,30 +134,27 @@ class _Path:
         self.C = linear_part(problem)
         self.target = max(LEAST_SAMPLE, SAMPLE_PER_COORDINATE * self.cone.size)
         self.stride = np.inf
-        self.done = False
         self.here: State | None = None
 
-    def follow(self, state: State | None) -> State | None:
-        """Follow the path from a state, or the best multiple of the identity, to its end; None if zero is optimal."""
+    def follow(self, state: State | None) -> Steps:
+        """Follow the path from a state, or the best multiple of the identity; where it ends is ``here``."""
         with suppress(la.LinAlgError):
             # Numbers that left the range of floats end the path; what it found stays.
-            self._follow(state)
-        return self.here
+            yield from self._follow(state)
 
-    def _follow(self, state: State | None) -> None:
+    def _follow(self, state: State | None) -> Steps:
         if state is None:
             # The zero metric is the optimum where the penalty outweighs the risk; this pass proves it.
-            self._pass(self.cone.zeros(), FIRST_WIDTH)
-            if self.done:
-                return
+            yield self._details(self._pass(self.cone.zeros(), FIRST_WIDTH), FIRST_WIDTH)
         steps = 0
         self.here = U, mu, width = state or self._start()
         self.monitor.state = lambda: dict(zip(("U", "mu", "width"), map(np.asarray, self.here or ()), strict=False))
         # Two passes: the first counts the kinks, so that the second can sample them.
         if not self.monitor.out_of_time:
-            self._pass(U, width, count=False)
+            self._pass(U, width)
         here = self._pass(U, width)
-        while not self.done:
+        yield self._details(here, width)
+        while self.left > 0:
             Z = self.C - here.point.S
             scaling, V, decrement = self._direction(U, Z, here, mu)
             steps += 1
@@ -169,6 +168,7 @@ class _Path:
                 self.stride = max(1.0, self.stride * narrower)
                 self.here = U, mu, width
                 here = self._pass(U, width)
+                yield self._details(here, width)
                 continue
             longest = min(1.0, BOUNDARY_SHARE * scaling.longest(V))
             before = self._merit(U, here, mu)
@@ -176,7 +176,8 @@ class _Path:
             for step in shortened(BACKTRACKING, SHORTEST_STEP, longest):
                 trial = U + step * move
                 there = self._pass(trial, width)
-                if self._merit(trial, there, mu) <= before - SUFFICIENT * step * decrement or self.done:
+                yield self._details(there, width)
+                if self._merit(trial, there, mu) <= before - SUFFICIENT * step * decrement or self.left <= 0:
                     break
             else:
                 # Rounding, or a sample too thin: the path goes no further.
@@ -191,18 +192,19 @@ class _Path:
         best, value = best_multiple(self.problem, self.monitor, grid)
         return best * self.cone.identity(), FIRST_BARRIER * value / self.cone.d, FIRST_WIDTH
 
-    def _pass(self, U: Array, width: float, count: bool = True) -> Smoothed:
-        """Evaluate the smoothed risk, offer both bounds, and count the pass."""
+    def _pass(self, U: Array, width: float) -> Smoothed:
+        """Evaluate the smoothed risk, and offer both bounds."""
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * self.target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         here = self.passes.smoothed(U, width, self.stride, most, seed=self.left)
         self.stride = max(1.0, here.kinks / self.target)
         offer(self.problem, self.monitor, U, here, width)
         self.left -= 1
-        if count:
-            stopped = self.monitor.iterate(kinks=here.kinks, width=width)
-            self.done = stopped or self.left <= 0
         return here
+
+    @staticmethod
+    def _details(here: Smoothed, width: float) -> dict[str, float]:
+        return {"kinks": here.kinks, "width": width}
 
     def _merit(self, U: Array, here: Smoothed, mu: float) -> float:
         """Smoothed objective with the barrier; infinite outside the cone."""

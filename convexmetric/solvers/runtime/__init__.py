@@ -1,5 +1,17 @@
 """Infrastructure of all solvers: the monitor that keeps bounds, checkpoints, progress, checks of settings."""
 
-from convexmetric.solvers.runtime.base import Monitor, Run, Solver, check_counts, check_flags, check_positive
+from convexmetric.solvers.runtime.base import (
+    Details,
+    Monitor,
+    Run,
+    Solver,
+    Steps,
+    check_counts,
+    check_flags,
+    check_positive,
+    drive,
+)
 
-__all__ = ["Monitor", "Run", "Solver", "check_counts", "check_flags", "check_positive"]
+__all__ = [
+    "Details", "Monitor", "Run", "Solver", "Steps", "check_counts", "check_flags", "check_positive", "drive",
+]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Monitor:
     """Best points and bounds so far, history, and the decision to stop.
 
-    A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and calls
-    :meth:`iterate` once an iteration; when that returns True it must return. What was offered survives an interrupt.
+    A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and yields once an
+    iteration; :func:`drive` then calls :meth:`iterate`, which says when to stop. An interrupt loses no offer.
     """
 
     tol: float
@@ -299,8 +299,22 @@ class Monitor:
         return True
 
 
-#: A prepared solve: it offers points to a monitor until that says stop, or nothing more can be gained.
-Run = Callable[[Monitor], Any]
+#: Numbers that a solver reports of an iteration; None where it only lets others have a turn.
+Details = Mapping[str, float] | None
+#: A solve under way, which offers points to a monitor and yields after every iteration.
+Steps = Generator[Details, None, None]
+#: A prepared solve. It does not ask when to stop: whoever drives it pauses it, or leaves it, where it yields. A run
+#: without iterations may return None.
+Run = Callable[[Monitor], Steps | None]
+
+
+def drive(steps: Steps | None, monitor: Monitor) -> None:
+    """Take steps until the monitor says stop, or nothing more can be gained."""
+    for details in steps or ():
+        if details is not None and monitor.iterate(**details):
+            break
+    if steps is not None:
+        steps.close()
 
 
 class Solver(ABC):

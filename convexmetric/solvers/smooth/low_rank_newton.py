@@ -14,7 +14,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
 from convexmetric.risks.base import Derivative
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import metric_memory, positive_definite_penalty
 
 #: Evaluations of the dual bound after which it gives up.
@@ -60,7 +60,7 @@ class LowRankNewton(Solver):
         """Bytes of a pass, and of six metrics."""
         return problem.risk.pass_memory + 6.0 * metric_memory(problem)
 
-    def _descend_and_grow(self, problem: MetricProblem, objective: _SmoothObjective, monitor: Monitor) -> None:
+    def _descend_and_grow(self, problem: MetricProblem, objective: _SmoothObjective, monitor: Monitor) -> Steps:
         """Alternate bounds, growth and descent of the factor, until the certified gap closes."""
         risk = objective.risk
         start = problem.cone.zeros() if monitor.M is None else monitor.M
@@ -73,8 +73,7 @@ class LowRankNewton(Solver):
             M = here.B.T @ here.B
             monitor.primal(M, here.risk + problem.penalty(M), by_risk=True)
             monitor.proven(problem, here.point, M, partial(tangent_dual, risk, M))
-            if monitor.iterate(rank=len(here.C), products=objective.products):
-                return
+            yield {"rank": len(here.C), "products": objective.products}
             progress = monitor.gap < GAP_PROGRESS * before
             progress = progress or monitor.upper_bound < OBJECTIVE_PROGRESS * objective_before
             failures = 0 if progress else failures + 1

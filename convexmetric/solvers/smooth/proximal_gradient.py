@@ -20,7 +20,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SmoothRisk, tangent_dual
-from convexmetric.solvers.runtime import Monitor, Run, Solver, check_counts
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts
 from convexmetric.solvers.runtime.requirements import metric_memory, need
 
 #: Steps between two evaluations of the certified gap, which count as iterations.
@@ -71,7 +71,7 @@ class ProximalGradient(Solver):
         curvature = risk.cone.inner(along, risk.second_derivative(N)(along))
         return risk.cone.inner(along, along) / curvature if curvature > 0.0 else 1.0
 
-    def _steps(self, problem: MetricProblem, risk: SmoothRisk, monitor: Monitor) -> None:
+    def _steps(self, problem: MetricProblem, risk: SmoothRisk, monitor: Monitor) -> Steps:
         """Step until told to stop."""
         cone, omega, linear = problem.cone, problem.regularizer, 0.0 if problem.G is None else problem.G
         M = cone.zeros() if monitor.M is None else monitor.M
@@ -86,8 +86,7 @@ class ProximalGradient(Solver):
                 if number == 0:
                     monitor.primal(M, value + problem.penalty(M), by_risk=True)
                 monitor.proven(problem, point, M, partial(tangent_dual, risk, N))
-                if monitor.iterate(steps=number, step=step):
-                    return
+                yield {"steps": number, "step": step}
             tried = STEP_GROWTH * step
             if not 0.0 < tried < np.inf:
                 # Steps of this length are out of the range of floats.

@@ -14,6 +14,7 @@ from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import PairwiseRisk
 from convexmetric.solvers import Monitor
 from convexmetric.solvers.cuts import sampled
+from convexmetric.solvers.runtime import drive
 
 SAMPLED = cm.solvers.SampledCuttingPlanes(least=60)
 
@@ -100,7 +101,7 @@ def test_it_goes_on_from_a_metric_that_is_known():
     known = cm.solve(problem, 1e-5, solver="cutting-planes")
     monitor = Monitor(1e-2, problem=problem)
     monitor.primal(known.M, problem.value(known.M))
-    SAMPLED.prepare(problem)(monitor)
+    drive(SAMPLED.prepare(problem)(monitor), monitor)
     assert monitor.gap <= 1e-2
     unknown = cm.solve(problem, 1e-2, solver=SAMPLED).history
     assert len(monitor.history) <= len(unknown)

@@ -25,7 +25,7 @@ def test_both_bounds_meet(kind, slacks):
 def test_limits_are_kept():
     qp = program("psd, linear", "shared")
     assert interior_point(qp, 0.0, max_steps=3).iterations == 3
-    assert interior_point(qp, 0.0, watch=lambda found: found().iterations == 2).iterations == 2
+    assert interior_point(qp, 0.0, stop=iter([False, False, True]).__next__).iterations == 2
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -91,11 +91,11 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
     optimum = solve(problem, "low-rank-newton", tol=1e-9)
     rng = np.random.default_rng(seed)
     B = 10.0 ** rng.uniform(-2, 1) * rng.standard_normal((1 + seed, problem.cone.d))
-    from convexmetric.solvers import Monitor
+    from convexmetric.solvers.runtime import Monitor, drive
 
     monitor = Monitor(1e-8, max_iter=300)
     monitor.primal(B.T @ B, problem.value(B.T @ B))
-    cm.solvers.LowRankNewton().prepare(problem)(monitor)
+    drive(cm.solvers.LowRankNewton().prepare(problem)(monitor), monitor)
     assert monitor.gap <= 1e-8
     assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)
 

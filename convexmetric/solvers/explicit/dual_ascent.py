@@ -94,7 +94,7 @@ class DualAscent(Solver):
             if (steps % LOOK_EVERY == 0 or monitor.out_of_time) and look(unit * current):
                 raise StopIteration
 
-        # The certified gap says when to stop, not the size of a step.
+        # The certified gap decides when to stop, not the size of a step.
         options: dict[str, float] = {"maxcor": CORRECTIONS, "maxfun": EVALUATIONS_PER_STEP * self.max_steps}
         options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf
@@ -109,7 +109,7 @@ class DualAscent(Solver):
                 options=options | {"maxiter": self.max_steps - steps},
             )
             u = np.clip(unit * np.asarray(result.x), *box)
-            # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.
+            # A line search may fail far from the optimum; a restart without the pairs of earlier steps goes on.
             if monitor.stopped or not value - result.fun > RESTART_GAIN * abs(result.fun):
                 break
             value = result.fun

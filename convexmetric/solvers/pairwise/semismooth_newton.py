@@ -87,8 +87,8 @@ class SemismoothNewton(Solver):
     def prepare(self, problem: MetricProblem) -> Callable[..., Warm | None]:
         """Needs hinges over positives and negatives and a squared Frobenius norm, with a linear term or without.
 
-        The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
-        that is given; it returns where to go on for the next.
+        The run narrows the width until the certified gap closes. It starts from the warm start that a neighbouring
+        problem's run returned, if given, and returns one for the next.
         """
         need_cone(problem)
         return partial(self._follow, problem, problem.risk.form(PairwiseRisk), squared_norm(problem))
@@ -143,7 +143,7 @@ def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
 
 @dataclass
 class _Point:
-    """An iterate W, by its projection, with the smoothed risk, ``Y = S - G`` and the smoothed objective there."""
+    """An iterate W, given by its projection, with the smoothed risk, ``Y = S - G`` and the smoothed objective there."""
 
     projection: Projection
     sigma: float
@@ -177,7 +177,7 @@ class _Run:
         self.warm: Warm | None = None
 
     def follow(self, warm: Warm | None) -> None:
-        """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
+        """Take Newton steps, and narrow the width whenever the smoothed problem is solved well enough."""
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
@@ -281,7 +281,7 @@ class _Run:
         return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
 
     def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
-        """A step that descends the smoothed objective, or the whole step where the width has just changed."""
+        """Take a step that descends the smoothed objective, or the whole step if the width has just changed."""
         for step in shortened(BACKTRACKING, SHORTEST_STEP):
             there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
             if not search or there.value <= at.value + SUFFICIENT * step * slope:
@@ -290,7 +290,7 @@ class _Run:
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
-    """Projection and sigma after rescaling where the parts of W differ in size; M and Z stay the same."""
+    """Rescale W if its parts differ in size; returns projection and sigma. M and Z stay the same."""
     ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
         return projection, sigma

@@ -73,7 +73,7 @@ class CuttingPlanes(Solver):
     adaptive : bool
         Whether alpha follows the slope of the objective; otherwise it is constant.
     drop_after : int or None
-        Drop cuts that are not alive in this many masters running; None keeps all.
+        Drop cuts that are not alive in this many masters in a row; None keeps all.
     epsilon : float or None
         Stop as well when the certified bounds differ by at most ``epsilon`` times ``risk.unit``, which is C for metric
         learning to rank. That is the accuracy threshold of its Algorithm 1, which stops when the mean violation

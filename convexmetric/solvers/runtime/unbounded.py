@@ -27,7 +27,7 @@ INSIDE = 1e-6
 
 
 def check_bounded(problem: MetricProblem) -> None:
-    """Search for a ray along which the objective is unbounded below.
+    """Search for a ray along which the objective is unbounded below, and raise an error if there is one.
 
     Raises
     ------

@@ -100,8 +100,8 @@ if not _typing.TYPE_CHECKING:
     from convexmetric.doors import ROOMS as _ROOMS
     from convexmetric.doors import Door as _Door
 
-    # Estimators are loaded when they are first asked for: scikit-learn takes longer to import than all else. So are the
-    # rooms beside the core, of which a copy of the package may do without some.
+    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are the optional
+    # subpackages, which a copy of the package may lack.
     _BESIDE = {"RetrievalAdapter": "retrieval", "load_problem": "bench"}
 
     def __getattr__(name: str) -> _typing.Any:

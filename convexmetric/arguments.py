@@ -25,7 +25,7 @@ class Learner(Protocol):
 def check_count(value: object, name: str, otherwise: str = "") -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive integer.
 
-    ``otherwise`` is added to what the message asks for, where the caller takes something else as well.
+    ``otherwise`` is added to the requirement in the message, if the caller accepts something else as well.
     """
     check_integer(value, 1, np.inf, f"{name} must be a positive integer{otherwise}")
 
@@ -108,7 +108,7 @@ def fitted(given: Any, attribute: str, name: str) -> Any:
 
 
 def closest(given: str, known: Iterable[str], question: str) -> str:
-    """The question, such as ``"; did you mean {}?"``, with the known name most like ``given``; empty if none is."""
+    """Fill the question, such as ``"; did you mean {}?"``, with the known name most like ``given``; else empty."""
     close = difflib.get_close_matches(given, list(known), n=1)
     return question.format(repr(close[0])) if close else ""
 
@@ -116,7 +116,7 @@ def closest(given: str, known: Iterable[str], question: str) -> str:
 def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = "") -> str:
     """Message for an argument ``got`` that is none of ``choices``, with the most similar one as a suggestion.
 
-    ``otherwise`` is added after the names, where the caller takes something else as well.
+    ``otherwise`` is added after the names, if the caller accepts something else as well.
     """
     known = list(choices)
     hint = closest(str(got).lower(), known, "; did you mean {}?")
@@ -141,12 +141,12 @@ OTHER_METHODS = {
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Whether ``value`` is a real number, which True is not."""
+    """Whether ``value`` is a real number; booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def checked_weight(value: float, name: str, *, infinite: bool = False, zero: bool = False) -> float:
-    """``value`` as a positive float; infinity, and zero to leave a term out, only where they have a meaning.
+    """Return ``value`` as a positive float; infinity, and zero to leave a term out, only where allowed.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def checked_weight(value: float, name: str, *, infinite: bool = False, zero: boo
 
 
 def checked_margins(margin: Any) -> tuple[float, float]:
-    """Margins of similar and of dissimilar pairs, from one number for both or from two.
+    """Return the margins of similar and of dissimilar pairs, from one number for both or from two.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def checked_margins(margin: Any) -> tuple[float, float]:
 
 
 def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
-    """A generator from a seed, or the generator itself.
+    """Return a generator made from a seed, or the generator that was given.
 
     Raises
     ------

@@ -14,12 +14,12 @@ from convexmetric.errors import InputError
 
 Array = NDArray[np.float64]
 
-#: Version of the keys of results, ``docs/benchmarking.md``: another one wherever a key changes or goes.
+#: Version of the keys of results, ``docs/benchmarking.md``: raised whenever a key changes or is removed.
 RESULTS_VERSION = 1
 
 
 def plain(value: Any) -> Any:
-    """Convert records, arrays and numbers to what JSON has; numbers that are not finite become null."""
+    """Convert records, arrays and numbers to JSON types; numbers that are not finite become null."""
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
@@ -38,7 +38,7 @@ class Result:
     written: ClassVar[tuple[str, ...]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON has it: numbers, texts, lists and mappings; what is not finite is None."""
+        """Return the result in JSON types: numbers, texts, lists and mappings; None for what is not finite."""
         return {"schema": RESULTS_VERSION, **{name: plain(getattr(self, name)) for name in self.written}}
 
     def to_json(self) -> str:
@@ -47,7 +47,7 @@ class Result:
 
 
 def real_array(values: Any, name: str) -> Array:
-    """``values`` in float64, or an :class:`InputError` if they are no rectangular array of real numbers."""
+    """Convert ``values`` to float64; raise an :class:`InputError` unless they form an array of real numbers."""
     try:
         if np.iscomplexobj(values):
             raise InputError(f"{name} must hold real numbers, got complex ones")
@@ -64,7 +64,7 @@ def norm_of(S: Array) -> float:
 
 
 def finite_array(values: Any, shape: tuple[int, ...], name: str) -> Array:
-    """``values`` as a float64 array of the given shape with finite entries, or an :class:`InputError`."""
+    """Convert ``values`` to a float64 array; raise an :class:`InputError` unless it is finite and has this shape."""
     array = real_array(values, name)
     if array.shape != shape:
         raise InputError(f"{name} must have shape {shape}, got {array.shape}")

@@ -1,9 +1,8 @@
 """Time limits that hold inside a pass.
 
-A pass over the data goes block by block, a block being at most about a second of work. Before each block the loop
-calls :func:`check_deadline`, and where the time is out that raises :class:`OutOfTime`. It ends the pass and everything
-above it up to the ``with deadline(...)`` that set the limit. A pass that was ended gives no value; what was known
-before stays.
+A pass over the data goes block by block, a block being at most about a second of work. Before each block the loop calls
+:func:`check_deadline`, which raises :class:`OutOfTime` if the time is out. That ends the pass and everything above it
+up to the ``with deadline(...)`` that set the limit. A pass that was ended gives no value; what was known before stays.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class OutOfTime(BaseException):
     """
 
 
-#: Seconds left for the work at hand; threads that it starts have no limit of their own.
+#: Seconds left for the current work; threads that it starts have no limit of their own.
 _left: ContextVar[Callable[[], float]] = ContextVar("left", default=lambda: inf)
 
 

@@ -14,7 +14,7 @@ regularizer  ``described(cone, points)``   the table ``regularizer``; its linear
                                            its constant one; what its dual points are proven by, by ``hints``
 ===========  ============================  =========================================================================
 
-Floats of a table are parameters: files hold the rationals that they were typed as. Arrays are data as they stand.
+Floats of a table are parameters: files hold the rationals that they were typed as. Arrays are data, stored unchanged.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Described:
     table : dict
         Text, integers, floats, and lists of such tables.
     arrays : dict of arrays
-        By the names of the file format.
+        Arrays by their names in the file format.
     summands : tuple of Described
         Descriptions of the summands, for a sum of risks or of regularizers.
     constant : float
-        A number that is added to a regularizer.
+        Number added to a regularizer.
     """
 
     table: dict[str, Any] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def description(block: Any, *given: Any) -> Described:
 
 
 def unknown(block: Any) -> InputError:
-    """The error of a block that certificates do not know, with what can be done."""
+    """Return the error for a block that certificates do not know, with advice."""
     return InputError(
         f"certificates do not know a {type(block).__name__}: it may describe itself, by a method 'described', in words "
         "of docs/certificate-format.md, or in those of a rule of your own (rules=...)"

@@ -1,8 +1,8 @@
-"""What the core asks of the rooms beside it, by a typed door each.
+"""Typed access of the core to the optional subpackages, the rooms, by a door each.
 
 The rooms (``approximate``, ``bench``, ``retrieval``, ``shards``) import the core, and no module of the core imports
-them: it opens a door, where the room is installed. Each door says by a protocol what is behind it, and type checkers
-hold the room to that.
+them: it opens a :class:`Door`, where the room is installed. A protocol declares for each door what the core uses of the
+room, and type checkers verify that the room has it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from convexmetric.retrieval.judgements import Judged
     from convexmetric.solvers import Solver
 
-#: Optional subpackages beside the core.
+#: Optional subpackages, without which the core works.
 ROOMS = ("approximate", "bench", "retrieval", "shards")
 
 Inside = TypeVar("Inside", covariant=True)
@@ -34,7 +34,7 @@ Inside = TypeVar("Inside", covariant=True)
 
 @dataclass(frozen=True)
 class Door(Generic[Inside]):
-    """A module of a room, such as ``bench`` or ``shards.writing``, by what is asked of it."""
+    """A module of a room, such as ``bench`` or ``shards.writing``, typed by the protocol that the core uses."""
 
     module: str
 
@@ -56,7 +56,7 @@ class Door(Generic[Inside]):
 
 
 class Library(Protocol):
-    """The library of instances, and what is made of iterates."""
+    """The library of instances, and audits of iterates."""
 
     def list_problems(self) -> list[str]:
         """Return the names of all instances."""
@@ -96,7 +96,7 @@ class Engines(Protocol):
     """Engines of many processes."""
 
     def picklable(self, engine: Any) -> Any:
-        """Convert an engine to what can be pickled."""
+        """Convert an engine to a form that can be pickled."""
 
 
 class Judgements(Protocol):
@@ -116,7 +116,7 @@ JUDGEMENTS: Door[Judgements] = Door("retrieval.judgements")
 COMMANDS: tuple[Door[Any], ...] = (Door("bench.command"), Door("retrieval.command"))
 
 if TYPE_CHECKING:
-    # What is behind a door is what the door says.
+    # Here type checkers verify that each room has what its protocol declares.
     _library: Library = convexmetric.bench
     _descents: Descents = convexmetric.approximate
     _spreading: Spreading = convexmetric.shards.writing

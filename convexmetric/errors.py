@@ -42,7 +42,7 @@ class InfeasibleError(InputError):
 
 
 class UnboundedError(InputError):
-    """The objective falls without end along ``direction``, a metric of the problem's variable: it has no optimum."""
+    """The objective is unbounded below along ``direction``, a value of the problem's variable: it has no optimum."""
 
     def __init__(self, message: str, direction: Any = None) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class CrossedBoundsError(ConvexMetricError, ArithmeticError):
 
 
 class DataNotFoundError(ConvexMetricError, FileNotFoundError):
-    """A data set is neither bundled, nor in the data folder, nor to be had from the network."""
+    """A data set is neither bundled, nor in the data folder, nor available from the network."""
 
 
 class SolverError(ConvexMetricError, RuntimeError):
@@ -70,7 +70,7 @@ class SolverError(ConvexMetricError, RuntimeError):
 
 
 class BackendError(ConvexMetricError, RuntimeError):
-    """The engine that evaluates shards is gone; the message says how to go on."""
+    """The engine that evaluates shards is lost; the message says how to go on."""
 
 
 class SolverNotInstalledError(SolverError, ImportError):

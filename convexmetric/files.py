@@ -49,17 +49,17 @@ MAX_BYTES = 512 * 2**20
 NUMERIC_MATLAB = frozenset(
     ["double", "single", "logical"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-#: How the temporary folders of writers begin, and the seconds after which one is old.
+#: Prefix of the temporary folders of writers, and the seconds after which one is old.
 UNFINISHED, LEFT_SECONDS = ".unfinished-", 86_400.0
-#: How files packed by gzip and bzip2 begin.
+#: First bytes of files compressed by gzip and bzip2.
 _GZIP, _BZIP2 = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
 _CHUNK = 2**20
-#: Letters of the longest line, and bytes that are reckoned for one beside what is made of it.
+#: Letters of the longest line, and bytes that are counted for a line in addition to what is made of it.
 MAX_LINE, LINE_BYTES = 2**23, 32
-#: Bytes that are reckoned for a byte of text, and for a value in it; most bytes of what is unpacked as a whole.
+#: Bytes that are counted per byte of text, and per value in it; most bytes of what is unpacked as a whole.
 TEXT_BYTES, VALUE_BYTES, UNPACKED_BYTES = 3, 72, 2**26
 #: Most members of an archive, and the longest side of an array without entries, which its size does not bound.
 MAX_MEMBERS, MAX_EMPTY = 2**10, 2**24
@@ -116,7 +116,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
 
 
 class _Limited(io.RawIOBase):
-    """A stream that ends with an InputError where it goes beyond :data:`MAX_BYTES`."""
+    """A stream that raises an InputError beyond :data:`MAX_BYTES`."""
 
     def __init__(self, stream: Any, path: Path) -> None:
         self._stream, self._path, self._read = stream, path, 0
@@ -132,7 +132,7 @@ class _Limited(io.RawIOBase):
 
 
 class Held:
-    """A count of the bytes that a reader holds of a file, which ends at :data:`MAX_BYTES`."""
+    """Counts the bytes that a reader holds of a file; at most :data:`MAX_BYTES`."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.bytes = path, 0
@@ -147,7 +147,7 @@ class Held:
 
 
 def lines_of(path: Path, stream: io.BufferedReader[Any], encoding: str, held: Held) -> Iterator[str]:
-    """Lines of a stream of text, with their ends, each of which counts as held.
+    """Yield the lines of a stream of text, with their ends, and count each as held.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def opened_archive(path: Path, max_bytes: int | None = None) -> Iterator[zipfile
     """
     with open(existing(path, max_bytes), "rb") as file:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            # Every member has such a mark: more of them would fill the memory with their names.
+            # Every member has this mark: the names of too many would fill the memory.
             if any(itertools.islice(re.finditer(rb"PK\x01\x02", view), MAX_MEMBERS, None)):
                 raise InputError(f"{path} has more than {MAX_MEMBERS} members and was not read")
         with zipfile.ZipFile(file) as archive:
@@ -196,12 +196,12 @@ def opened_archive(path: Path, max_bytes: int | None = None) -> Iterator[zipfile
 def opened_member(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, max_bytes: int | None = None
 ) -> Iterator[io.BufferedReader[Any]]:
-    """Open a member as a stream of no more bytes than the directory of the archive says it has.
+    """Open a member as a stream of at most as many bytes as the directory of the archive declares.
 
     Raises
     ------
     InputError
-        If it says more than :data:`MAX_BYTES`, or is packed in another way than by deflate.
+        If that is more than :data:`MAX_BYTES`, or the member is compressed in another way than by deflate.
     """
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise InputError(f"{path} is packed in another way than deflate; write it anew")
@@ -242,13 +242,13 @@ def _variables(
             if classes.get(name) not in NUMERIC_MATLAB:
                 found = classes.get(name, "missing")
                 raise InputError(f"{path}: variable {name} must be a numeric array, but it is {found}.")
-        # Whole numbers are stored in fewer bytes than the numbers that they become.
+        # Integers may be stored in fewer bytes than they take in memory.
         sides = {name: shape for name, shape, _ in variables}
         check_unpacked(20 * sum(math.prod(sides[name]) for name in names), path)
         file.seek(0)
         contents = scipy.io.loadmat(file, variable_names=list(names))
     except (scipy.io.matlab.MatReadError, OSError) as error:
-        # It was read before, so that an error of reading means that the bytes are damaged.
+        # The file was read before, so that a read error means that the bytes are damaged.
         raise ValueError(str(error)) from error
     return [np.asarray(contents[name]) for name in names]
 
@@ -256,7 +256,7 @@ def _variables(
 def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
     """Return names and contents of the plain files of an xz-compressed tar archive, in its order; nothing is extracted.
 
-    Links, devices and folders are left out: only names and bytes come back, and nobody writes to a disk by them.
+    Links, devices and folders are left out: only names and bytes are returned, and nothing is written to disk.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
     try:
         with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
             members = [member for member in archive if member.isfile()]
-            # A sparse member may say that it is larger than the archive that holds it.
+            # A sparse member may declare a size larger than the archive that holds it.
             check_unpacked(sum(member.size for member in members), path)
             found = []
             for member in members:
@@ -287,7 +287,7 @@ def read_tar_xz(path: Path) -> list[tuple[str, bytes]]:
 def read_arrays(
     path: str | os.PathLike[str], choose: Callable[[list[str]], Iterable[str]] = list, max_bytes: int | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Arrays of an NPZ file: all, or those that are chosen from their names.
+    """Read the arrays of an NPZ file: all, or those that are chosen from their names.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def read_arrays(
             chosen = {name: members[name] for name in choose(list(members))}
             size = sum(info.file_size for info in chosen.values())
             check_unpacked(size, path, max_bytes)
-            # A small file does not fill the memory: it takes a large one, or what is less than a large one.
+            # So that small files cannot fill the memory, one may unpack to 7/8 of MAX_BYTES, or else to its own size.
             check_unpacked(size, path, max(MAX_BYTES // 8 * 7, path.stat().st_size))
             arrays = {}
             for name, info in chosen.items():
@@ -323,14 +323,14 @@ def read_arrays(
 
 
 def array_of(stream: io.BufferedIOBase, size: int) -> NDArray[Any]:
-    """The array of an NPY file of ``size`` bytes, read from a stream of no more bytes."""
+    """Read the array of an NPY file of ``size`` bytes from a stream of no more bytes."""
     head = stream.read(_HEAD)
     dtype, shape, order, start = _header(head, size)
     found = np.empty(math.prod(shape), dtype)
     entries = memoryview(found.view(np.uint8).data)
     at = len(head) - start
     entries[:at] = head[start:]
-    # The end is read as well: there the sum of an archive's member is compared.
+    # The end is read as well: there the checksum of an archive's member is compared.
     while count := stream.readinto(entries[at : at + _CHUNK] if at < len(entries) else bytearray(1)):
         at += count
     if at != len(entries):
@@ -341,14 +341,14 @@ def array_of(stream: io.BufferedIOBase, size: int) -> NDArray[Any]:
 
 
 def mapped(path: str | os.PathLike[str]) -> np.memmap[Any, Any]:
-    """The array of an NPY file as a read-only memory map.
+    """Return the array of an NPY file as a read-only memory map.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError, TypeError
-        If it is damaged, or holds other than numbers or text.
+        If it is damaged, or holds anything but numbers or text.
     """
     with open(existing(path, math.inf), "rb") as file:
         dtype, shape, order, start = _header(file.read(_HEAD), os.fstat(file.fileno()).st_size)
@@ -373,7 +373,7 @@ def _header(data: bytes, size: int) -> tuple[np.dtype[Any], tuple[int, ...], Any
 
 
 def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """The array of an NPY file of any size, mapped into memory.
+    """Return the array of an NPY file of any size, mapped into memory.
 
     Raises
     ------
@@ -397,9 +397,10 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 
 @contextmanager
 def all_or_nothing(path: Path) -> Iterator[Path]:
-    """A path to write to, whose file takes the place of ``path`` at the end, or vanishes if anything fails.
+    """Yield a path to write to, whose file replaces ``path`` at the end, or is removed if anything fails.
 
-    It is in a temporary folder beside ``path``: no two writers share it, and its file has the permissions of a new one.
+    It is in a temporary folder next to ``path``: no two writers share it, and its file has the permissions of a new
+    one.
 
     Raises
     ------
@@ -429,7 +430,7 @@ def written(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _beside(path: Path) -> Iterator[str]:
-    """A temporary folder beside ``path``; raises ``OSError`` if no file can be written at ``path``.
+    """Yield a temporary folder next to ``path``; raise ``OSError`` if no file can be written at ``path``.
 
     It is locked as long as its writer lives; those of writers that were killed are removed.
     """
@@ -445,7 +446,7 @@ def _beside(path: Path) -> Iterator[str]:
     while True:
         made = TemporaryDirectory(prefix=f"{UNFINISHED}{_machine()}-", dir=parent, ignore_cleanup_errors=True)
         with made as folder, _lock(folder) as locked:
-            # Between its making and its locking another writer may have taken it for one that was left.
+            # Before it was locked, another writer may have removed it as one that was left.
             if locked is not False and os.path.isdir(folder):
                 yield folder
                 return
@@ -454,8 +455,8 @@ def _beside(path: Path) -> Iterator[str]:
 def _remove_left(parent: Path) -> None:
     """Remove the temporary folders of writers that were killed.
 
-    A lock tells, at once, of writers since this machine was started; for others, and where there are no locks, that
-    nothing was written for a day.
+    A free lock shows at once that a writer since the last start of this machine is gone. Others, and all where there
+    are no locks, count as gone if nothing was written for a day.
     """
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in [entry for entry in entries if entry.name.startswith(UNFINISHED)]:
@@ -468,7 +469,7 @@ def _remove_left(parent: Path) -> None:
 
 @contextmanager
 def _lock(folder: str) -> Iterator[bool | None]:
-    """Lock a folder: whether nobody else has locked it, None where there are no such locks."""
+    """Lock a folder; yield True, or False if it is locked already, or None where there are no such locks."""
     place = locked = None
     try:
         import fcntl
@@ -489,7 +490,7 @@ def _lock(folder: str) -> Iterator[bool | None]:
 
 @functools.cache
 def _machine() -> str:
-    """A mark of this machine since it was started; empty where it has none."""
+    """Identifier of this machine since its last start; empty if it has none."""
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
     return ""
@@ -511,7 +512,7 @@ def check_solution_path(path: str | os.PathLike[str], what: str = "a solution") 
 
 
 def check_writable(path: Path) -> None:
-    """Try to write beside ``path``, as :func:`all_or_nothing` does.
+    """Try to write next to ``path``, as :func:`all_or_nothing` does.
 
     Raises
     ------
@@ -523,7 +524,7 @@ def check_writable(path: Path) -> None:
 
 
 def made_folder(folder: str | os.PathLike[str]) -> Path:
-    """The path of a folder, which is made if it is not there.
+    """Return the path of a folder, and make it if it does not exist.
 
     Raises
     ------
@@ -539,7 +540,7 @@ def made_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def existing(path: str | os.PathLike[str], max_bytes: float | None = None) -> Path:
-    """The path of an existing file of at most ``max_bytes`` bytes, by default :data:`MAX_BYTES`."""
+    """Return the path of an existing file of at most ``max_bytes`` bytes, by default :data:`MAX_BYTES`."""
     try:
         path = Path(path)
         found = path.stat()

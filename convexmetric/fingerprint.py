@@ -14,10 +14,9 @@ import scipy.sparse as sp
 def fingerprint(*parts: Any) -> str:
     """SHA-256 of numbers, strings, arrays, sparse matrices, sequences, dataclasses, and of blocks.
 
-    A block counts by the arguments of its constructor, which it keeps in attributes of the same names (as estimators
-    of scikit-learn do), or by what its method ``contents()`` returns, if it has one. Classes of the package count by
-    their names, others by module and qualified name; fields of dataclasses that do not count in comparisons do not
-    count.
+    A block is hashed by the arguments of its constructor, stored in attributes of the same names (as in estimators of
+    scikit-learn), or by what its method ``contents()`` returns, if it has one. Classes of the package are hashed by
+    their names, others by module and qualified name; dataclass fields with ``compare=False`` are left out.
 
     Raises
     ------
@@ -49,7 +48,7 @@ def _feed(digest: Any, part: Any) -> None:
 
 
 def _contents(part: Any) -> Any:
-    """What a block counts by: its contents, its fields, or the arguments of its constructor."""
+    """Return what is hashed of a block: its contents, its fields, or the arguments of its constructor."""
     if hasattr(part, "contents"):
         return part.contents()
     if is_dataclass(part):

@@ -21,12 +21,12 @@ def late(package: str, where: dict[str, str]) -> Callable[[str], Any]:
 
 
 def optional(module: str, extra: str, purpose: str) -> Any:
-    """A module of an optional extra.
+    """Import a module of an optional extra.
 
     Raises
     ------
     NotInstalledError
-        If it is not installed; the message has the command that does.
+        If it is not installed; the message has the command that installs it.
     """
     try:
         return import_module(module)

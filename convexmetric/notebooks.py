@@ -18,7 +18,7 @@ def printable(text: str) -> str:
 
 
 def facts_table(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A title above names and values, in HTML; all texts are escaped."""
+    """Return an HTML table of names and values below a title; all texts are escaped."""
     lines = "".join(
         f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{escape(value)}</td></tr>'
         for name, value in rows

@@ -101,7 +101,7 @@ class MetricProblem:
     letter: ClassVar[str] = "M"
     #: Weight of the risk that :meth:`with_C` changes; None where a problem has no such weight.
     C: float | None = None
-    #: Weights that are set where the problem is made, and that no method changes.
+    #: Weights that are set at construction, and that no method changes.
     fixed_weights: ClassVar[tuple[str, ...]] = ()
     #: Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features.
     embedding: Any = None
@@ -181,9 +181,8 @@ class MetricProblem:
     def subject_to(self, constraints: Constraints | None = None, extra_objective: ExtraObjective | None = None) -> Self:
         """A copy of the problem under constraints and with a convex term of your own, sharing all data.
 
-        Both are functions of the metric as users have it (:meth:`on_features`), written in CVXPY; called again they
-        come on top of those that are there. What bounds rest on is told in
-        :mod:`convexmetric.regularizers.user_terms`.
+        Both are functions of the user's metric (:meth:`on_features`), written in CVXPY; further calls add to those
+        already there. What bounds rest on is described in :mod:`convexmetric.regularizers.user_terms`.
 
         Parameters
         ----------
@@ -228,8 +227,8 @@ class MetricProblem:
         ----------
         rng : numpy.random.Generator
         similar, dissimilar : int
-            Numbers of draws of either kind; None for as many dissimilar ones as similar ones. A linear term that is
-            no mean over pairs is returned as it is, for both.
+            Numbers of draws of either kind; None for as many dissimilar ones as similar ones. A linear term that is not
+            a mean over pairs is returned unchanged for both.
         """
         G = self.cone.zeros() if self.G is None else self.G
         return G, G
@@ -239,7 +238,7 @@ class MetricProblem:
         return None
 
     def objective(self, M: ArrayLike) -> float:
-        """Value of the objective at a metric as users have it: ``Solution.M``, or the weights of a diagonal one.
+        """Value of the objective at a user's metric: ``Solution.M``, or the weights of a diagonal one.
 
         ``M`` is taken as it is; whether it lies in the cone is not checked.
         Infinite where a hard margin is violated. For the problem's variable use :meth:`value`.
@@ -253,7 +252,7 @@ class MetricProblem:
         return self.value(self.from_features(M))
 
     def value(self, M: ArrayLike) -> float:
-        """Value of the objective at the problem's variable, as solvers and certificates have it.
+        """Value of the objective at the problem's variable, as solvers and certificates use it.
 
         Raises
         ------
@@ -283,7 +282,7 @@ class MetricProblem:
         return None
 
     def from_features(self, M: ArrayLike) -> Array:
-        """Convert a metric on the features to the problem's variable; a variable of another shape is passed on.
+        """Convert a metric on the features to the problem's variable; other shapes are taken for the variable itself.
 
         Raises
         ------
@@ -318,7 +317,7 @@ class MetricProblem:
         return self.from_features(M)
 
     def metric_from(self, other: MetricProblem, M: Array) -> Array:
-        """The variable ``M`` of another problem as this one's: the same metric on the same features.
+        """Convert the variable ``M`` of another problem to this one's: the same metric on the same features.
 
         Raises
         ------
@@ -343,13 +342,13 @@ class MetricProblem:
 
     @property
     def in_other_coordinates(self) -> bool:
-        """Whether a matrix on the features is taken for one: where r < d, its shape tells it from the variable."""
+        """Whether :attr:`feature_map` is square: then shapes do not tell a metric on the features from the variable."""
         L = self.feature_map
         return L is not None and L.shape[0] == L.shape[1]
 
     @property
     def coordinates(self) -> str:
-        """Words for what the variable and its certificates act on, if that is not the features; else empty."""
+        """Description of what the variable and its certificates act on, if that is not the features; else empty."""
         return ""
 
     def working_set(self, dual: Any) -> list[Ranking]:
@@ -401,7 +400,7 @@ class MetricProblem:
             return None
 
     def holding(self, slopes: tuple[float, list[Array]] | None) -> MetricProblem:
-        """The problem whose bounds are those of given slopes of its norms (``Minorant.slopes``), without a search."""
+        """Return the problem with fixed slopes of its norms (``Minorant.slopes``), so that bounds need no search."""
         if slopes is None:
             return self
         other = copy(self)
@@ -411,7 +410,7 @@ class MetricProblem:
     def bound(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound on the optimal value from ``R(M) >= value - <S, M>`` for all metrics ``M``.
 
-        A regularizer scales S towards zero, which takes a nonnegative risk. Any other risk is shifted by a floor, a
+        A regularizer scales S towards zero, which requires a nonnegative risk. Any other risk is shifted by a floor, a
         minorant ``f - <F, M>``: ``R'(M) = R(M) - f + <F, M>`` is nonnegative, and the problem is that of R' with the
         linear term ``G - F`` and the constant ``c + f``. Floors are ``risk.floor()`` and the dual point's own minorant.
         """
@@ -473,13 +472,14 @@ class MetricProblem:
     def inner_plane(
         self, hint: Array, tries: int = len(BEYOND), slopes: Array | None = None
     ) -> tuple[CutDual, Minorant] | None:
-        """If only the risk grows with every metric, a dual point near ``hint`` whose plane does so, too; else None.
+        """If only the risk grows with every metric, find a dual point near ``hint`` whose plane does too; else None.
 
-        It is also found where a trace grows by less than the rounding of ``slopes``, a sum of the risk's.
+        It is also searched for where a trace grows by less than the rounding of ``slopes``, a sum of the risk's.
 
         A minorant whose S has an eigenvalue of 1e-9 must be scaled to nothing; moved towards this plane instead of
-        towards zero it hardly changes. It is the tangent plane at a metric beyond ``hint``; after the first tries the
-        mean of all so far, the next metric being beyond ``hint`` where this mean grows least.
+        towards zero it hardly changes. It is the tangent plane at a metric beyond ``hint``. After the first tries it is
+        the mean of all planes so far, and the next metric lies beyond ``hint`` in the direction in which this mean
+        grows least.
         """
         if not self._is_held_by_data(slopes) or self.risk.hard or not hint.any():
             return None
@@ -502,7 +502,7 @@ class MetricProblem:
         return None
 
     def without_constant(self) -> MetricProblem:
-        """The problem that solvers work on: less :attr:`offset`, a prior as a linear term, sharing all data."""
+        """Return the problem that solvers work on: less :attr:`offset`, a prior as a linear term, sharing all data."""
         omega, linear, _ = self.regularizer.split(self.cone)
         if self.constant == 0.0 and omega is self.regularizer:
             return self
@@ -565,7 +565,7 @@ class MetricProblem:
         return program.Program(stated.objective.expr, stated.constraints, written.metric, self.latex())
 
     def as_stated(self, M: Array) -> Array:
-        """The value that the metric of :meth:`to_cvxpy` has at the problem's variable ``M``."""
+        """Value of the metric of :meth:`to_cvxpy` at the problem's variable ``M``."""
         return M
 
     def latex(self) -> str:
@@ -599,7 +599,7 @@ class MetricProblem:
         metric: cp.Variable,
         users: cp.Expression | None = None,
     ) -> program.Program:
-        """A paper's program with what users added: functions of ``users``, or of the metric."""
+        """Build a paper's program with the terms that users added, functions of ``users`` or else of the metric."""
         extra, added = self.regularizer.added(metric if users is None else users)
         if extra is not None:
             objective = objective + extra
@@ -628,7 +628,7 @@ class MetricProblem:
     def components(self, M: Array) -> Any:
         """A factor ``L`` of the metric on the data as given, ``(rank, features)``: distances are ``||Lx - Lx'||^2``.
 
-        A sparse matrix where :attr:`sparse_metrics` says so.
+        A sparse matrix if :attr:`sparse_metrics` is true.
         """
         factor: Any
         if self.sparse_metrics:
@@ -640,7 +640,7 @@ class MetricProblem:
 
     @property
     def weighs_features(self) -> bool:
-        """Whether the metric is diagonal on the data as given, so that :meth:`weights` are all of it."""
+        """Whether the metric is diagonal on the data as given, so that :meth:`weights` determine it."""
         return self.cone.diagonal and self.feature_map is None
 
     def weights(self, M: Array) -> Array:
@@ -650,7 +650,7 @@ class MetricProblem:
     def full_matrix(self, M: Array) -> Any:
         """The metric as a ``(features, features)`` matrix on the data as given by the user.
 
-        A sparse matrix where :attr:`sparse_metrics` says so.
+        A sparse matrix if :attr:`sparse_metrics` is true.
 
         Raises
         ------
@@ -714,7 +714,7 @@ def named(given: Any) -> Any:
 
 
 def as_problem(problem: AnyProblem) -> MetricProblem:
-    """Return ``problem``, or what an instance of the library, or the name of one, states on its data.
+    """Return ``problem``; an instance of the library, or the name of one, is stated on its data.
 
     An instance reads its data and states its problem at every call.
 

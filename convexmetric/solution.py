@@ -90,7 +90,7 @@ class Solution(Result):
     )
 
     def pass_on_interrupt(self) -> None:
-        """Raise the ``KeyboardInterrupt`` that ended the solve; nothing where none did.
+        """Raise the ``KeyboardInterrupt`` that ended the solve, if one did.
 
         :func:`solve` catches it to return what was found. In a loop over solves, call this after each, so that Ctrl-C
         ends the loop.

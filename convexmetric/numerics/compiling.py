@@ -1,8 +1,8 @@
 """Decorators of compiled loops: numba's ``njit`` with the settings that every loop of this package has.
 
-A loop is compiled when it is first called with arrays of some type, and cached beside its own file; it releases the
-interpreter's lock and divides by zero as NumPy does. Caches do not know the settings below: run ``make clean-cache``
-after a change of them.
+A loop is compiled when it is first called with arrays of some type, and cached next to its source file; it releases the
+interpreter's lock and divides by zero as NumPy does. Caches do not depend on the settings below: run ``make
+clean-cache`` after changing them.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def concave_maximum(
     Returns
     -------
     place, value, bound : float
-        The largest value found, where, and what it is at most.
+        Where the largest value was found, that value, and an upper bound on the maximum.
     """
     place, best, _ = left if left[1] >= right[1] else right
     if left[2] <= 0.0:

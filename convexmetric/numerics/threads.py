@@ -65,11 +65,11 @@ def _limited(blas: int, loops: int) -> Iterator[None]:
 
 @contextmanager
 def shared_cores() -> Iterator[None]:
-    """Half of the cores for BLAS and the others for compiled loops; never raise a limit that is set.
+    """Give half of the cores to BLAS and the others to compiled loops; never raise a limit that is set.
 
-    Threads of BLAS wait for the next product by spinning, for some hundredths of a second, in the way of the loops that
-    follow. With four threads for each on four cores thirty solves and audits of triplets took 91 s, with two for each
-    16 s. The thread that calls BLAS does not spin, so that loops have one more than BLAS leaves.
+    Threads of BLAS wait for the next product by spinning, for some hundredths of a second, and so slow down the loops
+    that follow. With four threads for each on four cores thirty solves and audits of triplets took 91 s, with two for
+    each 16 s. The thread that calls BLAS does not spin, so that loops get one thread more than BLAS leaves.
     """
     cores = os.cpu_count() or 2
     half = max(1, cores // 2)
@@ -116,9 +116,9 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
 
 
 def side_by_side(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], work: float) -> Iterable[Any]:
-    """Results of calls with all arguments, by products of ``work`` multiplications in all: in turn, or on threads.
+    """Return the results of calls that take ``work`` multiplications in all, made in turn or on threads.
 
-    Each thread has one of BLAS: products that are too small to be shared keep all cores busy that way.
+    Each thread uses one thread of BLAS: so products that are too small to be shared still keep all cores busy.
     """
     threads = min(numba.get_num_threads(), len(arguments))
     if work < TWO_THREADS or threads < 2:
@@ -130,14 +130,14 @@ def side_by_side(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]],
 def one_thread() -> AbstractContextManager[None]:
     """Limit BLAS and compiled loops to one thread, for a task that shares a machine with others.
 
-    The limit of BLAS is one of the process. Where threads do tasks side by side the thread that started them should
-    hold it meanwhile, so that it stays when one of them ends.
+    The limit of BLAS applies to the whole process. If threads run tasks in parallel, the thread that started them
+    should hold it meanwhile, so that it stays when one of them ends.
     """
     return _limited(1, 1)
 
 
 def openmp_threads_for(numbers: int) -> AbstractContextManager[Any]:
-    """One OpenMP thread for a loop over so few numbers; never raise a limit that is set.
+    """Limit a loop over few numbers to one OpenMP thread; never raise a limit that is set.
 
     On a busy machine hundreds of small k-means took thirty times as long with four threads as with one.
     """

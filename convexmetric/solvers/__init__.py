@@ -1,4 +1,4 @@
-"""Solvers, one algorithm a file; each takes any problem with the structure it needs and knows no paper."""
+"""Solvers, one algorithm per file; each takes any problem with the structure it needs, from whatever paper."""
 
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes

@@ -33,8 +33,8 @@ CONIC_SOLVERS: dict[str, str] = {
 }
 #: Conic solvers that are installed with the package.
 REQUIRED = ("clarabel", "scs")
-#: Solves in turn: tolerance as a fraction of the gap asked for, and CLARABEL's first attempt, which is 0 with more
-#: regularisation (robust) or 1 with its own (more digits).
+#: Successive solves: tolerance as a fraction of the requested gap, and the number of CLARABEL's first attempt, 0 with
+#: more regularisation (robust) or 1 with its default (more digits).
 ROUNDS = ((1e-2, 0), (1e-5, 1))
 ADVICE = (
     "leave solver out for the default, rescale X so that distances are about 1, and give equalities of your own some "
@@ -65,7 +65,7 @@ class Conic(Solver):
 
     def __post_init__(self) -> None:
         check_one_of(self.backend, CONIC_SOLVERS, "backend")
-        # CVXPY is not asked, and not imported, for what the package itself requires.
+        # Solvers that the package requires are not looked up, so that CVXPY is not imported for them.
         if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(
                 f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
@@ -85,7 +85,7 @@ class Conic(Solver):
         return None if rows is None else FLOAT * (18.0 * rows * (width + 6.0) + 3.0 * cone.size**2)
 
     def _run(self, problem: MetricProblem, monitor: Monitor) -> Steps:
-        """One call of the conic solver, or two.
+        """Call the conic solver once, or twice where the first solve leaves a gap.
 
         Raises
         ------

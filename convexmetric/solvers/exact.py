@@ -21,7 +21,8 @@ from convexmetric.solvers.runtime.requirements import readable_bytes
 
 #: Characters of a line.
 WIDTH = 118
-#: Seconds of an evaluation of some parts that is long enough to extrapolate; parts at first, and their growth factor.
+#: Seconds of an evaluation on a subset of the parts that is long enough to extrapolate; size of the first subset, and
+#: its growth factor.
 LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
 #: Seconds up to which a whole evaluation is repeated: the first one may have loaded compiled code.
 SHORT = 1.0
@@ -44,14 +45,14 @@ COARSE = Route(
 
 @dataclass(frozen=True)
 class Exact(Solver):
-    """Runs the solvers that fit the problem, in order; each keeps what the earlier ones found.
+    """Runs the solvers that fit the problem, in order; each goes on from what the earlier ones found.
 
     Parameters
     ----------
     stages : tuple of Solver, optional
-        Take these, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``;
-        :func:`~convexmetric.explain` says which they are for a problem, and why. Before them, where the time
-        limit is too short for the passes that a solve takes, sampled cutting planes.
+        Solvers to take, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``, which
+        :func:`~convexmetric.explain` lists for a problem, with the reasons; and before them sampled cutting planes, if
+        the time limit is too short for the usual number of passes.
     """
 
     name: ClassVar[str] = "exact"
@@ -59,7 +60,7 @@ class Exact(Solver):
     stages: tuple[Solver, ...] | None = None
 
     def prepare(self, problem: MetricProblem) -> InOrder:
-        """Needs one solver at least that can handle the problem.
+        """Needs at least one solver that can handle the problem.
 
         The run resumes with the solver that left a checkpoint.
         """
@@ -111,7 +112,7 @@ class InOrder:
 
 @dataclass(frozen=True)
 class Step:
-    """A solver of the default, and why it is taken for a problem or not.
+    """A solver of the default, and why it is or is not taken for a problem.
 
     Attributes
     ----------
@@ -132,23 +133,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The solvers that the default takes for a problem, and what a pass and the first of them cost.
+    """The solvers that the default takes for a problem, the time of a pass and the memory of the first solver.
 
     Attributes
     ----------
     title : str
-        The problem, in a line.
+        The problem, in one line.
     steps : tuple of Step
         The solvers that are taken, in order: each goes on from what the one before it found, until the certified gap is
         closed. Empty if none can solve the problem.
     others : tuple of Step
         Those that are not, with the reasons.
     pass_seconds : float or None
-        Time of one evaluation of the objective at the Euclidean metric, measured; on some of the parts only, and scaled
-        to all of them, where it is long. None if it was not to be measured.
+        Measured time of one evaluation of the objective at the Euclidean metric; if that is long, it is measured on a
+        subset of the parts and extrapolated to all. None if nothing was measured.
     memory : float or None
-        Bytes that the first solver holds at its peak beside the problem, estimated by
-        :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`; None where there is no estimate.
+        Peak memory of the first solver in bytes, in addition to the problem, estimated by :meth:`Solver.memory
+        <convexmetric.solvers.Solver.memory>`; None where there is no estimate.
     """
 
     title: str
@@ -174,7 +175,7 @@ class Explanation:
 def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | None = None) -> Explanation:
     """Explain which solvers the default takes for a problem, in which order and why, and what a solve will cost.
 
-    The solvers that are not taken are there with their reasons. Nothing is solved.
+    The solvers that are not taken are listed with the reasons. Nothing is solved.
 
     Parameters
     ----------
@@ -183,8 +184,8 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     measure : bool
         Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
     max_seconds : float, optional
-        A limit as for :func:`~convexmetric.solve`: where the usual number of passes takes longer, a solver that has a
-        certificate by then comes first. To find out, a pass may be measured even without ``measure``.
+        A limit as for :func:`~convexmetric.solve`: if the usual number of passes takes longer, a solver that reaches a
+        certificate in time comes first. To find out, a pass may be measured even without ``measure``.
 
     Returns
     -------
@@ -234,10 +235,10 @@ def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
 
 
 def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
-    """Seconds of one evaluation of the objective at the Euclidean metric.
+    """Measure the seconds of one evaluation of the objective at the Euclidean metric.
 
-    Measured on more and more of the parts until that takes ``enough`` seconds, and scaled to all of them by the last
-    two; all parts are evaluated where that is short, or the risk is not taken apart.
+    Subsets of the parts grow until one takes ``enough`` seconds, and the last two are extrapolated linearly to all
+    parts. All parts are evaluated if that is short, or if the risk has no subsets.
     """
     parts = problem.risk.parts
     with shared_cores():
@@ -264,7 +265,7 @@ def _evaluation(problem: MetricProblem) -> float:
 
 
 def costs_text(solver: str, pass_seconds: float | None, memory: float | None) -> str:
-    """Estimated costs of a solve that begins with a solver of this name, in words; None for what is not known."""
+    """Return the text on the costs of a solve that begins with the solver of this name; None for an unknown cost."""
     known = []
     if pass_seconds is not None:
         known.append(f"one evaluation of the objective takes {_seconds(pass_seconds)} (measured)")
@@ -274,7 +275,7 @@ def costs_text(solver: str, pass_seconds: float | None, memory: float | None) ->
 
 
 def long_solve(problem: MetricProblem) -> str | None:
-    """Text of the warning for a solve whose usual number of passes takes minutes; None for others."""
+    """Return the warning for a solve whose usual number of passes takes minutes; None for others."""
     if problem.risk.distances < MANY_DISTANCES:
         return None
     seconds = pass_seconds(problem)
@@ -295,11 +296,11 @@ def _seconds(seconds: float) -> str:
 
 
 def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[Candidate]:
-    """The candidates, after cutting planes on a small sample where the first is too slow for a time limit.
+    """Return the candidates, preceded by cutting planes on a small sample if passes are too slow for the time limit.
 
-    Too slow means that ``USUAL_PASSES`` passes take longer than the limit. Where metrics have many coordinates, masters
-    and not passes take the time, and a sample gains nothing. Nothing is measured where there is no limit, or where
-    queries cannot be sampled.
+    Too slow means that ``USUAL_PASSES`` passes take longer than the limit. If metrics have many coordinates, masters
+    and not passes take the time, and a sample gains nothing. Nothing is measured without a limit, or if queries cannot
+    be sampled.
     """
     if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
         return found

@@ -1,10 +1,10 @@
-"""How a solve ends: within its limit, with the best metric known, certified in what time is left.
+"""The end of a solve: within its limit, with the best metric known, certified in the time that is left.
 
-A limit or Ctrl-C may come in the middle of a pass over the data. The pass then gives nothing, and what was certified
-before counts. The start counts too: zero and multiples of the Euclidean metric are compared with what the solver left,
-on a sample of the parts, so that no limit is so short that something worse than these is returned. Of the metric chosen
-the objective is computed if the time allows. If it does not, the value that the risk had when the solver evaluated it
-counts, and where the solver did not the upper bound is infinite: nothing is claimed that was not computed.
+A limit or Ctrl-C may come in the middle of a pass over the data. That pass is lost, and the bounds from before it
+stand. Zero and multiples of the Euclidean metric are compared with the solver's metric on a sample of the parts, so
+that however short the limit, nothing worse than these is returned. The objective of the chosen metric is evaluated if
+time allows. Otherwise the value that the solver computed during the run is used, and if there is none the upper bound
+is infinite: nothing is claimed that was not computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from convexmetric.solution import Solution
 from convexmetric.solvers.runtime import Monitor, Solver
 from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, best_simple, some_parts
 
-#: Time to finish after a limit or Ctrl-C: this fraction of the time before it, plus seconds enough for a block.
+#: Time to finish after a limit or Ctrl-C: this fraction of the time before it, plus these seconds, enough for a block.
 GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
 #: Seconds for a certificate without a pass over the data, where there was no time for one with a pass.
 HASTE = 1.0
@@ -39,7 +39,8 @@ SIMPLE_SHARE = 1.5
 def within_limit(problem: MetricProblem, run: Callable[[Monitor], None], monitor: Monitor) -> None:
     """Run until it ends or the time is out, which may be in the middle of a pass.
 
-    Ctrl-C ends the run likewise once a dual point is known; nonnegative risks have one from the start, without cuts.
+    Ctrl-C ends the run in the same way once a dual point is known; nonnegative risks have one from the start, without
+    cuts.
     """
     try:
         with _until(monitor, monitor.max_seconds):
@@ -54,7 +55,7 @@ def within_limit(problem: MetricProblem, run: Callable[[Monitor], None], monitor
 
 
 def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the lower bound that every nonnegative risk has: no cut has any weight, and the risk is at least zero."""
+    """Offer the lower bound of every nonnegative risk: no cut has weight, and the risk is at least zero."""
     if not problem.risk.nonnegative:
         return
     dual, point = _nothing(problem)
@@ -70,7 +71,7 @@ def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:
 
 
 def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
-    """The certified solution that a solver left with its monitor; warns if the gap is above the tolerance."""
+    """Certify what a solver left in its monitor, and return the solution; warn if the gap is above the tolerance."""
     before = monitor.max_seconds or np.inf
     before = min(monitor.seconds, before) if monitor.cut_short else before
     with _until(monitor, max(before * (1.0 + GRACE_SHARE), monitor.seconds) + LEAST_GRACE):
@@ -142,10 +143,10 @@ def _offer(problem: MetricProblem, monitor: Monitor, M: Array) -> None:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
-    """Best simple metric that was not evaluated yet, if it may be better than what the solver left.
+    """Return the best baseline that was not evaluated yet, if it may be better than the solver's metric; else None.
 
-    Candidates are zero, multiples of the Euclidean metric and, where nothing else was evaluated, the solution on a
-    sample. They are compared on some of the parts: no pass is spent on one that is worse there.
+    Candidates are zero, multiples of the Euclidean metric and, if nothing else was evaluated, the solution on a sample.
+    They are compared on a few of the parts, so that no pass is spent on one that is worse there.
     """
     zero, some = problem.cone.zeros(), some_parts(problem, SIMPLE_PARTS)
     if some is None:
@@ -165,7 +166,7 @@ def _simple(problem: MetricProblem, monitor: Monitor) -> Array | None:
 
 
 def _offer_multiples(problem: MetricProblem, monitor: Monitor) -> None:
-    """Evaluate the solution on a sample, if there is one, and multiples of the Euclidean metric on all parts."""
+    """Offer the solution on a sample, if any, and multiples of the Euclidean metric, evaluated on all parts."""
     if monitor.suggestion is not None:
         _offer(problem, monitor, monitor.suggestion)
     for M in problem.plain_metrics():
@@ -193,14 +194,14 @@ def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array 
 
 
 def _risk_of(problem: MetricProblem, M: Array, value: float) -> float:
-    """Upper bound on the risk at a metric with that objective, with rounding; loose where the penalty is large."""
+    """Upper bound, with rounding, on the risk at a metric of objective ``value``; loose if the penalty is large."""
     penalty = problem.regularizer.value(M, problem.cone)
     linear = 0.0 if problem.G is None else float(np.abs(problem.G).ravel() @ np.abs(M).ravel())
     return value - problem.penalty(M) + sum_error(M.size) * (abs(value) + abs(penalty) + linear)
 
 
 def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> tuple[Array, float | None]:
-    """Metric to return, and its objective; None for ``simple``, taken unevaluated if it is better on some parts."""
+    """Choose the metric to return, with its objective, or None if it was not evaluated on all data."""
     if monitor.evaluated is None:
         found = [M for M in (simple, monitor.M, problem.cone.zeros()) if M is not None]
         return found[0], None
@@ -215,7 +216,7 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
 
 
 def _why(problem: MetricProblem, certificate: Certificate) -> str:
-    """Clause for the warning on where a gap comes from, if the bounds show it; else empty."""
+    """Return a clause for the warning that explains the gap, if the bounds show its cause; else an empty string."""
     upper, lower = certificate.upper_bound, certificate.lower_bound
     if upper == np.inf and not problem.risk.hard:
         return "; there was no time to evaluate the metric on all data: it is the best on a sample"
@@ -234,11 +235,11 @@ def _why(problem: MetricProblem, certificate: Certificate) -> str:
 
 
 def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
-    """The certificate of what a solver left.
+    """Certify what a solver left in its monitor.
 
     A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
-    during this run are not made anew: their weighted sum is bounded as it is. ``certify`` makes them anew, with the
-    same result.
+    during this run are not recomputed: their stored weighted sum is bounded. ``certify`` recomputes them, with the same
+    result.
     """
     assert monitor.M is not None
     upper = certify_metric(problem, monitor.M)

@@ -1,8 +1,8 @@
-"""Which solvers the default takes for which problem, in which order, and why: one table.
+"""The table of solvers that the default takes for each kind of problem, in order and with the reasons.
 
 The default (:class:`~convexmetric.solvers.Exact`), :func:`~convexmetric.explain` and the table of
-``docs/solving.md`` are made from it. A route is taken where its solver can be prepared for the problem and the problem
-has what the route asks beyond that; where two orders could be defended, ``benchmarks/bench_routes.py`` decided.
+``docs/solving.md`` are made from it. A route is taken if its solver can be prepared for the problem and the problem
+meets the route's further conditions. Where two orders were defensible, ``benchmarks/bench_routes.py`` decided.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Need = Callable[[MetricProblem], object]
 
 @dataclass(frozen=True)
 class Route:
-    """One line of the table; a solver that a user chose has one without words and needs.
+    """One line of the table; a solver chosen by the user gets a line without texts and conditions.
 
     Attributes
     ----------
@@ -49,10 +49,9 @@ class Route:
     why : str
         Reason for its place in the table.
     needs : tuple
-        What the table asks of a problem that the solver can handle, in this order; what the solver itself needs is said
-        by its ``prepare`` alone.
+        Conditions of the table, checked in this order after those that the solver's own ``prepare`` checks.
     last_resort : bool
-        Whether it is taken only where nothing else is.
+        Whether it is taken only if no other route is.
     """
 
     solver: Solver
@@ -125,7 +124,7 @@ def _other_penalty(problem: MetricProblem) -> None:
 
 
 def _admm_pays(problem: MetricProblem) -> None:
-    # A sum of risks is another risk when it is written as one of listed comparisons.
+    # A sum of risks always passes: its form as one risk of listed comparisons is another object.
     if problem.risk.form(risks.SeparableRisk) is problem.risk:
         _barrier_or_other_penalty(problem)
 
@@ -145,25 +144,25 @@ def _can_be_stated(problem: MetricProblem) -> None:
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
-#: Comparisons from which steps on a few of them pay beside a quadratic form, whose coordinates may differ in scale.
+#: Comparisons from which steps on a few of them pay off with a quadratic form, whose coordinates may differ in scale.
 MANY_COMPARISONS = 4_000
 #: Features up to which the masters of cutting planes are a matter of milliseconds.
 FEW_WEIGHTS = 200
-#: Pairs for a weight from which the path of smoothed hinges does not end early: where fewer hinges are on the kink than
-#: there are weights, steps get short.
+#: Pairs per weight from which the path of smoothed hinges does not end early: with fewer hinges on the kink than
+#: weights, steps get short.
 MANY_PAIRS = 5_000
-#: Weights up to which a Newton matrix is cheap beside a pass.
+#: Weights up to which a Newton matrix is cheap compared with a pass.
 NEWTON_COORDINATES = 700
-#: Pairs a query below which cutting planes are as fast as Newton methods.
+#: Pairs per query below which cutting planes are as fast as Newton methods.
 PAIRS_A_QUERY = 2_000
 #: Proximal steps until the rank of the optimum is known, and the rank up to which Newton steps on a factor pay.
 RANK_STEPS, MOST_RANK = 20, 16
 
-#: Multiplications of an interior-point step from which a factor is faster on triplets.
+#: Multiplications of an interior-point step on triplets from which working on a factor is faster.
 LONG_STEP = 5e8
-#: Triplets a coordinate of the metric below which a factor converges slowly.
+#: Triplets per coordinate of the metric below which working on a factor converges slowly.
 TRIPLETS_A_COORDINATE = 2.0
-#: Distances in a pass, of a second or so, from which most passes should be over a sample.
+#: Distances in a pass, about a second of work, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
 LONG_PASS_COORDINATES = 6_000
@@ -273,9 +272,9 @@ ROUTES: tuple[Route, ...] = (
 
 
 class Candidates:
-    """The routes applied to one problem, lazily and in order, each once.
+    """The routes applied to one problem: lazily, in order, and only once each.
 
-    It may be iterated again, though not inside an iteration that has not ended.
+    It may be iterated again, but iterations must not be nested.
     """
 
     def __init__(self, problem: MetricProblem, routes: Iterable[Route] = ROUTES) -> None:
@@ -306,7 +305,7 @@ class Candidates:
 
 
 def refusal(found: Iterable[Candidate]) -> str:
-    """Message on why no candidate can solve a problem, each reason once, and what to do about it."""
+    """Return the message for a problem that no candidate can solve: each reason once, and advice."""
     said: dict[str, dict[str, None]] = {}
     for candidate in found:
         said.setdefault(candidate.reason, {})[candidate.route.solver.name] = None

@@ -44,11 +44,11 @@ __all__ = ["SOLVERS", "solve"]
 
 
 def _descent(name: str) -> Solver:
-    """Make a solver of the room of descents."""
+    """Make an approximate solver by its name."""
     return DESCENTS.open().DESCENTS[name]()
 
 
-#: Approximate solvers, which are found where they are installed.
+#: Approximate solvers, available if their subpackage is installed.
 _DESCENTS = (
     "low-rank-descent", "factored-descent", "subgradient", "stochastic-batch", "stochastic-factors",
     "stochastic-low-rank",
@@ -110,7 +110,7 @@ def solve(
         limit, the metric is no worse than zero and multiples of the Euclidean one; where there was no time for a pass
         over all data they are compared on a sample of them, and the upper bound may be infinite.
     progress : bool
-        Show a progress bar on standard error, below the costs of a pass and of memory, as by :func:`explain`.
+        Show a progress bar on standard error, below the time of a pass and the memory that :func:`explain` reports.
     callback : callable, optional
         Called with a :class:`~convexmetric.solution.Progress` after every iteration; returning a true value stops
         the solve.
@@ -127,22 +127,22 @@ def solve(
     atol : float
         Stop as well when ``upper - lower <= atol``. An optimum of zero has no relative gap: unless the metric zero is
         optimal, bounds of 0 and 1e-29 are ``"stalled"`` by ``tol`` alone. In units of the objective, so that no
-        default but 0 fits every problem; with it ``"optimal"`` says nothing of optima below ``atol``.
+        default but 0 fits every problem; with it ``"optimal"`` means nothing for optima below ``atol``.
     backend : Executor, callable, distributed.Client or str, optional
         What evaluates the risk, shard by shard: an executor of ``concurrent.futures`` or a function that makes one, a
         client of Dask ``distributed``, the address of its scheduler, or ``"dask"`` for the client that is current. The
-        solver stays here. A risk in memory is written to a temporary folder first; one that is in a folder
-        (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
+        solver itself runs in this process. A risk in memory is written to a temporary folder first; one that is in a
+        folder (:class:`~convexmetric.shards.ShardedRisk`) is evaluated where it is.
     start : Solution or array, optional
         Where to begin: a solution of a problem with the same features (fewer queries, another C, other data), or a
-        metric, as ``Solution.M`` or ``Solution.w`` has it. It is evaluated anew, and the certificate and the history
-        are those of this problem alone. Ignored where it is no better than the metric zero. Cutting planes, sampled
-        or not, the augmented Lagrangian, semismooth Newton and the factored Lagrangian go on from it; other solvers
-        only keep it as the best metric so far. A checkpoint that is resumed takes precedence.
+        metric in the form of ``Solution.M`` or ``Solution.w``. It is evaluated anew, and the certificate and the
+        history are those of this problem alone. Ignored if it is no better than the metric zero. Cutting planes,
+        sampled or not, the augmented Lagrangian, semismooth Newton and the factored Lagrangian go on from it; other
+        solvers only keep it as the best metric so far. A checkpoint that is resumed takes precedence.
     max_memory : float, optional
-        Bytes that a solver may hold beside the problem, by :meth:`Solver.memory <convexmetric.solvers.Solver.memory>`;
-        by default what the machine, and the process's own limits, have left. The default does without solvers that
-        would need more, before they take any.
+        Bytes that a solver may use in addition to the problem, as estimated by :meth:`Solver.memory
+        <convexmetric.solvers.Solver.memory>`; by default what the machine, and the process's own limits, have left. The
+        default skips solvers that would need more.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def solve(
     InputError
         If an argument is malformed, or the start is of other features, or of weights where a matrix is learned.
     UnboundedError
-        If the objective falls without end along a ray that was found; the error has its direction.
+        If a ray is found along which the objective is unbounded below; the error has its direction.
     UnsupportedProblemError
         If the solver asked for cannot handle the problem, or would need more memory than there is.
     ContractError
@@ -171,7 +171,7 @@ def solve(
     GapWarning
         If the certified gap ends above ``tol``.
     LongSolveWarning
-        If it will take minutes, and there is no limit and no progress bar.
+        If the solve will take minutes, and has neither a limit nor a progress bar.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def solve(
     >>> max(solution.lower_bound, other.lower_bound) <= min(solution.upper_bound, other.upper_bound)
     True
 
-    With more of the data a solve begins at the solution with fewer:
+    A solve on all the data can start from the solution on a part of it:
 
     >>> begun = cm.solve(problem.with_queries(range(0, 150, 2)))
     >>> again = cm.solve(problem, start=begun)
@@ -275,10 +275,10 @@ def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
 
 
 def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
-    """Whether the prior closes the certified gap; it is offered in any case.
+    """Offer the prior, and return whether it closes the certified gap.
 
-    Where the weight of its norm is large the optimum goes to the prior, and rounding of that norm hides the risk from
-    every solver: bounds are made as in the certificate, without the norm.
+    As the weight of its norm grows the optimum tends to the prior, and rounding of that norm hides the risk from every
+    solver. So the bounds are computed as in the certificate, without the norm.
     """
     risk = problem.risk
     monitor.suggestion = M = risk.repair(problem.cone.project(prior))
@@ -297,7 +297,7 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
 
 
 def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
-    """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else keep that to be certified."""
+    """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else let that be certified."""
     failed = isinstance(error, errors.SolverError) and not isinstance(error, errors.SolverNotInstalledError)
     nothing = monitor.M is None or monitor.dual_point is None
     if monitor.caller_failed or (isinstance(error, errors.ConvexMetricError) and (nothing or not failed)):
@@ -322,12 +322,11 @@ def _chosen(solver: str | Solver | None) -> Solver:
 
 
 def _start_from(problem: MetricProblem, given: Solution | ArrayLike) -> tuple[Array, Any]:
-    """A metric in the problem's cone, and a dual point that may fit it or None.
+    """Convert the caller's start to a metric in the problem's cone, and a dual point or None.
 
-    Nothing in it is trusted: the metric is evaluated and the dual point bounded anew, on the problem at hand. Any
-    metric is a start, and any dual point of the right shape proves something. Weighted cuts are not taken over: they
-    stand at some ten metrics, and to remake them takes a pass each, more than what a solve from the metric alone needs
-    beyond what it needs with them.
+    Neither is trusted: both bounds are computed anew on this problem. Any metric is a start, and any dual point of the
+    right shape proves a bound. Weighted cuts are not reused: they belong to about ten metrics, and recomputing them
+    takes a pass each, more than they save compared with a start from the metric alone.
 
     Raises
     ------

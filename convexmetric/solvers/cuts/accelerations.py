@@ -1,8 +1,8 @@
-r"""What makes cutting planes fast: where to cut next, when to give up, and dual points off the border of feasibility.
+r"""Accelerations of cutting planes: where to cut next, when to give up, and dual points that are strictly feasible.
 
 Plain cutting planes (:mod:`~convexmetric.solvers.cuts.plain`) cut at the master's solution. :class:`InOut` cuts between
-it and the best metric so far, :class:`Patience` sees that nothing is gained any more, and :class:`Interior` keeps dual
-points feasible where no penalty holds metrics.
+it and the best metric so far, :class:`Patience` detects that nothing more is gained, and :class:`Interior` keeps dual
+points feasible where no penalty bounds metrics.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from convexmetric.solvers.cuts.master import MasterPoint
 from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.runtime import Monitor
 
-#: Passes with parts that are lost and without a better lower bound, one after the other, after which to end.
+#: Passes in a row with lost parts and no better lower bound, after which to end.
 LOST_PASSES = 3
-#: Passes in which cuts bound nothing yet, as under a linear term that falls without end, after which to end.
+#: Passes in a row without a finite lower bound, as under a linear term that is unbounded below, after which to end.
 BLIND_PASSES = 20
 #: Range of an adaptive alpha.
 LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
-#: Fraction of the way to an end of that range that alpha goes in a pass.
+#: Fraction of the way to 0 or to 1 that alpha goes in a pass, within that range.
 PACE = 0.1
 
 
@@ -48,7 +48,7 @@ class InOut:
     problem: MetricProblem
     alpha: float
     adaptive: bool
-    #: From the best metric to the master's solution, as the last pass had them.
+    #: Step from the best metric to the master's solution, as of the last pass.
     move: Array | None = field(default=None, init=False)
 
     def adapt(self, metric: Array, cuts: Cuts | FactoredCuts, pool: Pool) -> None:
@@ -59,7 +59,7 @@ class InOut:
             self.alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
 
     def next(self, best: Array, found: Array, *, alpha: float | None = None) -> Array:
-        """The metric at which to cut next, between the best one and the master's solution."""
+        """Return the metric at which to cut next, between the best one and the master's solution."""
         self.move = found - best
         alpha = self.alpha if alpha is None else alpha
         return self.problem.cone.project(best + (1.0 - alpha) * self.move)
@@ -75,22 +75,22 @@ class InOut:
 
 @dataclass
 class Patience:
-    """Counts passes without gain: parts may be back in the next pass, and cuts far out may still hold the metric."""
+    """Counts passes without gain: lost parts may return in the next, and cuts far out may still bound the metric."""
 
-    #: Passes in a row with lost parts and no better bound, and passes in a row in which cuts bound nothing.
+    #: Passes in a row with lost parts and no better bound, and passes in a row without a finite bound.
     lost: int = 0
     blind: int = 0
 
     def ends(self, improved: bool, values: Array) -> bool:
-        """Whether parts whose values are not known, as of a lost shard, have been waited for long enough."""
+        """Count a pass; return whether parts without values, as of a lost shard, have been missing for too long."""
         self.lost = 0 if improved or np.isfinite(values).all() else self.lost + 1
         return self.lost == LOST_PASSES
 
     def stuck(self, gained: bool, outcome: MasterPoint, monitor: Monitor) -> bool:
-        """Whether float64 carries the master no further.
+        """Count a pass; return whether float64 carries the master no further.
 
-        It does while a bound moves, or what the master missed is less than the gap; a linear term that falls without
-        end is held by cuts far out, which are still to come.
+        It does carry it further while a bound improves, or if the gap of the master is at most that of the solve.
+        Without a finite lower bound, as under a linear term that is unbounded below, cuts far out may still come.
         """
         unbounded = -np.inf in (monitor.lower_bound, outcome.lower_bound)
         self.blind = self.blind + 1 if not gained and unbounded else 0
@@ -100,11 +100,11 @@ class Patience:
 
 
 class Interior:
-    """Keeps dual points off the border of feasibility, where no penalty holds metrics and rounding decides.
+    """Keeps dual points strictly feasible where no penalty bounds metrics.
 
-    Masters end with sums of cuts ``S <= G`` that touch the border, more closely the better they are solved, and without
-    a penalty a bound is minus infinity beyond it. The point farthest inside so far is mixed in, with the least weight
-    that makes up for twice the rounding of S.
+    Masters end with sums of cuts ``S <= G`` near the boundary of feasibility, the nearer the better they are solved.
+    Without a penalty the bound is minus infinity beyond it, so that rounding decides. The point farthest inside so far
+    is mixed in, with the least weight that makes up for twice the rounding of S.
     """
 
     def __init__(self, problem: MetricProblem) -> None:
@@ -116,12 +116,12 @@ class Interior:
 
     @classmethod
     def where_needed(cls, problem: MetricProblem) -> Interior | None:
-        """One for a problem whose metrics nothing but the data hold; else None."""
+        """Return an instance for a problem whose metrics only the data bound; else None."""
         alone = problem.held_by_data_alone and problem.risk.nonnegative and problem.risk.points
         return cls(problem) if alone else None
 
     def mixed(self, sums: Minorant, dual: Callable[[], CutDual]) -> tuple[Minorant, Callable[[], CutDual]]:
-        """A sum of cuts and its dual point, with as much of the point farthest inside as rounding asks for."""
+        """Mix into a sum of cuts and its dual point as much of the point farthest inside as rounding requires."""
         cone, G = self.problem.cone, self.problem.G
         distance = -cone.largest(sums.S if G is None else sums.S - G)
         if distance > self.distance:

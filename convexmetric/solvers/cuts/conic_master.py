@@ -1,6 +1,6 @@
 """The master problem of cutting planes in CVXPY, for any penalty that can be stated there.
 
-The cuts are parameters of one program, which has some more rows than cuts. Setting them anew takes milliseconds where
+The cuts are parameters of one program, which has spare rows for further cuts. Setting parameters takes milliseconds;
 stating the problem anew would take most of the time. CLARABEL solves it.
 """
 
@@ -19,9 +19,9 @@ from convexmetric.risks import Minorant
 from convexmetric.solvers.cuts.master import MasterPoint
 from convexmetric.solvers.numerics.qp import within_groups
 
-#: Rows of the program for each cut, when it is stated: room for further cuts.
+#: Rows of the program per cut when it is stated, as room for further cuts.
 ROOM = 2
-#: Relative tolerance asked of CLARABEL, and the relative error that its value is taken to have.
+#: Relative tolerance for CLARABEL, and the assumed relative error of its value.
 TIGHT = 1e-9
 
 
@@ -44,14 +44,15 @@ class ConicMaster:
         self.count = -1
 
     def start(self) -> Array:
-        """Metric of least penalty, which keeps the constraints; failing that, one where the penalty is finite.
+        """Return the metric of least penalty under the constraints; failing that, one with a finite penalty.
 
         Raises
         ------
         InfeasibleError
             If no metric satisfies the user's constraints.
         InputError
-            If the user's terms fall without end, so that nothing but the data holds the metric.
+            If CLARABEL finds no least penalty, as where the user's terms are unbounded below and only the data bound
+            the metric.
         """
         omega = self.problem.regularizer
         try:
@@ -68,7 +69,7 @@ class ConicMaster:
         return self.problem.cone.zeros() if omega.prior is None else omega.repair(omega.prior, self.problem.cone)
 
     def _solve(self, program: cp.Problem) -> float:
-        """Optimal value by CLARABEL, which may mistake numbers of extreme size for contradicting constraints."""
+        """Return the optimal value by CLARABEL, which may report numbers of extreme size as infeasibility."""
         try:
             return solve_conic(program, TIGHT)
         except InfeasibleError as error:

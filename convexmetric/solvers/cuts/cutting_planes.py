@@ -13,10 +13,10 @@ With one group and no stabilisation this is the 1-slack algorithm of Joachims, F
 learning to rank prints as its Algorithm 1. It is slow for three reasons, each with its remedy here:
 
 - one slack for all parts makes cuts weak: a slack for each of 32 *groups*;
-- the master's solutions jump, because a trace is linear (Kelley's method): *in-out separation*, cuts are made between
-  the master's solution and the best metric so far. How far between is settled by the slope of the objective there
-  (Pessoa, Sadykov, Uchoa and Vanderbeck, 2018): while it still falls towards the master's solution the next cut is made
-  nearer to that, once it rises nearer to the best metric;
+- the master's solutions jump, because a trace is linear (Kelley's method): *in-out separation* cuts between the
+  master's solution and the best metric so far. The slope of the objective there decides how far between (Pessoa,
+  Sadykov, Uchoa and Vanderbeck, 2018): while it still falls towards the master's solution, the next cut is made nearer
+  to that; once it rises, nearer to the best metric;
 - cuts pile up: those with hardly any weight in the last few masters are dropped (they can come back).
 
 An interior-point method solves the master where the penalty is linear or quadratic, and Newton's method that of a
@@ -24,7 +24,7 @@ log-determinant. Any other penalty, such as a norm or one with constraints and t
 in CVXPY. Its first cuts are made at the metric of least penalty, which satisfies the user's constraints, and so do
 all that follow.
 
-Of a risk that may be negative :math:`\xi \ge 0` is not true. Its cuts at the metric zero, :math:`b_{0 g} - \langle
+For a risk that may be negative :math:`\xi \ge 0` does not hold. Its cuts at the metric zero, :math:`b_{0 g} - \langle
 \Psi_{0 g}, M \rangle`, take the place of zero: the master is that of the nonnegative :math:`R_g(M) - b_{0 g} + \langle
 \Psi_{0 g}, M \rangle` with the linear term :math:`G - \sum_g \Psi_{0 g}`.
 """
@@ -52,7 +52,7 @@ from convexmetric.solvers.runtime.requirements import FLOAT, need, need_planes, 
 
 #: Halvings, at most, of the step to a metric at which a barrier is finite.
 HALVINGS = 60
-#: Relative gap of a master below which float64 does not go.
+#: Smallest relative gap of a master that float64 can reach.
 FINEST = 1e-13
 #: The master is solved to this share of the gap so far.
 MASTER_SHARE = 0.3
@@ -71,15 +71,14 @@ class CuttingPlanes(Solver):
     stabilisation : float
         Cuts are made at ``alpha * best + (1 - alpha) * master``, and alpha starts here; 0 is plain Kelley.
     adaptive : bool
-        Whether alpha follows the slope of the objective; otherwise it stays.
+        Whether alpha follows the slope of the objective; otherwise it is constant.
     drop_after : int or None
-        Drop cuts that are not alive in this many masters running; None keeps all.
+        Drop cuts that are not alive in this many masters in a row; None keeps all.
     epsilon : float or None
         Stop as well when the certified bounds differ by at most ``epsilon`` times ``risk.unit``, which is C for metric
         learning to rank. That is the accuracy threshold of its Algorithm 1, which stops when the mean violation
         exceeds the master's slack by at most epsilon: the objective is then at most C epsilon above the master's
-        optimum, a lower bound. The solve is one with ``atol = epsilon C``, as its solution says. None: ``tol`` and
-        ``atol`` alone.
+        optimum, a lower bound. This sets ``atol = epsilon C``, also in the solution. None: ``tol`` and ``atol`` alone.
     """
 
     name: ClassVar[str] = "cutting-planes"
@@ -102,7 +101,7 @@ class CuttingPlanes(Solver):
 
     @classmethod
     def plain(cls, epsilon: float | None = None) -> CuttingPlanes:
-        """One slack, no stabilisation, all cuts kept: the algorithm as printed, with its accuracy threshold."""
+        """Return the algorithm as printed: one slack, no stabilisation, all cuts kept, with its accuracy threshold."""
         return cls(groups=1, stabilisation=0.0, adaptive=False, drop_after=None, epsilon=epsilon)
 
     def prepare(self, problem: MetricProblem) -> Run:
@@ -119,8 +118,7 @@ class CuttingPlanes(Solver):
     def memory(self, problem: MetricProblem) -> float | None:
         """Bytes of the cuts, twice, and of a pass or the master's rows, whichever is more.
 
-        About twelve cuts a group are alive while dead ones are dropped, and forty with many features; without that
-        fifty are counted.
+        If dead cuts are dropped about twelve a group are alive, forty with many features; if not, fifty are counted.
         """
         cone, groups = problem.cone, min(self.groups, problem.risk.parts)
         alive = 40.0 if works_in_subspace(cone) else 12.0
@@ -135,7 +133,7 @@ class CuttingPlanes(Solver):
         return 2.0 * FLOAT * cuts * width + max(problem.risk.pass_memory, FLOAT * master)
 
     def follow(self, problem: MetricProblem, monitor: Monitor, pool: Pool) -> Steps:
-        """Run from the cuts of an earlier solve in ``pool``, which is left with those of this one."""
+        """Run from the cuts that an earlier solve left in ``pool``, and leave those of this one there."""
         monitor.unit = "passes"
         if self.epsilon is not None:
             monitor.atol = max(monitor.atol, self.epsilon * problem.risk.unit)
@@ -177,7 +175,7 @@ class CuttingPlanes(Solver):
             metric = between.next(best, outcome.M, alpha=0.0 if patience.blind else None)
 
     def _first(self, monitor: Monitor, pool: Pool, masters: _Masters, between: InOut) -> Array:
-        """The metric of the first cuts: where a checkpoint ended, a known one, or that of least penalty."""
+        """Return the metric of the first cuts: the checkpoint's next one, a known one, or the master's start."""
         left = monitor.left_by(self.name, pool.shapes)
         if left:
             metric, between.alpha = pool.restore(left)
@@ -187,18 +185,19 @@ class CuttingPlanes(Solver):
 
 
 class _Masters:
-    """The masters of a solve, each to a share of the gap so far."""
+    """The masters of a solve, each solved to a share of the gap so far."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.master = _master(pool.above)
-        #: Whether the lower bound has not risen since masters began, or began again; and whether one was solved.
+        #: Whether the lower bound has not risen since masters were started or restarted; and whether one was solved.
         self.fresh, self.solved = True, False
 
     def solve(self, monitor: Monitor) -> MasterPoint:
         """Solve the master of the current cuts."""
         pool, self.solved = self.pool, True
-        # The gap is relative to the objective, the master's to what it minimises: less a constant and the base.
+        # The gap is relative to the objective; that of the master is relative to its own, without a constant and the
+        # base.
         own = abs(monitor.upper_bound - pool.base_value)
         share = monitor.size / own if own > monitor.size else 1.0
         target = max(share * max(MASTER_SHARE * min(1.0, monitor.gap), 0.1 * monitor.tol), FINEST)
@@ -206,12 +205,12 @@ class _Masters:
         return self.master.solve(pool.normals, pool.offsets, pool.group, ones, target, late)
 
     def begin_again(self) -> None:
-        """Forget where the last masters ended, where float64 carried them no further."""
+        """Restart with a fresh master, after float64 carried the last ones no further."""
         self.master, self.fresh = _master(self.pool.above, again=True), True
 
 
 def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster | DualMaster | NewtonMaster:
-    """What solves the masters of a problem; ``again`` where float64 carried the last one no further."""
+    """Make what solves the masters of a problem; ``again`` means that float64 carried the last one no further."""
     if problem.quadratic() is None:
         return NewtonMaster(problem) if has_newton_master(problem) else ConicMaster(problem)
     if problem.cone.free:
@@ -220,7 +219,7 @@ def _master(problem: MetricProblem, again: bool = False) -> Master | ConicMaster
 
 
 def _fell(monitor: Monitor, metric: Array, objective: float) -> bool:
-    """Tell the monitor of a metric; whether its objective is lower than that of the best one before."""
+    """Offer a metric to the monitor; return whether its objective is clearly below the best one before."""
     before = monitor.upper_bound
     monitor.primal(metric, objective, by_risk=True)
     return not np.isfinite(before) or monitor.upper_bound < before - SUFFICIENT_FALL * abs(before)

@@ -6,9 +6,9 @@ With multipliers a of the cuts :math:`b_t - \langle \Psi_t, M \rangle` the dual 
    S(a) = \sum_t a_t \Psi_t - G
 
 with the gradient :math:`b_t - \langle \Psi_t, M(a) \rangle` at the metric M(a) that attains the conjugate. Two kinds of
-penalties make that worth while.
+penalties make that worthwhile.
 
-Near a prior, a squared norm and an optimum of high rank: there
+The first is a squared norm near a prior, with an optimum of high rank:
 
 .. math:: \varphi(a) = b^\top a - \frac{\lambda}{2} \|M(a)\|_F^2, \qquad
    M(a) = \frac{1}{\lambda} \Big[ \sum_t a_t \Psi_t - G \Big]_+
@@ -18,14 +18,14 @@ and because the projection onto the cone is not expansive
 .. math:: \varphi(a') \ge \varphi(a) + \nabla \varphi(a)^\top (a' - a) - \tfrac12 (a' - a)^\top H (a' - a),
    \qquad H_{st} = \langle \Psi_s, \Psi_t \rangle / \lambda,
 
-with equality where no eigenvalue is cut off. So the maximum of the right side is taken again and again, a quadratic
-program that :func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps. Far from the
-prior, where the multipliers are large and many eigenvalues are cut off, the steps become many: the first master that is
-not solved by :data:`STEPS` of them, and all that follow, are left to :class:`Master`. Where there is no cone no
-eigenvalue is ever cut off, and the first program is exact.
+with equality if no eigenvalue is cut off. So the right side is maximised repeatedly, a quadratic program that
+:func:`simplex_qp` solves, from points that are extrapolated (Nesterov) as long as that helps. Far from the prior, where
+the multipliers are large and many eigenvalues are cut off, many steps are needed: the first master that is not solved
+by :data:`STEPS` of them, and all that follow, are left to :class:`Master`. Without a cone no eigenvalue is ever cut
+off, and the first program is exact.
 
-A conjugate that is self-concordant, as that of a log-determinant: Newton's method takes the maximum of the quadratic
-model over the same multipliers and as much of the step to it as the function allows. No step depends on the
+The second is a penalty with a self-concordant conjugate, such as a log-determinant. Newton's method maximises the
+quadratic model over the same multipliers, and backtracks along the step to that maximum. No step depends on the
 coordinates of metrics, so that a prior may be nearly singular.
 """
 
@@ -48,7 +48,8 @@ from convexmetric.solvers.numerics.qp import least_slacks, within_groups
 
 #: Steps of a master at most. Near a prior they are 2 to 30.
 STEPS = 100
-#: Eigenvalues above the first fraction of the largest count for the rank of a prior; high is above the second of d.
+#: Eigenvalues above the first fraction of the largest count towards the rank of a prior; it is high above the second
+#: fraction of d.
 COUNTS, MANY = 0.01, 0.25
 #: Interior-point steps of the quadratic program: fraction of the way to the boundary, and factor by which mu falls.
 LENGTH, FALL = 0.99, 0.1
@@ -59,7 +60,7 @@ NEWTON_STEPS, SHORTEST = 200, 1e-12
 
 
 def near_a_prior(problem: MetricProblem) -> bool:
-    """Whether metrics are matrices of many features, and a squared norm draws them to one of high rank."""
+    """Whether metrics are matrices of many features, and a squared norm draws them to a prior of high rank."""
     if not works_in_subspace(problem.cone) or problem.G is None or not isinstance(problem.quadratic(), float):
         return False
     values = -np.linalg.eigvalsh(problem.G)
@@ -72,7 +73,7 @@ class DualMaster:
     Parameters
     ----------
     problem : MetricProblem
-        A problem of matrices with a squared norm, and a linear term that draws to a prior.
+        A problem of matrices with a squared norm, and a linear term that draws them to a prior.
     """
 
     def __init__(self, problem: MetricProblem) -> None:
@@ -140,8 +141,8 @@ class DualMaster:
         return MasterPoint(best.M, best.a, best.sums, max(least, best.lower_bound), best.lower_bound, step)
 
     def _carried_over(self, normals: Array, offsets: Array, group: np.ndarray) -> tuple[Array, Array]:
-        """H, and multipliers: those of the last master for its cuts, zero for new ones."""
-        # Cuts of one offset, group and diagonal are the same cut, which may be in hand more than once.
+        """Return H and starting multipliers: those of the last master for its cuts, zero for new ones."""
+        # Cuts of one offset, group and diagonal are the same cut, which may be in the pool more than once.
         diagonals = normals[:, :: self.problem.cone.d + 1]
         keys = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, diagonals, strict=True)]
         old = np.array([self.known.get(key, -1) for key in keys])
@@ -238,7 +239,7 @@ class NewtonMaster:
             conjugate, M = self._conjugate(S)
             return S, M, float(offsets @ a) - conjugate
 
-        # Multipliers start from those of the last master; a cut that is in hand more than once gets them once.
+        # Multipliers start from those of the last master; a cut that is in the pool more than once gets them once.
         cuts = [(float(b), int(g), row.tobytes()) for b, g, row in zip(offsets, group, normals, strict=True)]
         a = within_groups(np.array([self.known.pop(cut, 0.0) for cut in cuts]), group, C)
         S, M, value = at(a)

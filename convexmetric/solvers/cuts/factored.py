@@ -1,13 +1,13 @@
-r"""Cuts of rankings whose normals stay factors: for metrics with more entries than a cut has weights.
+r"""Cuts of rankings with normals stored as factors, for metrics with more entries than a cut has weights.
 
 With weights :math:`t_{qx}` of the distances of its queries, whose rows sum to zero, the normal of a cut is
 
 .. math:: \Psi = \sum_{qx} t_{qx} (q - x)(q - x)^\top = X^\top \operatorname{diag}(c) X - Q^\top Y - Y^\top Q, \qquad
    c_x = \sum_q t_{qx}, \quad Y = T X .
 
-A master in a subspace asks for :math:`V^\top \Psi V` and for weighted sums, and both come from c and Y: no normal, d x
-d, is made. The restricted normals are kept in a basis to which columns of V are added as they come, so that a column
-costs one product with all c; and the basis starts anew from V when it is much wider.
+A master in a subspace needs :math:`V^\top \Psi V` and weighted sums, and both are computed from c and Y: no d x d
+normal is made. The restricted normals are stored in a basis that new columns of V extend, so that a column costs one
+product with all c; and the basis is reset to V when it is much wider.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from convexmetric.arrays import Array, congruent
 from convexmetric.comparisons import Rankings
 from convexmetric.risks.base import FactoredCuts
 
-#: Columns that the basis may have beside those of V before it starts anew.
+#: Columns that the basis may have in addition to those of V before it is reset.
 SPARE = 24
-#: Length of the part of a column outside of the basis that is rounding.
+#: Length up to which the part of a column outside of the basis counts as rounding.
 ROUNDING = 1e-8
 
 
@@ -39,7 +39,7 @@ class FactoredRows:
         self.X, self.Q = rankings.X, rankings.points(np.arange(len(rankings)))
         self.groups = groups
         self.starts = np.searchsorted(groups, np.arange(groups[-1] + 2))
-        #: ``c`` of every cut, with its group and the place of its pass in ``products``.
+        #: ``c`` of every cut, with its group and the index of its pass in ``products``.
         self.columns = np.empty((0, len(self.X)))
         self.group, self.made = np.empty((2, 0), dtype=np.int64)
         #: ``Y`` of every pass.
@@ -48,7 +48,7 @@ class FactoredRows:
         self.basis, self.restricted_to_basis = np.empty((d, 0)), np.empty((0, 0, 0))
 
     def add(self, cuts: FactoredCuts) -> None:
-        """Take in one cut for every group."""
+        """Add one cut for every group."""
         count = len(cuts.columns)
         self.columns = np.concatenate([self.columns, cuts.columns])
         self.group = np.append(self.group, np.arange(count))
@@ -58,7 +58,7 @@ class FactoredRows:
         self.restricted_to_basis = np.concatenate([self.restricted_to_basis, new])
 
     def take(self, order: np.ndarray) -> None:
-        """Keep some cuts, in the given order."""
+        """Keep the cuts with these indices, in this order."""
         self.columns, self.restricted_to_basis = self.columns[order], self.restricted_to_basis[order]
         self.group = self.group[order]
         places, self.made = np.unique(self.made[order], return_inverse=True)
@@ -86,7 +86,7 @@ class FactoredRows:
     def restricted(self, V: Array) -> Array:
         """``V^T Psi_t V`` of every cut, ``(k, r, r)``, for orthonormal columns V."""
         outside = V
-        # Twice, as the first time leaves the rounding of what is in the basis.
+        # Twice, as the first projection leaves rounding errors along the basis.
         for _ in range(2):
             outside = outside - self.basis @ (self.basis.T @ outside)
         columns, lengths, _ = np.linalg.svd(outside, full_matrices=False)
@@ -104,7 +104,7 @@ class FactoredRows:
         return congruent(self.restricted_to_basis, self.basis.T @ V)
 
     def _entries(self, cuts: slice, products: list[Array], made: np.ndarray, basis: Array, old: int) -> Array:
-        """``B^T Psi_t B`` of some cuts for a basis B, but for its first ``old`` columns, whose entries are zero."""
+        """Return ``B^T Psi_t B`` of some cuts for a basis B, with zeros for entries among its first ``old`` columns."""
         wide = basis.shape[1]
         rows, columns = np.nonzero(np.triu(np.ones((wide, wide))))
         new = columns >= old

@@ -1,18 +1,18 @@
-r"""The master problem of cutting planes: the penalty plus the cuts in hand, a slack for each group.
+r"""The master problem of cutting planes: the penalty plus the current cuts, with a slack for each group.
 
 .. math:: \min_{M \in K, \; \xi \ge 0} \; \Omega(M) + \langle G, M \rangle + \sum_g \xi_g \quad \text{s.t.} \quad
    \xi_g \ge b_t - \langle \Psi_t, M \rangle \;\; \text{for every cut t of group g}
 
 Each master differs from the last by a few cuts, so it starts from the last one's interior path.
 
-Many features: a matrix metric that a trace or a norm keeps small has low rank, and the work is done on
-:math:`M = V U V^\top` with few orthonormal columns V. The multipliers of that smaller program are multipliers of the
-whole one; they are optimal for it exactly when
+With many features, a matrix metric under a trace or a norm has low rank, and the program is solved over :math:`M = V U
+V^\top` with few orthonormal columns V. The multipliers of that smaller program are feasible in the whole one; they are
+optimal for it exactly when
 
 .. math:: Z = C + L(M) - \sum_t a_t \Psi_t
 
-has no negative eigenvalue. Otherwise the eigenvectors of the negative ones join V, those that U has no use for leave
-it, and the program is solved again from where it stood.
+has no negative eigenvalue. Otherwise the eigenvectors of the negative ones join V, directions that U does not use leave
+it, and the program is solved again from the previous path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from convexmetric.solvers.cuts.factored import FactoredRows
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty, heavy_start, warm_start
 
-#: Features from which matrix metrics are worked on in a subspace.
+#: Features from which matrix metrics are solved for in a subspace.
 SUBSPACE_FROM = 48
 #: Columns of V at first, and the most that join at a time.
 FIRST, JOINING = 16, 8
@@ -40,7 +40,7 @@ FIRST, JOINING = 16, 8
 LEAVING = 0.1
 #: Rounds of enlarging the subspace in one master.
 ROUNDS = 8
-#: Gap of a master of factors, in units of the tolerance, from which columns join within it.
+#: With cuts stored as factors, columns join within a master only while its gap exceeds this many times the tolerance.
 PATIENCE = 3.0
 
 #: Normals of cuts as masters take them: coordinates or entries of matrices, or factors.
@@ -49,7 +49,7 @@ Rows = Array | FactoredRows
 
 @dataclass(frozen=True)
 class MasterPoint(Bounds):
-    """A solution of the master to some gap.
+    """An approximate solution of the master, with its bounds.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def works_in_subspace(cone: Cone) -> bool:
 
 
 def master_rows(cone: Cone, normals: Array) -> Array:
-    """Normals as the master takes them: coordinates, or entries of matrices for work in a subspace or on the dual."""
+    """Convert normals to the master's form: coordinates, or entries of matrices in a subspace or on the dual."""
     entries = cone.free or works_in_subspace(cone)
     return cone.from_coordinates(normals).reshape(len(normals), -1) if entries else normals
 
@@ -167,7 +167,8 @@ class _Subspace:
         curvature = problem.quadratic()
         assert isinstance(curvature, float), "matrix metrics have no full quadratic form"
         cuts = MatrixRows(normals, cone) if isinstance(normals, np.ndarray) else normals
-        # Passes that keep factors are short beside steps on the rows of a wider subspace: columns join between masters.
+        # With cuts stored as factors a pass is short compared with steps in a wider subspace: columns join between
+        # masters.
         inner, enough = (0.5, 1.0) if isinstance(normals, np.ndarray) else (1.0, PATIENCE)
         if self.V is None:
             pull = cuts.combined(np.ones(len(offsets))) - linear
@@ -196,14 +197,15 @@ class _Subspace:
         return best
 
     def _renew(self, U: Array, Z: Array, share: float) -> None:
-        """Let the eigenvectors of negative eigenvalues of Z join, and those that U hardly uses leave."""
+        """Add the eigenvectors of negative eigenvalues of Z to V, and remove directions that U hardly uses."""
         assert self.V is not None
         values, Q = np.linalg.eigh(U)
         keep = Q[:, np.cumsum(np.maximum(values, 0.0)) > share * values.sum()] if share else Q
         kept = self.V @ keep
         negative, vectors = np.linalg.eigh(Z)
         joining = vectors[:, :JOINING][:, negative[:JOINING] < 0.0]
-        # All columns anew, so that rounding never adds up: those that stay come out as they are, but for the sign.
+        # All columns are orthonormalised anew, so that rounding never adds up: only the signs of those that stay may
+        # change, and are restored.
         columns, R = np.linalg.qr(np.hstack([kept, joining]))
         columns *= np.where(np.diag(R) < 0.0, -1.0, 1.0)
         new = np.abs(np.diag(R)) > 1e-3
@@ -213,7 +215,7 @@ class _Subspace:
 
 
 def _extended(U: Array, Z: Array, count: int) -> tuple[Array, Array]:
-    """A point of the interior path with ``count`` new columns, as central as it was."""
+    """Extend a point of the interior path by ``count`` new columns, as central as it was."""
     if count == 0:
         return U, Z
     s = len(U)

@@ -27,7 +27,7 @@ def cutting_planes(problem: MetricProblem, tol: float = 1e-4, passes: int = 1000
     tol : float
         Relative gap at which to stop.
     passes : int
-        Most cuts.
+        Largest number of cuts.
 
     Returns
     -------

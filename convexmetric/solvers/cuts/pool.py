@@ -17,15 +17,15 @@ from convexmetric.solvers.cuts.dual_masters import near_a_prior
 from convexmetric.solvers.cuts.factored import SPARE, FactoredRows
 from convexmetric.solvers.cuts.master import FIRST, MasterPoint, master_rows, works_in_subspace
 
-#: A cut is alive while its multiplier exceeds this share of those of its group; the smaller one with many features or
-#: where cuts alone hold metrics, as more cuts are needed and moves get short without them.
+#: A cut is alive while its multiplier exceeds this share of its group's. The smaller share applies with many features,
+#: or if only the data bound the metric: more cuts are needed then, and steps get short without them.
 ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
-#: Numbers of a cut as factors, as a share of those of its normal, up to which it is kept as factors.
+#: A cut is stored as factors if they have at most this share of the entries of its normal.
 FACTORED_SHARE = 0.5
 
 
 def numbers_of_factors(problem: MetricProblem, n_groups: int) -> float | None:
-    """Numbers of a cut as factors, with its entries in a basis; None where normals are smaller or masters need them."""
+    """Count the entries of a cut stored as factors and in a basis; None if normals are smaller or masters need them."""
     rankings, d = problem.risk.factored, problem.cone.d
     if rankings is None:
         return None
@@ -46,7 +46,7 @@ class Pool:
 
     @classmethod
     def smallest(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """Make a pool without cuts that keeps factors of normals, if these are smaller and masters take them."""
+        """Make a pool without cuts that stores normals as factors, if these are smaller and masters accept them."""
         pool = cls.empty(problem, n_groups)
         rankings = problem.risk.factored
         if rankings is not None and numbers_of_factors(problem, pool.n_groups) is not None:
@@ -55,7 +55,7 @@ class Pool:
 
     def __init__(self, problem: MetricProblem, groups: np.ndarray, n_groups: int) -> None:
         self.problem = problem
-        #: Normals, where they are kept as factors.
+        #: Normals, if they are stored as factors.
         self.rows: FactoredRows | None = None
         many = works_in_subspace(problem.cone) or problem.held_by_data_alone
         self.alive_share = ALIVE_SHARE_MANY if many else ALIVE_SHARE
@@ -69,7 +69,7 @@ class Pool:
         #: Sum of the absolute coefficients of squared distances in every cut.
         self.sizes = np.empty(0)
         self.group = np.empty(0, dtype=np.int64)
-        #: Place of every cut's metric in ``metrics``, which is never changed in place: dual points share it.
+        #: Index of every cut's metric in ``metrics``, a list that is replaced and never modified: dual points share it.
         self.witness = np.empty(0, dtype=np.int64)
         self.metrics: list[Array] = []
         self.age = np.empty(0, dtype=np.int64)
@@ -92,7 +92,7 @@ class Pool:
         return self.rows.normal(cuts.columns.sum(axis=0), cuts.products)
 
     def add(self, metric: Array, cuts: Cuts | FactoredCuts) -> None:
-        """Take in one cut for every group."""
+        """Add one cut for every group."""
         if isinstance(cuts, Cuts):
             self._add_normals(cuts)
         elif self.rows is not None:
@@ -139,7 +139,7 @@ class Pool:
 
     @property
     def base_value(self) -> float:
-        """Value of the cuts at zero, at the metric zero."""
+        """Value at the metric zero of the cuts made there."""
         return 0.0 if self.base is None else float(self.base.offsets.sum())
 
     @property
@@ -152,7 +152,7 @@ class Pool:
         return Above(problem.risk, problem.regularizer, G - cone.from_coordinates(self.base.normals.sum(axis=0)))
 
     def bound(self, outcome: MasterPoint) -> tuple[Minorant, float]:
-        """Minorant of the risk by the weighted cuts of a master, and the lower bound that it proves."""
+        """Return the minorant given by the weighted cuts of a master, and the lower bound that it proves."""
         point, a = outcome.sums, outcome.a
         if self.base is None:
             size = float(np.abs(self.offsets) @ a)
@@ -162,7 +162,7 @@ class Pool:
         return point, self.problem.bound(point.value, point.S, outcome.M)
 
     def weigh(self, multipliers: Array) -> None:
-        """Count the masters in which a cut had a small share of the multipliers of its group."""
+        """Update the ages: in how many masters in a row a cut had a small share of the multipliers of its group."""
         alive = multipliers > self.alive_share * np.bincount(self.group, multipliers)[self.group]
         self.age = np.where(alive, 0, self.age + 1)
 
@@ -177,7 +177,7 @@ class Pool:
             table[rows, columns] = weights
             points = [metrics[place] for place in places]
             if self.base is not None:
-                # The weights of a group sum to 1: what the others lack belongs to the cuts at zero.
+                # The weights of a group sum to 1: the remainder goes to its cut at zero.
                 table = np.vstack([table, np.maximum(0.0, 1.0 - table.sum(axis=0))])
                 points.append(self.problem.cone.zeros())
             return CutDual(np.array(points).reshape(-1, *self.problem.cone.shape), table, self.groups)
@@ -185,7 +185,7 @@ class Pool:
         return make
 
     def state(self, metric: Array, alpha: float) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint: the metrics at which cuts were made, and the ages of cuts."""
+        """Return the arrays of a checkpoint: metrics, groups and ages of the cuts, the next metric and alpha."""
         return {
             "witnesses": np.array(self.metrics).reshape(-1, *self.problem.cone.shape),
             "witness": self.witness,
@@ -226,7 +226,7 @@ class Pool:
         return self.problem.cone.project(self.problem.metric(state["next"])), float(state["alpha"])
 
     def drop(self, age: int) -> None:
-        """Forget cuts without weight in the last ``age`` masters, and metrics without cuts."""
+        """Remove cuts that were not alive in the last ``age`` masters, and metrics without cuts."""
         kept = np.flatnonzero(self.age < age)
         count = len(kept)
         if count == self.count:

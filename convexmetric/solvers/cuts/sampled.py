@@ -11,7 +11,7 @@ pass over all parts at a metric :math:`M_k` corrects the sample's problem,
    T_k = \nabla R(M_k) - \nabla R_S(M_k),
 
 and its solution is the next :math:`M_{k+1}`: the method of Shamir, Srebro and Zhang (DANE, 2014), in which the sample
-has the part of their local machine. Errors shrink at every pass by the factor by which the sample's second derivative
+plays the role of their local machine. Errors shrink at every pass by the factor by which the sample's second derivative
 is wrong, where a method without second derivatives needs tens of passes.
 
 A solution is a primal-dual pair. Its dual part are the weights :math:`a_{\tau g}` of the sample's cuts, which give
@@ -22,11 +22,11 @@ sample's gap.
 
 Cuts of the sample are valid whatever T, so that every solve goes on from those of the last one. Bounds of the problem
 need no assumption about samples: the upper one is the objective at the :math:`M_k`; the lower one is the master's with
-all cuts in hand, those of the sample's parts (from tens of metrics) and those of the others (from the :math:`M_k`).
-The metric is exact to second order in the errors of gradients, and a lower bound from one pass is worse by the factor
-1 / s, since only the sample's cuts bend. So once values of passes come out as the sample foretold them, cuts of the
-sample where all cuts in hand are lowest raise the bound; each costs a share s of a pass.
-Where the gap shrinks slowly the sample is doubled, and when it would be most of all parts the solver gives up.
+all current cuts, those of the sample's parts (from tens of metrics) and those of the others (from the :math:`M_k`). The
+metric is exact to second order in the errors of gradients, and a lower bound from one pass is worse by the factor 1 /
+s, since only the sample's cuts bend. So once the sample predicts the values of passes well, cuts of the sample near the
+minimiser of that master raise the bound; each costs a share s of a pass. If the gap shrinks slowly the sample is
+doubled, and the solver gives up when the sample would exceed ``LARGEST_SHARE`` of all parts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_coun
 from convexmetric.solvers.runtime.baselines import SIMPLE_PARTS, best_simple, some_parts
 from convexmetric.solvers.runtime.requirements import linear_part, need, quadratic_part
 
-#: Solver of the sample's problems. Cuts stay for longer: later problems, with other linear terms, go on from them.
+#: Solver of the sample's problems. Cuts are kept for longer: later problems, with other linear terms, start from them.
 PLANES = CuttingPlanes(drop_after=6)
 #: First rho, in units of the objective at a metric divided by the square of its norm.
 PROXIMITY = 0.1
@@ -61,12 +61,13 @@ ACCURACY = 0.02
 #: Shares of a time limit after which the first pass over all queries begins: the first, if the sample's problem is
 #: solved to this gap by then; from a worse metric the passes would be in vain.
 COARSE_SHARES, COARSE_GAP = (0.08, 0.4), 0.05
-#: First share of the way to the metric of the last pass at which cuts of the sample tighten the lower bound, the factor
-#: of the next one, and what they may cost until the tolerance is reached, in passes over all.
+#: Cuts of the sample that tighten the lower bound are made on the way from the master's solution to the metric of the
+#: last pass: the first share of that way, the factor from one share to the next, and the most that these cuts may cost
+#: until the tolerance is reached, in passes over all.
 NEAR, FARTHER, PRICE = 0.9, 0.95, 0.5
-#: The sample is doubled when so many rounds running each leave more than this share of the gap.
+#: The sample is doubled when ``PATIENCE`` rounds in a row each leave more than this share of the gap.
 SLOW, PATIENCE = 0.6, 2
-#: Share of the queries that a sample may be.
+#: Largest share of the queries in a sample.
 LARGEST_SHARE = 0.3
 
 
@@ -81,8 +82,8 @@ class SampledCuttingPlanes(Solver):
     least : int
         Queries in the first sample, at least.
     pieces : int
-        The queries are cut at random into so many pieces. The sample is the first few; the others are the groups of the
-        cuts from passes over all queries.
+        The queries are split at random into this many pieces. The sample is the first few; the others are the groups of
+        the cuts from passes over all queries.
     """
 
     name: ClassVar[str] = "sampled-cutting-planes"
@@ -94,7 +95,7 @@ class SampledCuttingPlanes(Solver):
         check_counts(self, "least", "pieces")
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs the queries of rankings, more than the first sample has, and a linear or quadratic penalty."""
+        """Needs rankings with queries enough for a sample, and a linear penalty, with a squared norm or without."""
         need(not isinstance(quadratic_part(problem), np.ndarray), "its penalty is a full quadratic form")
         # Reads the data of shards, and keeps them.
         queries = problem.risk.here().form(QueryRisk)
@@ -146,7 +147,7 @@ class _Rounds:
         self.pool = Pool.empty(self._uncorrected(), PLANES.groups)
 
     def follow(self) -> Steps:
-        """Rounds of a solve on the sample and a pass over all queries, until the certified gap closes."""
+        """Alternate solves on the sample and passes over all queries, until the certified gap closes."""
         settings, monitor = self.settings, self.monitor
         monitor.unit = "passes"
         if monitor.M is not None and norm_of(monitor.M):
@@ -191,7 +192,7 @@ class _Rounds:
         return metric, S
 
     def _no_worse_than_simple(self, metric: Array, S: Array) -> tuple[Array, Array]:
-        """The metric, or the best baseline if that is better on a few parts, as where time was short on the sample."""
+        """Return the metric, or the best baseline if better on a few parts, as when time on the sample was short."""
         some = some_parts(self._uncorrected(), SIMPLE_PARTS)
         assert some is not None, "risks of queries are taken apart"
         value, simple = best_simple(some, self.problem.plain_metrics())
@@ -244,16 +245,17 @@ class _Rounds:
         return np.tensordot(weights / weights.sum(), dual.witnesses, axes=1), monitor.sums.S
 
     def _tighten(self, near: Array, surprise: float) -> None:
-        """Offer the lower bound that all cuts in hand prove, and raise it by cuts of the sample alone.
+        """Offer the lower bound that all current cuts prove, and raise it by cuts of the sample alone.
 
-        Where the sample foretold the value of the last pass to the tolerance, metrics hardly get better, and only cuts
-        are missing. They are made as long as, at the pace of the last one, the tolerance is worth its price.
+        If the sample predicted the value of the last pass to the tolerance, metrics hardly get better, and only cuts
+        are missing. They are made as long as, at the rate of the last one, reaching the tolerance costs at most
+        ``PRICE``.
         """
         monitor, before, share = self.monitor, np.inf, NEAR
         while True:
             lowest = self._bound()
             allowed = max(monitor.tol * monitor.size, monitor.atol)
-            # Not what the best bound leaves: solves of the sample in between drop cuts.
+            # Measured from this bound, not from the best one: solves of the sample in between drop cuts.
             missing = monitor.upper_bound - lowest.lower_bound
             pays = missing > 0.0 and missing * (missing / before) ** (PRICE / self.share) <= allowed
             if not (surprise <= allowed < np.inf and pays) or monitor.reached or monitor.out_of_time:
@@ -264,7 +266,7 @@ class _Rounds:
             before, share = missing, FARTHER * share
 
     def _bound(self) -> MasterPoint:
-        """Offer the lower bound that all cuts in hand prove; returns the solution of their master."""
+        """Offer the lower bound that all current cuts prove; returns the solution of their master."""
         passes, pool = self.passes, self.pool
         others = np.flatnonzero(passes.group >= self.taken)
         normals = np.vstack([part for part in (self.share * pool.normals, passes.normals[others]) if len(part)])
@@ -281,7 +283,7 @@ class _Rounds:
         return outcome
 
     def _dual(self, of_sample: Callable[[], CutDual], of_others: Callable[[], CutDual]) -> Callable[[], CutDual]:
-        """One dual point from the cuts of the sample's groups and those of the other pieces."""
+        """Return a factory of the dual point with the cuts of the sample's groups and those of the other pieces."""
         taken, queries = self.taken, self.queries
 
         def make() -> CutDual:

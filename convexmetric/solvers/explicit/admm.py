@@ -1,11 +1,12 @@
-r"""The alternating direction method of multipliers (ADMM) for norms of the metric beside losses of listed comparisons.
+r"""The alternating direction method of multipliers (ADMM) for losses of listed comparisons plus norms of the metric.
 
 .. math:: \min_{M \in K} \; \sum_t \ell_t(s_t) + \langle G, M \rangle + \omega(M) + \sum_k \lambda_k \|M - M_k\|_k,
    \qquad s = D M
 
-Losses, omega on the cone and every norm have copies of their own (:mod:`convexmetric.regularizers.splitting`). A step
-is one proximal map of each and a product with the inverse of a matrix that is factored once; some hundreds to thousands
-are needed. Multipliers of the comparisons and slopes of the norms are feasible in every step, and prove a bound.
+Losses, omega on the cone and every norm have their own copies of the variable
+(:mod:`convexmetric.regularizers.splitting`). A step is one proximal map of each and a product with the inverse of a
+matrix that is factored once; hundreds to thousands of steps are needed. Multipliers of the comparisons and slopes of
+the norms are feasible in every step, and prove a bound.
 """
 
 from __future__ import annotations

@@ -16,9 +16,8 @@ gradient; its matrix :math:`\lambda I + B^\top \mathrm{diag}(C / \varepsilon) B`
 kink (:math:`0 < a_t < C_t`), is never formed: conjugate gradients need products with B only, so that tens of thousands
 of weights may be positive. The line search goes along the arc :math:`[w + t d]_+` (Bertsekas 1982).
 
-The problem of a width is solved when its gap is small beside the proximal term. A width that took few steps is followed
-by a smaller one, and one where no step decreases the objective by a larger one. Every step gives both bounds of the
-whole problem.
+The problem of a width is solved when its gap is small compared with the proximal term. After few steps the next width
+is smaller; if no step decreases the objective, it is larger. Every step gives both bounds of the whole problem.
 
 With many comparisons few margins :math:`s_t` are near :math:`\mu_t`, where the hinge bends. Once the gap is moderate,
 the steps go on with a working set of these, written out as rows: the others keep the multipliers 0 or C, whose part of
@@ -105,7 +104,7 @@ class AugmentedLagrangian(Solver):
         return FLOAT * (3.0 * rows + 10.0 * (count + problem.cone.size))
 
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> Steps:
-        """Proximal steps until the certified gap closes, from what earlier solvers left, or from a sample."""
+        """Take proximal steps until the certified gap closes, from what earlier solvers left, a start, or a sample."""
         proximal = _Proximal(problem, hinges, monitor)
         count, dual = len(hinges.weights), monitor.dual_point
         if isinstance(dual, np.ndarray) and monitor.M is not None:
@@ -153,7 +152,7 @@ class _Rows:
         return np.asarray(self.rows.T @ u)
 
     def block(self, rows: Any, columns: Any) -> Any:
-        """Some rows, in some columns."""
+        """Submatrix of the given rows and columns."""
         return self.rows[rows][:, columns]
 
 
@@ -169,19 +168,19 @@ class _Proximal:
         self.width, self.next = np.inf, FIRST_WIDTH * hinges.size
         #: Whether the problem of the last width was solved; False if no step decreased its objective.
         self.solved = True
-        #: Comparisons of the next working set at least.
+        #: Least number of comparisons in the next working set.
         self.working = WORKING_SET
         self.here = self._at(problem.cone.zeros())
 
     def move(self, w: Array, multipliers: Array | None = None) -> None:
-        """Go on from other weights and multipliers; by default these are the slopes of the hinges at the weights."""
+        """Move to other weights and multipliers, by default the slopes of the hinges at these weights."""
         s = self.hinges.comparisons.forward(w)
         self.multipliers = self.hinges.loss.subgradient(s) if multipliers is None else multipliers
         self.width = np.inf
         self.here = self._at(w, s)
 
     def follow(self) -> Steps:
-        """Proximal steps until nothing gets better."""
+        """Take proximal steps until the gap no longer improves."""
         idle = 0
         for _ in range(MAX_ROUNDS):
             before = self.monitor.gap
@@ -199,7 +198,7 @@ class _Proximal:
                 yield from self.follow_some()
 
     def follow_some(self) -> Steps:
-        """Solve on working sets of comparisons as long as these exist."""
+        """Solve on working sets of comparisons while there are any."""
         monitor, hinges = self.monitor, self.hinges
         while (rows := self._near()) is not None:
             gap = monitor.gap
@@ -257,7 +256,7 @@ class _Proximal:
         return NEWTON_STEPS
 
     def _at(self, w: Array, s: Array | None = None) -> _Point:
-        """The smooth problem at some weights."""
+        """Evaluate the smooth problem at the weights w."""
         hinges, u = self.hinges, self.multipliers
         if s is None:
             s = hinges.comparisons.forward(w)

@@ -97,7 +97,7 @@ class DualAscent(Solver):
                 if monitor.reached or monitor.out_of_time:
                     raise StopIteration
 
-        # The certified gap says when to stop, not the size of a step.
+        # The certified gap decides when to stop, not the size of a step.
         options: dict[str, float] = {"maxcor": CORRECTIONS, "maxfun": EVALUATIONS_PER_STEP * self.max_steps}
         options |= {"ftol": 0.0, "gtol": 0.0}
         value = np.inf

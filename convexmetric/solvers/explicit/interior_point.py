@@ -54,7 +54,7 @@ class InteriorPoint(Solver):
         qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
 
         if not hinges.hard:
-            # Where the regularizer outweighs everything zero is optimal, and no interior point.
+            # Where the regularizer outweighs everything, the optimum is zero, which is not an interior point.
             nothing = problem.cone.zeros()
             monitor.primal(nothing, problem.value(nothing), by_risk=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.deadline import until_deadline
 
-#: Shares of the promised decrease below which the region shrinks and above which it may grow, and the factors of both:
+#: Shares of the predicted decrease below which the region shrinks and above which it may grow, and the factors of both:
 #: those of Nocedal and Wright (2006), algorithm 4.1.
 POOR, GOOD, SHRINKAGE, GROWTH = 0.25, 0.75, 0.25, 2.0
 #: Share of the radius from which a step counts as one to the boundary.
@@ -19,7 +19,7 @@ AT_BOUNDARY = 0.99
 def conjugate_gradients(
     product: Callable[[Array], Array], b: Array, diagonal: Array, accuracy: float, steps: int
 ) -> tuple[Array, bool]:
-    """An approximate solution of ``A x = b``, A positive definite, and whether it is as accurate as asked.
+    """Solve ``A x = b`` approximately, A positive definite; returns x, and whether it is as accurate as asked.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def conjugate_gradients(
     accuracy : float
         The residual, in the norm of the preconditioner, at which to end, as a share of the first one.
     steps : int
-        Products at most; they also end where rounding leaves no curvature along a direction.
+        Products at most; it also ends if rounding leaves no curvature along a direction.
     """
     x, residual = np.zeros_like(b), b.copy()
     z = residual / diagonal
@@ -55,10 +55,10 @@ def conjugate_gradients(
 def steihaug(
     hessian: Callable[[Array], Array], gradient: Array, radius: float, steps: int, accuracy: float
 ) -> tuple[Array, float]:
-    """A step in a ball that descends the quadratic model, and the decrease it promises.
+    """Minimise the quadratic model in a ball approximately; returns the step and its predicted decrease.
 
-    Conjugate gradients (Steihaug, Toint) up to the boundary, which directions of negative curvature lead to; they end
-    when the residual is a share ``accuracy`` of the gradient, or products leave the range of floats.
+    Conjugate gradients (Steihaug, Toint) up to the boundary, to which directions of negative curvature are followed.
+    They also end when the residual is a share ``accuracy`` of the gradient, or products leave the range of floats.
     """
     step, residual = np.zeros_like(gradient), -gradient
     direction, size = residual, float(np.vdot(residual, residual))
@@ -83,7 +83,7 @@ def steihaug(
 
 
 def new_radius(radius: float, length: float, kept: float) -> float:
-    """The radius after a step of some length that kept a share of the decrease that it promised."""
+    """Update the trust-region radius after a step from ``kept``, the ratio of actual to predicted decrease."""
     if not kept >= POOR:
         return SHRINKAGE * length
     return GROWTH * radius if kept > GOOD and at_boundary(length, radius) else radius

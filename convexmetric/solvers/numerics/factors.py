@@ -7,7 +7,7 @@ In coordinates that make H the identity, :math:`H = K K^\top` and :math:`C = B K
 :math:`S = -\nabla R`. It is not convex, but three facts make it safe and fast:
 
 - whatever C is, the tangent plane there, shrunk by :math:`\theta = 1 / \max(1, \lambda_{\max}(\tilde S))`, is a dual
-  point: one eigendecomposition bounds the convex problem and says whether any metric, of any rank, is better;
+  point: one eigendecomposition bounds the convex problem and shows whether any metric, of any rank, is better;
 - if :math:`\lambda_{\max} > 1` at a stationary point, a row along its eigenvector descends: the rank grows only where
   it has to. Rows that shrink to nothing are left out;
 - with the rank of the optimum the Hessian is positive definite but for rotations of the rows, and Newton's method
@@ -145,7 +145,7 @@ class FactorObjective(ABC, Generic[Point]):
         return applied
 
     def descend(self, here: Point, accuracy: float, stop: Callable[[], bool]) -> Point:
-        """Newton steps until one promises less than a share ``accuracy`` of the objective."""
+        """Take Newton steps until one promises less than a share ``accuracy`` of the objective."""
         radius = max(1.0, float(np.linalg.norm(here.C)))
         for _ in range(self.newton_steps):
             # The residual asked for shrinks with the gradient: superlinear convergence.
@@ -155,7 +155,7 @@ class FactorObjective(ABC, Generic[Point]):
             there = self.tried(here.C + step)
             length = float(np.linalg.norm(step))
             inside = not at_boundary(length, radius)
-            # Near the optimum what is gained and promised is less than the rounding of the objective.
+            # Near the optimum actual and promised decrease are less than the rounding of the objective.
             rounding = ROUNDING * abs(here.value)
             if not promised + rounding > 0.0:
                 break

@@ -239,9 +239,9 @@ class NewtonSystem:
         self.reduced = ReducedSystem(P, H, D)
 
     def direction(self, centre: Array, rows: Array, slacks: Array) -> Iterate:
-        """The solution for the right-hand sides of complementarity: of (U, Z), of (a, s) and of (xi, beta).
+        """Solve for the right-hand sides of complementarity: for (U, Z), for (a, s) and for (xi, beta).
 
-        It is a change of an iterate, that of U and Z in the frame of the scaling.
+        Returns the change of an iterate, with that of U and Z in the frame of the scaling.
         """
         qp, scaling, point = self.qp, self.scaling, self.point
         a, s, xi, beta = point.a, point.s, point.xi, point.beta
@@ -297,7 +297,7 @@ class ReducedSystem:
             self.schur = cholesky(schur)
 
     def _base(self) -> Any:
-        """Factor of H plus the folded rows, or None while that is diagonal."""
+        """Factor of H plus the folded rows, or None if that is diagonal."""
         if self.H.ndim == 1 and not self.folded.size:
             return None
         matrix = _gram(scaled_rows(self.P_folded, 1.0 / np.sqrt(self.D[self.folded])).T)
@@ -360,7 +360,7 @@ def _with_slacks(P: Any, group: np.ndarray, n_groups: int) -> Any:
 
 
 def cholesky(matrix: Array) -> Array:
-    """Lower factor, in the lower triangle of the result; the diagonal is enlarged by a few roundings if it must be.
+    """Factorise; the lower factor is in the lower triangle. The diagonal is enlarged by a few roundings if necessary.
 
     Raises
     ------

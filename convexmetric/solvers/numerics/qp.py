@@ -1,4 +1,4 @@
-r"""Conic programs with few coordinates and many slacked rows, and where the interior-point method starts on them.
+r"""Conic programs with few coordinates and many slacked rows, and starting points of the interior-point method.
 
 .. math::
    \min_{U \in K, \; \xi \ge 0} \quad & \langle c, U \rangle + \tfrac12 \langle U, L U \rangle
@@ -7,8 +7,7 @@ r"""Conic programs with few coordinates and many slacked rows, and where the int
    Z = c + L U - A^\top a \in K, \quad \beta = C - E^\top a \ge 0
 
 Row t has the slack of its group, ``E[t, group[t]] = 1``; groups with ``C_g`` infinite have none. It is the master of
-cutting planes (a row a cut, a slack a group of queries) and the whole problem where every comparison is
-one row.
+cutting planes (a row per cut, a slack per group of queries) and the whole problem if every comparison is one row.
 
 Starting points are centred: their complementarity products are all equal. They need not satisfy the equation for Z:
 Newton steps correct it sooner than they centre a point.
@@ -31,7 +30,7 @@ from convexmetric.risks.base import group_sums
 
 #: Sizes between the reciprocal of this and this need no units of their own.
 MODERATE = 1e9
-#: A quadratic part below this share of what the rows cost at zero is none in floating-point arithmetic.
+#: A quadratic part below this share of what the rows cost at zero is negligible in floating-point arithmetic.
 NEGLIGIBLE = 1e-30
 #: Residual of the equation for Z, relative to Z, up to which a warm start still pays; and for the cold start of a
 #: quadratic program, whose central path is easier to reach from further out.
@@ -54,7 +53,7 @@ class Penalty(Protocol):
         """Quadratic part L; None if the penalty is neither linear nor quadratic."""
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
-        """Lower bound that ``value - <S, U>`` below the slacks' part proves."""
+        """Lower bound that ``value - <S, U>`` proves, a minorant of the slacks' part."""
 
 
 class SubspacePenalty:
@@ -80,7 +79,7 @@ class SubspacePenalty:
         return self.restricted(self.problem.cone.from_coordinates(self.problem.linear()))
 
     def quadratic(self) -> float | Array | None:
-        """Quadratic part, the problem's own: V keeps norms."""
+        """Quadratic part, the problem's own: V preserves norms."""
         return self.problem.quadratic()
 
     def bound(self, value: float, S: Array, hint: Array) -> float:
@@ -95,9 +94,8 @@ class SubspacePenalty:
 class ConicQP:
     """The penalty of a problem, and in place of its risk a set of rows with slacks; notation of the module.
 
-    Where rows, margins or weights are of extreme size, it is stated in units of its own, powers of two: products of a
-    few of its numbers stay in the range of floats, and nothing is rounded. Arguments and results are in those of the
-    problem.
+    If rows, margins or weights are of extreme size, it is rescaled by powers of two: products of a few of its numbers
+    stay in the range of floats, and nothing is rounded. Arguments and results are in the units of the problem.
 
     Parameters
     ----------
@@ -135,7 +133,7 @@ class ConicQP:
             value = _unit(max(linear * metric, curved * metric * metric))
         else:
             value = margin * _unit(self.C.max(initial=0.0))
-            # Where rows weigh nothing beside the penalty, the penalty alone limits the size of metrics.
+            # Where rows weigh nothing compared with the penalty, the penalty alone limits the size of metrics.
             costs = max(linear * metric, curved * metric * metric) / value
             metric /= _unit(costs) if costs > MODERATE else 1.0
         self.units = units = Units(metric, margin, value)
@@ -157,7 +155,7 @@ class ConicQP:
 
     @cached_property
     def elements(self) -> Any:
-        """The rows as elements of the cone's space, flattened: points are elements, and so all products take these."""
+        """The rows as flattened elements of the cone's space, for products with points, which are elements too."""
         rows = self.cone.from_coordinates(self.A)
         return rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
 
@@ -211,14 +209,14 @@ class ConicQP:
 
 
 def least_slacks(violations: Array, group: np.ndarray, n_groups: int) -> Array:
-    """The smallest slack of every group, for rows that are violated by so much."""
+    """The smallest slack of every group, for the given violations of rows."""
     xi = np.zeros(n_groups)
     np.maximum.at(xi, group, violations)
     return xi
 
 
 def within_groups(a: Array, group: np.ndarray, C: Array) -> Array:
-    """Nonnegative multipliers, shrunk where those of a group sum to more than its C."""
+    """Shrink nonnegative multipliers of every group that sum to more than its C."""
     totals = group_sums(a, group, C.size)
     return np.asarray(a * np.divide(C, totals, out=np.ones(C.size), where=totals > C)[group])
 
@@ -264,18 +262,18 @@ class Iterate:
 def cold_start(qp: ConicQP) -> Iterate:
     """A centred interior point at the scale of the problem; only the equation for Z may be violated."""
     U, size, load = _euclidean(qp)
-    # A quadratic part that is nothing beside the rest leaves the path that of a linear program.
+    # With a negligible quadratic part the path is that of a linear program.
     negligible = 0.0 if qp.hard else NEGLIGIBLE * float(qp.C @ qp.slacks(-qp.b))
     if qp.curved and not qp.cone.inner(U, qp.quadratic(U)) < negligible:
         return _quadratic_start(qp)
-    # Z must not be small beside the rows: the geometric mean of the gradient and what they weigh.
+    # Z must not be small compared with the rows: the geometric mean of the gradient and their load.
     return _centred(qp, U, max(size, float(np.sqrt(size * load)), 1e-8) * qp.cone.identity())
 
 
 def _euclidean(qp: ConicQP) -> tuple[Array, float, float]:
     """The best multiple of the identity, with the largest coordinate of ``c + L U`` there and the load of the rows.
 
-    That is the largest eigenvalue of ``A^T a`` with the multipliers a in the middle of their box; zero if it is
+    The load is the largest eigenvalue of ``A^T a`` with the multipliers a in the middle of their box; zero if it is
     negative or the rows are hard.
     """
     cone = qp.cone
@@ -308,7 +306,7 @@ def _quadratic_start(qp: ConicQP) -> Iterate:
     value = qp.primal_value(scale * U, scale * qp.times(U) - qp.b)
     if not np.isfinite(value):
         value = qp.primal_value(scale * U, np.zeros(len(qp.b)))
-    # What the linear term gains would cancel what the rows cost.
+    # Linear terms count by absolute value: their gains would cancel what the rows cost.
     value += cone.inner(np.abs(qp.c) - qp.c, scale * U)
     mu = value / (cone.d + len(qp.b) + (0 if qp.hard else qp.C.size))
     S = scale * pull - qp.c
@@ -339,7 +337,7 @@ def _best_scale(qp: ConicQP, U: Array) -> float:
         return feasible[0] if feasible else 10.0 * size
     nothing, penalty = qp.primal_value(0.0 * U, -qp.b), qp.primal_value(scales[0] * U, np.zeros(len(qp.b)))
     if penalty > nothing > 0.0:
-        # Rows may weigh nothing beside the penalty.
+        # Rows may weigh nothing compared with the penalty.
         scales = np.append(scales, scales[0] * (nothing / penalty))
     return float(min(scales, key=lambda t: qp.primal_value(t * U, t * along - qp.b)))
 
@@ -348,7 +346,7 @@ def warm_start(qp: ConicQP, path: list[tuple[Array, Array]]) -> tuple[Iterate | 
     """A start on the path ``(U, Z)`` of a related program with other rows, and its place on the path.
 
     Rows and slacks are centred anew around each point, from the last one back, until the equation for Z is violated
-    by no more than ``WARM_RESIDUAL``, relative to Z. None if that is so at no point.
+    by no more than ``WARM_RESIDUAL``, relative to Z. None if no point qualifies.
     """
     units = qp.units
     for place in range(len(path) - 1, -1, -1):
@@ -374,7 +372,7 @@ def _centred(qp: ConicQP, U: Array, Z: Array) -> Iterate:
 def _centred_slacks(qp: ConicQP, margins: Array, mu: float) -> Array:
     """Slacks with ``mu / xi + sum_t mu / (margin_t + xi) = C`` in every group."""
     lowest = qp.slacks(margins)
-    # No s is below mu / C there; saying so keeps rounding at large margins from making one zero.
+    # No s is below mu / C there; enforcing that keeps rounding at large margins from making one zero.
     floor = (mu / qp.C)[qp.group]
     low = np.maximum(lowest, mu / qp.C)
     xi = lowest + mu * (1.0 + qp.counts) / qp.C

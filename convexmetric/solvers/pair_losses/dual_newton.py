@@ -11,7 +11,7 @@ that are free to move,
 and a Newton step in both takes two linear systems with the matrix :math:`\kappa + \eta K`, :math:`K_{ts} = \langle D_t,
 \Pi D_s \rangle`, Pi the derivative of the projection: in the eigenvectors of S, entries (k, l) are weighted by 1, by
 :math:`w_k / (w_k + |w_l|)` or by 0. Conjugate gradients need products of the differences in these eigenvectors only.
-Multipliers that leave the box stop at its end. For the squared norm :math:`\eta = 1 / \lambda` is known.
+Multipliers that leave the box are clipped to it. For the squared norm :math:`\eta = 1 / \lambda` is known.
 
 Lower bounds come from u after scaling down those multipliers that add to S, to the root of :math:`\|[t S_+ - S_-]_+\| =
 \lambda`, rather than all of them; upper bounds from :math:`[S]_+` at its best scale.
@@ -40,8 +40,7 @@ from convexmetric.solvers.runtime.requirements import FLOAT, frobenius_norm, nee
 
 #: Newton steps after which it gives up; what it found is kept.
 MAX_STEPS = 100
-#: The norm at the start is at most this many times too large, if it takes no more than ``START_STEPS`` steps to get
-#: there.
+#: The norm at the start is at most this many times lambda, if ``START_STEPS`` steps suffice for that.
 START_NORM = 2.0
 #: Newton steps towards that norm.
 START_STEPS = 8
@@ -69,7 +68,7 @@ BLOCK_PAIRS = 4_096
 
 @dataclass(frozen=True)
 class DualNewton(Solver):
-    """Exact for some thousand pairs in a thousand features and more."""
+    """Exact for a few thousand pairs in a thousand features or more."""
 
     name: ClassVar[str] = "dual-newton"
 
@@ -115,7 +114,7 @@ class _Run:
         self.ridge, self.free = LEAST_RIDGE, 0
 
     def at(self, u: Array) -> _Point:
-        """Eigenvectors, largest eigenvalue first, and ``<D_t, [S]_+>``."""
+        """Evaluate multipliers: eigenvectors of S, largest eigenvalue first, and ``<D_t, [S]_+>``."""
         S, G = self.pairs.adjoint(u), self.problem.G
         values, vectors = np.linalg.eigh(S if G is None else S - G)
         values, vectors = values[::-1], vectors[:, ::-1]
@@ -205,7 +204,7 @@ class _Run:
         return np.where(adding, self.loss.clip(t * at.u), at.u)
 
     def _step(self) -> bool:
-        """One Newton step in u and eta, and a search along it; False if nothing moves."""
+        """Take one Newton step in u and eta, with a line search; False if nothing moves."""
         here, loss, eta = self.here, self.loss, self.eta
         F = loss.offset - loss.curvature * here.u - eta * here.q
         inside = (here.u > loss.low) & (here.u < loss.high)
@@ -216,7 +215,7 @@ class _Run:
             return False
         system = _System(here, self.pairs, free, loss.curvature[free], eta)
         if not system.diagonal.max() > 0.0:
-            # S has no positive eigenvalue: its norm is zero and says nothing about the length of a step.
+            # S has no positive eigenvalue: its norm is zero and gives no length for a step.
             return False
         while self.ridge <= LARGEST_RIDGE:
             if self._searched(system, free, F):
@@ -274,7 +273,7 @@ class _System:
             negatives = (pairs.X[self.i] - pairs.X[self.j]) @ negatives
         else:
             negatives = pairs.X @ negatives
-        # Of size one: fourth powers of single precision reach from 1e-9 to 1e9.
+        # Scaled to size one: in single precision fourth powers are in range for numbers from 1e-9 to 1e9.
         unit = 2.0 ** np.frexp(max(np.abs(part).max(initial=0.0) for part in (positives, negatives)))[1]
         self.positives, self.negatives = (positives / unit).astype(np.float32), (negatives / unit).astype(np.float32)
         self.eta = eta = eta * unit**2 * unit**2
@@ -298,7 +297,7 @@ class _System:
 
     def product(self, x: Array) -> Array:
         """``(kappa + eta K) x``."""
-        # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+        # Scaled to size one, so that products of small numbers are not denormal: those take a hundred times as long.
         size = float(np.abs(x).max()) or 1.0
         weights = self.signs * (x / size).astype(np.float32)
         if self.by_pair:

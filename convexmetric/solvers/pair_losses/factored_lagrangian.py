@@ -5,25 +5,26 @@ r"""Augmented Lagrangian on a factor of the metric: any number of pairs or tripl
 where phi is the risk as a function of the images of the points, its hinges smoothed over a width w around centres v
 (:class:`~convexmetric.risks.ImageRisk`). Each problem is solved by Newton's method with a trust region (conjugate
 gradients of Steihaug and Toint); then the multipliers it found become the centres of the next, and the width shrinks.
-In M this is the proximal point method on the dual of a convex problem: where B has rows enough it ends at the optimum,
-whatever the width.
+In M this is the proximal point method on the dual of a convex problem: if B has enough rows it converges to the
+optimum, whatever the width.
 
-Two things make it fast. Coordinates are whitened by what pulls pairs together, :math:`P = X^\top \mathrm{Lap}(b) X +
-\delta I`: across the optimum the curvature is about P, so that few conjugate gradients do. And nothing of the size of
-M is decomposed on the way but once a round, for the certificate: :math:`[S]_+` at the multipliers, those that add to
-S at their largest feasible scale. The *complementarity gap* is what the gap would be, were they feasible as they are.
+Two things make it fast. Coordinates are whitened by the scatter that pulls pairs together, :math:`P = X^\top
+\mathrm{Lap}(b) X + \delta I`: across the optimum the curvature is about P, so that few conjugate gradient steps
+suffice. And matrices of the size of M are decomposed only at the end of a round, for the certificate and for new rows:
+:math:`[S]_+` at the multipliers, with those that add to S at their largest feasible scale. The *complementarity gap* is
+what the gap would be if the multipliers were feasible unscaled.
 
-All pairs of many points are replaced by a sample: those within blocks of a few points, into which all points are dealt
-at random. A pass over all pairs then gives the bounds, and corrects the sample's problem by a linear term,
+All pairs of many points are replaced by a sample: the pairs within small blocks, into which the points are dealt at
+random. A pass over all pairs then gives the bounds, and corrects the sample's problem by a linear term,
 
 .. math:: \min_{B} \; \phi_w(X B^\top) + \langle L, B^\top B \rangle + \Omega(B^\top B), \qquad
    L = \nabla R(M_k) - \nabla \phi_w(M_k),
 
-with the gradient of the risk itself and that of the sample's smoothed hinges: where :math:`M_{k+1} = M_k`, it is the
-optimum of the whole, whatever width and sample are. Smoothed hinges of constant width, without centres, have about the
-second derivative of all pairs, so that a pass divides the gap by ten or more. The lower bound is that of two cuts:
-at :math:`M_k`, and at a metric under which all points are far apart, where only pairs that should be near cost
-anything. Weights :math:`\theta` and :math:`1 - \theta` scale what adds to S alone.
+with the gradient of the risk itself and that of the sample's smoothed hinges: if :math:`M_{k+1} = M_k`, it is the
+optimum of the whole problem, whatever the width and the sample. Smoothed hinges of constant width, without centres,
+have about the second derivative of all pairs, so that a pass divides the gap by ten or more. The lower bound is that of
+two cuts: at :math:`M_k`, and at a metric under which all points are far apart, where only pairs that should be near
+cost anything. Their weights :math:`\theta` and :math:`1 - \theta` scale only the part that adds to S.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_met
 
 #: Points from which all pairs are sampled, and up to which matrices of all their pairs are held: half a gigabyte each.
 SAMPLED_FROM, HELD_POINTS = 1_000, 8_000
-#: Points a feature from which a sample tells enough about all pairs.
+#: Points per feature from which a sample represents all pairs well enough.
 FEW_FEATURES = 4
 #: Points of a block of the sample at first; width of its smoothed hinges in the end, and accuracy of its rounds.
 FIRST_BLOCK, SAMPLE_WIDTH, SAMPLE_ACCURACY = 128, 0.2, 2e-3
@@ -89,7 +90,7 @@ INFEASIBLE_FACTOR = 5.0
 NEW_ROW_EIGENVALUE = 1e-7
 #: Rows of the factor are left out below this share of its squared size.
 NEGLIGIBLE_ROW = 1e-9
-#: Size, in units of that of the start, up to which a factor is taken for zero.
+#: Size, in units of that of the start, up to which a factor counts as zero.
 ZERO_SIZE = 1e-4
 #: Delta of the whitening per unit of the norm's weight; a trace counts in full.
 WHITENING_RIDGE = 0.3
@@ -163,7 +164,7 @@ class _Run:
         self.products = 0
 
     def _take(self, images: ImageRisk) -> None:
-        """Take the risk that rounds are about, with its points whitened."""
+        """Set the risk that the rounds minimise, and whiten its points."""
         self.images = images
         self.X = np.ascontiguousarray((images.X @ self.vectors) * self.scale)
         self.single = self.X.astype(np.float32)
@@ -186,7 +187,7 @@ class _Run:
         return np.zeros_like(B) if self.linear is None else B @ self.linear
 
     def follow(self, near: Array | None) -> Steps:
-        """Rounds from a factor near the optimum, or none; bounds whenever the complementarity gap has fallen enough."""
+        """Run rounds, from a factor near the optimum if given; make bounds when the complementarity gap fell enough."""
         self.width = self.width if near is None else START_WIDTH
         B = self._start() if near is None else near
         self.radius = self.least_size = float(np.linalg.norm(B))
@@ -283,7 +284,8 @@ class _Run:
             self.products += 1
             change = step @ weights.T
             bent = _regularizer_hessian(self.norms, at.gram, change + change.T)
-            # Of size one, so that products of small numbers stay normal ones: others take a hundred times as long.
+            # Scaled to size one, so that products of small numbers are not denormal: those take a hundred times as
+            # long.
             size = float(np.abs(step).max()) or 1.0
             images = at.here.product(self.single @ (step.T / size).astype(np.float32))
             penalty = (omega @ step) * square + bent @ weights + self.by_linear(step)
@@ -292,7 +294,7 @@ class _Run:
         return product
 
     def _solve(self, at: _Point) -> _Point:
-        """Newton's method on the problem of this round."""
+        """Solve the problem of this round by Newton's method."""
         for _ in range(NEWTON_STEPS):
             gradient = self.gradient(at)
             step, promise = steihaug(self.product(at), gradient, self.radius, CG_STEPS, CG_ACCURACY)
@@ -349,7 +351,7 @@ class _Run:
         return adding - taking
 
     def _share(self, relative: float, adding: Array, taking: Array) -> float:
-        """Largest feasible scale of what adds to S, where the remaining gap is ``relative``."""
+        """Largest feasible scale of the part that adds to S, as accurate as the remaining gap ``relative`` asks for."""
         if self.norms.squared:
             return 1.0
         accuracy = max(1e-12, SCALE_ACCURACY * min(relative, self.monitor.gap))
@@ -366,7 +368,7 @@ class _SampledRun(_Run):
         self._take(whole.sampled(self.block))
 
     def rounds(self) -> Generator[Details, None, Array]:
-        """Rounds until the certified gap closes, or blocks are so large that all pairs may as well be taken."""
+        """Run rounds until the certified gap closes, or blocks are so large that all pairs may as well be taken."""
         B, n = self._start(), len(self.whole.X)
         self.radius = self.least_size = float(np.linalg.norm(B))
         self.monitor.state = lambda: {"B": B, "width": np.array(self.width)}
@@ -377,7 +379,7 @@ class _SampledRun(_Run):
                 self.width = max(SAMPLE_WIDTH, WIDTH_FACTOR * self.width)
                 continue
             before = self.monitor.gap
-            # Should a pass over all pairs take too long.
+            # In case a pass over all pairs takes too long.
             self.monitor.suggestion = self.metric(B)
             S = self._pass(self.monitor.suggestion)
             yield self._details(at, B) | {"block": self.block}
@@ -393,7 +395,7 @@ class _SampledRun(_Run):
             self.radius = max(self.radius, 1e-3 * self.size(B))
 
     def _pass(self, M: Array) -> Array:
-        """Offer a metric, and the lower bound of its cut and of the one far out; the S of its cut is returned."""
+        """Offer a metric, and the lower bound of its cut and of the one far out; returns the S of its cut."""
         groups, far = np.zeros(self.whole.parts, dtype=np.int64), self.far
         near = self.whole.separate(M, groups)
         self.monitor.primal(M, float(near.values[0]) + self.problem.penalty(M), by_risk=True)

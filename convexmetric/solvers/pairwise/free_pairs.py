@@ -1,15 +1,15 @@
-r"""The last digits: an interior point over the slopes of the pairs near the kink and the directions of the metric.
+r"""The last digits: an interior-point solve over the slopes of pairs near the kink and a subspace of the metric.
 
 At a metric :math:`M_0` near the optimum the slopes of most pairs are known, 0 or 1. Those of the pairs F near the kink
-are free, and a matrix metric keeps to the columns of V, in which :math:`M_0` has eigenvalues:
+are free, and a matrix metric is restricted to the span of V, eigenvectors of :math:`M_0` to begin with:
 
 .. math:: \min_{M = V U V^\top} \; \Omega(M) + \langle G, M \rangle + \max(0, v_0 - \langle S_0, M \rangle)
           + \sum_{t \in F} c_t \max(0, \mu - \langle D_t, M \rangle)
 
-where :math:`v_0 - \langle S_0, M \rangle` are the others at their slopes. That is a small program (a row for every free
-pair), solved to full accuracy in some fifteen steps, whatever the number of pairs. Pairs whose slope is another at its
-metric than at :math:`M_0` become free, eigenvectors of the whole program's dual slack with negative eigenvalues join V,
-and after a few rounds neither is needed: then the multipliers prove the metric.
+where :math:`v_0 - \langle S_0, M \rangle` are the other pairs at their known slopes. That is a small program (a row for
+every free pair), solved to full accuracy in some fifteen steps, whatever the number of pairs. Pairs whose slope at its
+solution differs from that at :math:`M_0` become free, and eigenvectors of the whole program's dual slack with negative
+eigenvalues join V. After a few rounds neither is needed, and the multipliers prove that the metric is optimal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ACCURACY = 0.1
 def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float) -> Steps:
     """Close the gap from a metric near the optimum, if few pairs are on the kink of hinges smoothed over a width.
 
-    The penalty is linear, or squared in a multiple of the Frobenius norm.
+    The penalty is linear, with a multiple of the squared Frobenius norm or without.
     """
     most = int(min(risk.pairs.max(), 4 * MOST_FREE // risk.parts + 16))
     here = risk.smoothed(M, width, 1.0, most)
@@ -72,7 +72,7 @@ def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Arra
 def _solved(
     problem: MetricProblem, V: Array | None, margin: float, others: Minorant, kinks: Kinks, tol: float
 ) -> tuple[Array, Array]:
-    """Metric and multipliers of the free pairs that solve the small program."""
+    """Solve the small program; returns the metric and the multipliers of the free pairs."""
     b, weights = np.full(len(kinks) + 1, margin), np.concatenate([[1.0], kinks.weights])
     b[0] = others.value
     penalty: Penalty
@@ -89,13 +89,13 @@ def _solved(
 
 
 def _range(M: Array) -> Array:
-    """Eigenvectors of a metric whose eigenvalues matter, in columns; all of them where there are few."""
+    """Eigenvectors, in columns, of a metric's eigenvalues that are not negligible; all of them with few features."""
     values, vectors = np.linalg.eigh(M)
     return vectors if len(M) <= ALL_DIRECTIONS else vectors[:, values > NEGLIGIBLE * values[-1]]
 
 
 def _wider(problem: MetricProblem, V: Array, M: Array, S: Array, tol: float) -> Array:
-    """V with eigenvectors of the most negative eigenvalues of the dual slack ``c + L M - S``; V itself if none are."""
+    """Extend V by eigenvectors of negative eigenvalues of the dual slack ``c + L M - S``; V itself without any."""
     linear, quadratic = problem.cone.from_coordinates(problem.linear()), problem.quadratic()
     values, vectors = np.linalg.eigh(linear + np.asarray(quadratic) * M - S)
     joining = vectors[:, :JOINING][:, values[:JOINING] < -tol * np.abs(linear).max()]

@@ -1,4 +1,4 @@
-r"""Comparisons on the *kink*, in the curved part of their smoothed hinge, and the Newton systems that they make.
+r"""Comparisons on the *kink*, in the curved part of their smoothed hinge, and their Newton systems.
 
 They are the only ones with a second derivative. With the derivative :math:`\Pi` of the projection on the cone
 (:mod:`convexmetric.cones.projection`) and a row of H for each of them a system

@@ -1,7 +1,7 @@
-r"""Cheap passes: over samples of the queries to start with, then over the few pairs that can have a slope.
+r"""Cheap passes: over samples of the queries to start with, then over the few pairs that can have a nonzero slope.
 
 The latter are exact near a metric. With few positives a query, as target neighbours are, most negatives are farther
-than all positives by more than the margin. If they are so under a metric :math:`M_0`, they still are under all metrics
+than all positives by more than the margin. If this holds under a metric :math:`M_0`, it also holds under all metrics
 near it. Let :math:`A = M_0 + \epsilon I` with the mean eigenvalue :math:`\epsilon` of :math:`M_0`, and
 
 .. math:: -\delta A \preceq M - M_0 \preceq \delta A .
@@ -12,7 +12,7 @@ of a query q has a slope of zero in every hinge, smoothed over a width w or any 
 .. math:: d_-(q, j) \ge \max_{i \in N_q} d_+(q, i) + \mu + \tfrac{w}{2} .
 
 The others are listed in one pass over all distances. While metrics stay in that neighbourhood a pass over the lists
-gives the value, the slopes and their sum of a pass over all pairs, up to rounding.
+gives the same value, slopes and sum of slopes as a pass over all pairs, up to rounding.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ RARE_POSITIVES = 0.025
 FEW_LISTED = 0.1
 #: Bound on the rounding error of a sum of distances, relative to its terms.
 ROUNDING = 1e-12
-#: Shares of the queries from which the first metrics come, ascending; samples of fewer queries are left out.
+#: Shares of the queries in the samples that give the first metrics, ascending; samples of fewer than this many queries
+#: are left out.
 SAMPLES, LEAST_QUERIES = (0.0625, 0.25), 250
 #: Gap to which the problem of the first sample is solved; that of the next one to half of it, and so on.
 SAMPLE_GAP = 0.02
@@ -60,17 +61,17 @@ class _Neighbourhood:
     risk: PairwiseRisk
 
     def has(self, M: Array, width: float) -> bool:
-        """Whether the lists hold at a metric for hinges smoothed over a width."""
+        """Whether the lists are valid at a metric for hinges smoothed over a width."""
         return width <= self.width and _within(self.risk, M - self.centre, self.leeway)
 
 
 def positives_are_rare(risk: PairwiseRisk) -> bool:
-    """Whether queries have so few positives, beside negatives, that most negatives are beyond them all."""
+    """Whether positives are at most a share ``RARE_POSITIVES`` of the items of all queries."""
     return int(risk.rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(risk.rankings.sizes.sum())
 
 
 class NearbyPairs:
-    """Passes of a risk over lists of the pairs that can have a slope, made anew when the metric leaves their range.
+    """Passes of a risk over lists of pairs that can have a nonzero slope, rebuilt when the metric leaves their range.
 
     Lists are made at the first metric, and again once successive metrics are close; until then, and where lists would
     be long, passes are over all pairs.
@@ -93,11 +94,11 @@ class NearbyPairs:
         self.distances = 0
 
     def smoothed(self, M: Array, width: float, stride: float = np.inf, most: int = 0, seed: int = 0) -> Smoothed:
-        """Evaluate :meth:`PairwiseRisk.smoothed`, over lists where they hold; places are those of the lists."""
+        """Evaluate :meth:`PairwiseRisk.smoothed`, over lists where they are valid; places are those of the lists."""
         return self._at(M, width).smoothed(M, width, stride, most, seed)
 
     def _at(self, M: Array, width: float) -> PairwiseRisk:
-        """The risk over lists that hold at a metric, or over all pairs."""
+        """Return the risk over lists that are valid at a metric, or over all pairs."""
         if self._lists is not None and not self._lists.has(M, width):
             self._lists = None
         if self._lists is None and self._listable and width <= self._widest:
@@ -110,7 +111,7 @@ class NearbyPairs:
         return risk
 
     def _list(self, M: Array, leeway: Array, width: float) -> None:
-        """Make lists at a metric; where they would be long, none until the width is half of this one."""
+        """Make lists at a metric; if they would be long, make none until the width has halved."""
         self.distances += int(self.risk.rankings.sizes.sum())
         relevance = _candidates(self.risk, M - leeway, M + leeway, self.risk.margin + 0.5 * width)
         if relevance is None:
@@ -129,7 +130,7 @@ def _within(risk: PairwiseRisk, change: Array, leeway: Array) -> bool:
 
 
 def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) -> Relevance | None:
-    """Lists of the positives, and of the negatives at most ``reach`` beyond the farthest; None if these are long."""
+    """List the positives, and the negatives at most ``reach`` beyond the farthest of them; None if these are many."""
     rankings = risk.rankings
     largest = _largest_near(risk, upper)
     of_queries = rankings.cone.quadratic_forms(rankings.points(np.arange(risk.parts)), lower)
@@ -156,7 +157,7 @@ def _candidates(risk: PairwiseRisk, lower: Array, upper: Array, reach: float) ->
 
 
 def _with_negatives(relevance: Relevance, listed: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> Relevance:
-    """The same positives, with negatives listed from starts to stops."""
+    """Replace the negatives of each query by ``listed`` from its start to its stop; the positives stay."""
     negatives: Any = {"irrelevant": listed, "irrelevant_start": starts, "irrelevant_stop": stops}
     return replace(relevance, complement=False, **negatives)
 
@@ -188,9 +189,10 @@ def _within_limits(begin, end, values, first, lists, limits, at, found):
 def samples_of(
     problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor
 ) -> Iterator[tuple[MetricProblem, PairwiseRisk, Monitor]]:
-    """Problems of samples of the queries, their risks in the units of all, and monitors for their solves.
+    """Yield problems of samples of the queries, their risks scaled to all queries, and monitors for their solves.
 
-    Samples are nested. Their order does not depend on the data. The best metric of each is the monitor's suggestion.
+    Samples are nested. Their order does not depend on the data. The best metric of each becomes the suggestion of
+    ``monitor``.
     """
     order, gap = np.random.default_rng(0).permutation(risk.parts), SAMPLE_GAP
     limit = None if monitor.max_seconds is None else COARSE_SHARE * monitor.max_seconds
@@ -211,7 +213,7 @@ def offer(problem: MetricProblem, monitor: Monitor, M: Array, here: Smoothed, wi
 
 
 def best_multiple(problem: MetricProblem, monitor: Monitor, grid: Iterable[float]) -> tuple[float, float]:
-    """The best multiple of the identity on an ascending grid, which ends where values rise, and its objective."""
+    """Find the best multiple of the identity on an ascending grid, which ends where values rise, and its objective."""
     identity, values = problem.cone.identity(), {}
     for t in grid:
         values[t] = problem.value(t * identity)

@@ -147,7 +147,7 @@ def _left(monitor: Monitor, problem: MetricProblem) -> Warm | None:
 
 @dataclass
 class _Point:
-    """An iterate W, by its projection, with the smoothed risk, ``Y = S - G`` and the smoothed objective there."""
+    """An iterate W, given by its projection, with the smoothed risk, ``Y = S - G`` and the smoothed objective there."""
 
     projection: Projection
     sigma: float
@@ -180,7 +180,7 @@ class _Run:
         self.warm: Warm | None = None
 
     def follow(self, warm: Warm | None) -> Steps:
-        """Newton steps, narrowing the width whenever the smoothed problem is solved well enough."""
+        """Take Newton steps, and narrow the width whenever the smoothed problem is solved well enough."""
         at, held, short = self._start(warm), warm is not None, 0
         while True:
             unsolved = self._look(at)
@@ -279,7 +279,7 @@ class _Run:
         return -residual - (self.reg / sigma - 1.0) * moved - curved, -float(np.vdot(b, v)) / sigma
 
     def _moved(self, at: _Point, move: Array, slope: float, search: bool) -> tuple[_Point, float]:
-        """A step that descends the smoothed objective, or the whole step where the width has just changed."""
+        """Take a step that descends the smoothed objective, or the whole step if the width has just changed."""
         for step in shortened(BACKTRACKING, SHORTEST_STEP):
             there = self._pass(self.cone.projection(at.projection.W + step * move), at.sigma)
             if not search or there.value <= at.value + SUFFICIENT * step * slope:
@@ -288,7 +288,7 @@ class _Run:
 
 
 def balanced(projection: Projection, sigma: float, reg: float) -> tuple[Projection, float]:
-    """Projection and sigma after rescaling where the parts of W differ in size; M and Z stay the same."""
+    """Rescale W if its parts differ in size; returns projection and sigma. M and Z stay the same."""
     ratio = projection.imbalance
     if not 0.0 < ratio < np.inf:
         return projection, sigma

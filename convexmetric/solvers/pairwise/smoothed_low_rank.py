@@ -4,17 +4,16 @@ r"""Newton's method on a factor of low rank for smoothed hinges, whose width goe
 
 with hinges smoothed over a width w (:class:`~convexmetric.risks.PairwiseRisk`). With a trace the optimum has a low
 rank, and for each width the factor descends and grows as in :mod:`convexmetric.solvers.numerics.factors`; the second
-derivative comes from a systematic sample of the pairs on the kink, some times more of them than entries of the factor.
-Nothing has the size of a matrix of coordinates of the metric, as Newton's method on the metric and the cuts of a master
-have.
+derivative comes from a systematic sample of the pairs on the kink, several times as many as entries of the factor. No
+array has the size of a Newton matrix in the coordinates of the metric, or of the cuts of a master.
 
-A pass over all queries gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed
-hinges prove as multipliers. The relative gap has two sources, and the larger one decides the next step. S has
-eigenvalues above one, because the factor has not settled or lacks rows: descend and grow. Or hinges on the kink cost
-something, about in proportion to w squared: narrow the width.
+A pass over all queries gives a certified pair of bounds: the exact objective at M, and the lower bound that the slopes
+of the smoothed hinges prove as multipliers. The relative gap has two sources, and the larger one decides the next step.
+Either S has eigenvalues above one, because the factor has not converged or lacks rows: then it descends and grows. Or
+smoothing costs something at the hinges on the kink, about in proportion to w squared: then the width is narrowed.
 
-The first metrics come from samples of the queries, whose passes cost their share of a full one. With few positives a
-query most of the others are over lists of the pairs that can have a slope
+The first metrics come from samples of the queries, whose passes cost their share of a full one. With few positives per
+query most other passes are over lists of the pairs that can have a nonzero slope
 (:mod:`convexmetric.solvers.pairwise.nearby`).
 """
 
@@ -47,8 +46,9 @@ FIRST_WIDTH = 0.5
 NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
 ACCURACY = 3e-4
-#: Gap from which an interior point is tried, pairs on the kink for each coordinate up to which it is, as more of them
-#: are far from their final slopes; and the share of them at which it is tried again.
+#: The interior point of :mod:`~convexmetric.solvers.pairwise.free_pairs` is tried from this gap on, with at most this
+#: many pairs on the kink per coordinate, as more of them are far from their final slopes; and again when only this
+#: share of them is left.
 FINISH_GAP, FINISH_KINKS, FEWER = 2e-3, 2.0, 0.5
 #: Evaluations of the bounds in a row, none of which halves the gap, after which it gives up.
 FAILED_LOOKS = 20
@@ -134,7 +134,7 @@ class _Path:
         return steep, (upper - here.point.value) / upper if upper > 0.0 else 0.0
 
     def _start(self) -> Array:
-        """The best multiple of the identity along the directions in which the risk falls fastest there."""
+        """Return the best multiple of the identity, restricted to directions in which the risk falls fastest there."""
         cone, objective = self.problem.cone, self.objective
         best, _ = best_multiple(self.problem, self.monitor, (0.0, *unit_of(self.risk) * MULTIPLES))
         if best == 0.0:
@@ -166,7 +166,7 @@ class _SmoothedObjective(FactorObjective[_Point]):
         self.passes = 0
 
     def at(self, C: Array) -> _Point:
-        """One pass over the queries, with as many of its kinks as the factor needs."""
+        """Evaluate a factor by one pass over the queries, and sample as many kinks as the factor needs."""
         B = C @ self.inverse
         target = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * C.size))
         # Kinks of a query that are listed at most: several times its share of the sample.

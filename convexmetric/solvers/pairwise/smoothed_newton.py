@@ -2,18 +2,19 @@ r"""Newton's method on smoothed hinges along the central path, for rankings whos
 
 .. math:: \min_{M \succ 0} \; \langle C, M \rangle + \sum_{qij} c_q h_w(t_{qij}) - \mu \log \det M
 
-with hinges smoothed over a width w and the barrier of the cone, for w and mu going to zero together: the smoothing is
-wrong by the order of w^2 and the barrier by mu d, so w goes about with the square root of mu. Gradient and value are
-exact, over all pairs; the second derivative comes from a systematic sample of the pairs on the kink, some times more of
-them than coordinates of the metric. Where :math:`Z = C - S`, the gradient without the barrier, lies in the cone, the
-barrier's second derivative is replaced by the Nesterov-Todd scaling of (M, Z), with which a step survives a much
+with hinges smoothed over a width w and the barrier of the cone, for w and mu going to zero together: the error of the
+smoothing is of order w^2 and that of the barrier mu d, so w shrinks about as the square root of mu. Gradient and value
+are exact, over all pairs; the second derivative comes from a systematic sample of the pairs on the kink, several times
+as many as coordinates of the metric. Where :math:`Z = C - S`, the gradient without the barrier, lies in the cone, the
+barrier's second derivative is replaced by the Nesterov-Todd scaling of (M, Z), with which steps remain good for a much
 smaller mu.
 
-Every pass gives a certified pair of bounds: the exact objective at M, and what the slopes of the smoothed hinges prove
-as multipliers.
+Every pass gives a certified pair of bounds: the exact objective at M, and the lower bound that the slopes of the
+smoothed hinges prove as multipliers.
 
-The path begins on samples of the queries, whose passes cost their share of a full one. With few positives a query most
-of the others are over lists of the pairs that can have a slope (:mod:`convexmetric.solvers.pairwise.nearby`).
+The path begins on samples of the queries, whose passes cost their share of a full one. With few positives per query
+most other passes are over lists of the pairs that can have a nonzero slope
+(:mod:`convexmetric.solvers.pairwise.nearby`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MAX_PASSES = 150
 LEAST_SAMPLE, SAMPLE_PER_COORDINATE = 2_000, 8
 #: First width of the smoothed hinges.
 FIRST_WIDTH = 0.5
-#: First mu, as a share of the objective for each dimension.
+#: First mu, as a share of the objective per dimension.
 FIRST_BARRIER = 0.3
 #: Factor by which mu shrinks at a centred point.
 BARRIER_FACTOR = 0.15
@@ -113,7 +114,7 @@ class SmoothedNewton(Solver):
         yield from _Path(problem, risk, monitor).follow(state)
 
     def _left(self, problem: MetricProblem, monitor: Monitor) -> State | None:
-        """Point, barrier and width of an earlier run, if there was one."""
+        """Metric, mu and width in a checkpoint; None if there are none."""
         left = monitor.left_by(self.name, {"U": problem.cone.shape, "mu": (), "width": ()})
         if not left:
             return None
@@ -186,7 +187,7 @@ class _Path:
             self.here = U, mu, width
 
     def _start(self) -> State:
-        """The best multiple of the identity on a grid, with a barrier to suit."""
+        """Return the best multiple of the identity on a grid, with a mu to suit and the first width."""
         # The unit of points in shards is not known: a longer grid, which ends where values rise.
         grid = SHARDED if self.risk.sharded_pairs else unit_of(self.risk) * MULTIPLES
         best, value = best_multiple(self.problem, self.monitor, grid)

@@ -55,21 +55,21 @@ class Monitor:
         self.keyboard_interrupt = False
         self.caller_failed = False
         self.solver = ""
-        #: Unit of an iteration of the solver that runs.
+        #: What an iteration of the running solver is: ``"iterations"`` or ``"passes"``.
         self.unit = "iterations"
         self.M: Array | None = None
         self.upper_bound = np.inf
         self.lower_bound = -np.inf
         #: Whether the metric zero has been offered.
         self.zero_offered = False
-        #: The best metric, with its objective, that the problem's own risk evaluated in this run.
+        #: The best metric whose objective the problem's own risk gave in this run, and that objective.
         self.evaluated: tuple[Array, float] | None = None
         #: Metric from a sample of the data, or from the caller, to fall back on until one is evaluated on all data.
         self.suggestion: Array | None = None
         self._dual: Callable[[], Any] | None = None
-        #: Value and S of the best dual point, where the solver's own cuts were made by the risk in this run.
+        #: Minorant of the best dual point, if the risk computed its cuts in this run.
         self.sums: Minorant | None = None
-        #: The solver that left a checkpoint, what it left, and what the solver now running would leave.
+        #: The solver that wrote the checkpoint, its arrays, and a function that returns those of the running solver.
         self.resumed_from = ""
         self.resumed: dict[str, np.ndarray] = {}
         self.state: Callable[[], dict[str, np.ndarray]] = dict
@@ -89,13 +89,14 @@ class Monitor:
 
     @property
     def reached(self) -> bool:
-        """Whether the gap is small enough, also after rounding."""
+        """Whether the gap is within the tolerances, also in the certificate, which accounts for rounding."""
         if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
             return False
         if self.certifier is None or close_enough(self.certificate(), self.tol, self.atol):
             return True
         if self.certificate().lower_bound == -np.inf:
-            # At the border of feasibility rounding decides: a dual point without a bound must not exclude a later one.
+            # On the boundary of feasibility rounding decides: a dual point left without a bound must not block a later
+            # one.
             self._dual, self.sums, self.lower_bound = None, None, -np.inf
         return False
 
@@ -113,12 +114,12 @@ class Monitor:
         return perf_counter() - self._start
 
     def pause(self, seconds: float) -> None:
-        """Let the clock stand still for seconds that are over, which others took."""
+        """Exclude from the solve's time ``seconds`` that have just been spent elsewhere."""
         self._start += seconds
 
     @property
     def seconds_left(self) -> float | None:
-        """Wall time until the limit, not less than 0; None without one."""
+        """Wall time until the limit, at least 0; None without a limit."""
         return None if self.max_seconds is None else max(0.0, self.max_seconds - self.seconds)
 
     @property
@@ -128,7 +129,7 @@ class Monitor:
 
     @property
     def cut_short(self) -> bool:
-        """Whether a limit on time or Ctrl-C ended the solve, so that there is little time for what remains."""
+        """Whether the time limit or Ctrl-C ended the solve, which leaves little time for the certificate."""
         return self.stopped and (self.status == "max_seconds" or self.keyboard_interrupt)
 
     @property
@@ -139,8 +140,8 @@ class Monitor:
     def primal(self, M: Array, value: float, by_risk: bool = False) -> bool:
         """Offer a metric of the cone with its objective; True if it is the best so far.
 
-        ``by_risk`` says that the problem's risk was evaluated at this very metric in this run: where no time is left to
-        evaluate it again for the certificate, this value counts.
+        ``by_risk`` means that the problem's own risk was evaluated at this very metric in this run. If no time is left
+        to evaluate it again for the certificate, this value is used.
         """
         if np.isnan(value):
             self._check_numbers()
@@ -153,10 +154,10 @@ class Monitor:
         return True
 
     def dual(self, bound: float, point: Callable[[], Any], sums: Minorant | None = None) -> bool:
-        """Offer a lower bound and how to make its dual point; True if it is the best so far.
+        """Offer a lower bound and a factory of its dual point; True if it is the best so far.
 
-        ``sums`` is the minorant of the dual point, where its cuts were made by the risk in this run: then they need not
-        be recomputed for the certificate.
+        ``sums`` is the minorant of the dual point, given if the risk computed its cuts in this run: the certificate
+        then need not recompute them.
         """
         if not np.isfinite(bound):
             self._check_numbers()
@@ -166,11 +167,11 @@ class Monitor:
         return True
 
     def proven(self, problem: MetricProblem, point: Minorant, M: Array, dual: Callable[[], Any]) -> bool:
-        """Offer what a minorant of the risk proves, and how to make its dual point; M is a metric near the optimum."""
+        """Offer the lower bound that a minorant proves, and a factory of its dual point; M is near the optimum."""
         return self.dual(problem.bound(point.value, point.S, M), dual, point)
 
     def _asked(self, progress: Progress) -> bool:
-        """Call the callback; True if it asks to stop. Its errors are marked as the caller's."""
+        """Call the callback; True if it asks to stop. Mark its errors as the caller's."""
         assert self.callback is not None
         try:
             return bool(self.callback(progress))
@@ -185,7 +186,7 @@ class Monitor:
             self.problem.check_numbers()
 
     def begin(self, problem: MetricProblem, M: Array, dual: Any) -> None:
-        """Begin from the caller's metric and dual point, with new bounds, unless the metric is no better than zero."""
+        """Start from the caller's metric and dual point, bounds computed anew, if the metric is better than zero."""
         self.suggestion = M
         value = problem.value(M)
         if not value < problem.value(problem.cone.zeros()):
@@ -198,11 +199,11 @@ class Monitor:
 
     @property
     def start(self) -> Array | None:
-        """The best metric so far, where the caller gave one to begin from; None where solvers choose their own."""
+        """The best metric so far, if the caller's start is in use; None if solvers choose their own."""
         return self.M if self._begun else None
 
     def resume(self, problem: MetricProblem, state: State) -> None:
-        """Go on from a checkpoint; its bounds are evaluated anew.
+        """Resume from a checkpoint; its bounds are computed anew.
 
         Raises
         ------
@@ -223,15 +224,15 @@ class Monitor:
         self._start -= state.seconds
 
     def left_by(self, solver: str, shapes: Mapping[str, tuple[int | None, ...] | None]) -> dict[str, np.ndarray]:
-        """Arrays that this solver left in the checkpoint from which the solve resumes; empty if there are none.
+        """Return the arrays that this solver stored in the checkpoint being resumed; empty if there are none.
 
         Parameters
         ----------
         solver : str
             Name of the solver.
         shapes : dict
-            Expected shape of every array; None for an axis of any length. An array without axes is a positive number,
-            or any number where None stands for its shape; integers, and what is called numbers, are not negative.
+            Expected shape of every array; None for an axis of any length. ``()`` expects a positive number, and None in
+            place of a shape any number. Integer arrays, and an array named ``numbers``, must be nonnegative.
 
         Raises
         ------
@@ -260,7 +261,7 @@ class Monitor:
         return found
 
     def save(self) -> None:
-        """Write the checkpoint, where there is one and something to write."""
+        """Write the checkpoint, if there is one and a metric is known."""
         if self.checkpoint is not None and self.M is not None:
             state = State(self.M, self.dual_point, self.history, self.seconds, self.solver, self.state())
             self.checkpoint.write(state)
@@ -327,7 +328,7 @@ class Solver(ABC):
     def prepare(self, problem: MetricProblem) -> Run:
         """Prepare a run on a problem.
 
-        This gets the forms of the problem that the run works on, in negligible time; the run does the work.
+        This only derives the forms of the problem that the run needs, in negligible time; the run does the work.
 
         Raises
         ------
@@ -336,14 +337,14 @@ class Solver(ABC):
         """
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Bytes that a run holds at its peak beside a problem that it can handle, to about a factor of two.
+        """Estimate the peak memory of a run in bytes, in addition to the problem, to about a factor of two.
 
-        The estimate adds up the largest arrays, from the sizes of the problem; None without an estimate.
+        For a problem that the solver can handle; it adds up the sizes of the largest arrays. None without an estimate.
         """
         return None
 
     def unsupported(self, problem: MetricProblem) -> str | None:
-        """Why this solver cannot handle ``problem``, or None if it can; it is asked what ``solve`` would ask."""
+        """Return why this solver cannot handle ``problem``, by the check that ``solve`` makes; None if it can."""
         try:
             self.prepare(problem.without_constant())
         except UnsupportedProblemError as error:

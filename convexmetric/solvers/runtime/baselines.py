@@ -7,14 +7,14 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 
-#: Parts that tell which simple metric is best.
+#: Parts on which simple metrics are compared.
 SIMPLE_PARTS = 32
 #: Multiples of these metrics that are tried, and the largest that is tried while the objective still falls.
 SIMPLE_GRID, LARGEST_MULTIPLE = tuple(10.0 ** np.arange(-4.0, 1.1, 0.5)), 1e9
 
 
 def some_parts(problem: MetricProblem, count: int) -> MetricProblem | None:
-    """Problem of ``count`` parts, drawn at random and reweighted to all; None if the risk has no subsets.
+    """Return the problem on ``count`` random parts, reweighted to stand for all; None if the risk has no subsets.
 
     Every call draws the same parts.
     """

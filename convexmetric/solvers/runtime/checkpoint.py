@@ -1,9 +1,9 @@
 """Checkpoints of long solves on disk: killing a solve at any moment loses nothing but the last pass.
 
-A checkpoint is an NPZ file of plain arrays, written beside its final name and moved there in one step. Nothing in it is
-believed when it is read: the objective is evaluated anew at the metric, the lower bound made anew from the dual point,
-and a solver's cuts are made anew by the oracle at the metrics where they were made (the file stays small: metrics, not
-cuts). Taking up a solve therefore costs two oracle passes for every such metric.
+A checkpoint is an NPZ file of plain arrays, written next to its final name and moved there in one step. Nothing in it
+is trusted when it is read: the objective is recomputed at the metric, the lower bound from the dual point, and a
+solver's cuts by the oracle at the metrics where they were made (the file stays small by storing metrics, not cuts).
+Resuming a solve therefore costs two oracle passes for every such metric.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        """Whether writing now keeps writing within its fraction of the time."""
+        """Whether writing now keeps the time spent on writing within ``SHARE``."""
         return perf_counter() - self._written >= self._cost / SHARE
 
     def write(self, state: State) -> None:
-        """Write and move into place: the file is the last complete state at any moment.
+        """Write the state atomically: at any moment the file holds the last complete one.
 
         A failure to write is warned about once: the solve goes on, and tries again later.
         """
@@ -123,7 +123,7 @@ class Checkpoint:
         self._cost = self._written - began
 
     def read(self) -> State | None:
-        """The state in the file; None if there is no file.
+        """Return the state in the file; None if there is no file.
 
         Raises
         ------

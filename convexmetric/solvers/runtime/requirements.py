@@ -1,6 +1,6 @@
 """Requirements of solvers on a problem, checked and returned as typed data, and on memory.
 
-A problem without one raises :class:`~convexmetric.errors.UnsupportedProblemError`, with the reason as a clause.
+A problem that fails one raises :class:`~convexmetric.errors.UnsupportedProblemError`, with the reason as a clause.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _allowed: ContextVar[float | None] = ContextVar("allowed", default=None)
 
 
 def need(holds: bool, reason: str) -> None:
-    """Refuse a problem, with a clause for the reason, unless something holds."""
+    """Refuse a problem, with ``reason`` as a clause, unless ``holds``."""
     if not holds:
         raise UnsupportedProblemError(reason)
 
@@ -59,15 +59,15 @@ def need_diagonal_metrics(problem: MetricProblem) -> None:
 
 
 def need_short_rows(count: int, width: float) -> None:
-    """Refuse more comparisons, of a number of coordinates each, than may be written out as rows."""
+    """Refuse ``count`` comparisons of ``width`` coordinates each if their rows take more than ``MAX_BYTES``."""
     need(count * width * FLOAT <= MAX_BYTES, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
 
 
 def need_planes(problem: MetricProblem) -> None:
-    """Refuse a risk that has no supporting planes where metrics may go."""
+    """Refuse a risk without supporting planes at metrics that a solver may visit."""
     risk = problem.risk
     need(risk.barrier or not risk.hard, "its margins are hard constraints")
-    # Cuts at zero, from which the others would be counted, do not exist.
+    # There are no cuts at zero to subtract from the others.
     need(risk.nonnegative or not risk.hard, "its losses are infinite at zero and without a lower bound")
 
 
@@ -82,7 +82,7 @@ def quadratic_part(problem: MetricProblem) -> float | Array:
 
 
 def soft_hinges(problem: MetricProblem) -> ListedHinges:
-    """The risk as hinges of listed comparisons, none of them a constraint."""
+    """Return the risk as hinges of listed comparisons; refuse hard constraints."""
     hinges = problem.risk.form(ListedHinges)
     need(not hinges.hard, "its margins are hard constraints")
     return hinges
@@ -104,7 +104,7 @@ def need_smooth_conjugate(problem: MetricProblem) -> None:
 
 
 def norm_weights(problem: MetricProblem, fits: Callable[[NormWeights], bool], reason: str) -> NormWeights:
-    """Weights of a regularizer that is a sum of norms, if they fit; ``reason`` says what it is not."""
+    """Return the weights of a sum of norms; refuse the regularizer with ``reason`` unless ``fits`` accepts them."""
     weights = problem.regularizer.weights()
     if weights is None or not fits(weights):
         raise UnsupportedProblemError(f"its regularizer {reason}")
@@ -144,7 +144,7 @@ def need_linear_penalty(problem: MetricProblem) -> None:
 
 
 def positive_definite_penalty(problem: MetricProblem) -> Array:
-    """H of a penalty ``<H, M>`` of full metrics, which grows with every metric."""
+    """Return H of a penalty ``<H, M>`` of full metrics; refuse one that is not positive definite."""
     need_full_metrics(problem)
     need_linear_penalty(problem)
     H = linear_part(problem)
@@ -168,7 +168,7 @@ def trace_weight(problem: MetricProblem) -> float:
 
 @contextmanager
 def memory_limit(size: float | None) -> Iterator[None]:
-    """Let solvers hold at most so many bytes beside the problem; None for what the machine has left."""
+    """Limit solvers to ``size`` bytes in addition to the problem; None for what the machine has left."""
     token = _allowed.set(available_memory() if size is None else float(size))
     try:
         yield
@@ -193,7 +193,7 @@ def _of_machine() -> float:
 
 def _of_group() -> float:
     for limit, used in CGROUPS:
-        # "max" is no number: no limit.
+        # "max" is not a number, and means no limit.
         with suppress(OSError, ValueError):
             return max(0.0, float(int(Path(limit).read_text(encoding="ascii")) - int(Path(used).read_text("ascii"))))
     return float("inf")
@@ -212,7 +212,7 @@ def _of_process() -> float:
 
 
 def check_memory(problem: MetricProblem, solver: Solver) -> None:
-    """Refuse a solver that would hold more memory than there is, before it takes any."""
+    """Refuse a solver whose estimated memory exceeds what is available, before it allocates any."""
     needed, there = solver.memory(problem), _allowed.get()
     there = available_memory() if there is None else there
     if needed is not None and needed > there:

@@ -1,12 +1,12 @@
-r"""Whether the objective falls without end, and along which metric.
+r"""Search for a metric along which the objective is unbounded below.
 
-Along a ray a convex function falls without end where its recession function is negative,
+Along the ray of a metric D a convex function is unbounded below if its recession function is negative there,
 
 .. math:: F_\infty(D) = \lim_{t \to \infty} \frac{F(t D)}{t} < 0, \qquad D \in K, \; \mathrm{tr} D = 1.
 
-That is convex in D, and conditional gradients, whose steps are eigenvectors of the slopes far out, look for such a D.
-The evidence is a value, not a limit: at the metric :math:`t D`, t = ``FAR``, the certified upper bound on the optimum
-is below :math:`-\sqrt{t} \, |F(D)|`.
+The recession function is convex in D, and conditional gradients search for such a D, with steps to eigenvectors of the
+gradient far out on the ray. The evidence is a value, not a limit: at the metric :math:`t D`, t = ``FAR``, the certified
+upper bound on the optimum is below :math:`-\sqrt{t} \, |F(D)|`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from convexmetric.deadline import until_deadline
 from convexmetric.errors import SolverError, UnboundedError
 from convexmetric.problem import MetricProblem
 
-#: The trace of metrics that stand for infinity, and how many directions are tried.
+#: Trace of the metrics that stand in for infinity, and the most directions tried.
 FAR, STEPS = 1e100, 20
-#: Share of the identity in every direction: a logarithm has no slope at a singular metric.
+#: Share of the identity in every direction: a logarithm has no gradient at a singular metric.
 INSIDE = 1e-6
 
 
 def check_bounded(problem: MetricProblem) -> None:
-    """Look for a ray along which the objective falls without end.
+    """Search for a ray along which the objective is unbounded below, and raise an error if there is one.
 
     Raises
     ------
     UnboundedError
-        If there is one; it has the direction.
+        If one is found; the error has its direction.
     """
     cone, omega = problem.cone, problem.regularizer
     advice = "raise the weight of the regularizer until it outweighs G, or keep the metric within a Budget(A, limit)"

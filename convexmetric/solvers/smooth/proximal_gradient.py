@@ -2,11 +2,10 @@ r"""Accelerated proximal gradient steps for smooth risks, with the gap of the du
 
 .. math:: M_{k+1} = \mathrm{prox}_{t \Omega}(N_k - t (\nabla R(N_k) + G)),
 
-with the proximal map of the regularizer over the cone: of a trace, of norms and of their sums one projection on the
-cone, or one singular value decomposition. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), from the start
-again whenever the step turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time,
-and halved until the quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual
-point.
+with the proximal map of the regularizer over the cone: for a trace, norms and their sums one projection on the cone, or
+one singular value decomposition. :math:`N_k` extrapolates (Nesterov; Beck and Teboulle 2009), and restarts whenever the
+step turns against it (O'Donoghue and Candes 2015). The step t is tried a little longer each time, and halved until the
+quadratic bound holds. The tangent plane at :math:`N_k`, which a step needs anyway, is the dual point.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from convexmetric.solvers.runtime.requirements import metric_memory, need
 
 #: Steps between two evaluations of the certified gap, which count as iterations.
 LOOK_EVERY = 10
-#: Distances in a pass, for a coordinate of the metric, from which the gap is evaluated at every step: it takes one more
-#: decomposition of a matrix, which is little beside the pass.
+#: Distances in a pass per coordinate of the metric from which the gap is evaluated at every step: the additional matrix
+#: decomposition is then cheap compared with the pass.
 LONG_PASS = 10.0
 #: Factor by which every step is first tried longer than the last one.
 STEP_GROWTH = 1.1
@@ -63,7 +62,7 @@ class ProximalGradient(Solver):
 
     @staticmethod
     def _first_step(risk: SmoothRisk, S: Array, N: Array) -> float:
-        """One over the curvature along the gradient, made of size one so that its squares are floats."""
+        """One over the curvature along the gradient, scaled to size one so that its squares are floats."""
         size = float(np.abs(S).max())
         if size == 0.0:
             return 1.0
@@ -97,7 +96,7 @@ class ProximalGradient(Solver):
                 # A step too far may overflow, and is shortened.
                 with np.errstate(over="ignore", invalid="ignore"):
                     ahead = risk.value(there)
-                # The slack is for rounding, without which steps shrink to nothing near the optimum.
+                # The slack is for rounding: without it steps shrink to nothing near the optimum.
                 allowed = value - cone.inner(point.S, change) + 0.5 / tried * cone.inner(change, change)
                 if ahead <= allowed + 1e-12 * abs(value) or tried < np.finfo(float).tiny:
                     break

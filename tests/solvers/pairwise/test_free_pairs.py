@@ -31,7 +31,7 @@ PROBLEMS = {
 def finished(problem, tol, rough, width):
     M = cm.solve(problem, rough).certificate.M
     monitor = Monitor(tol, None, None)
-    finish(problem, problem.risk.form(PairwiseRisk), monitor, M, width)
+    drive(finish(problem, problem.risk.form(PairwiseRisk), monitor, M, width), monitor)
     return monitor
 
 
@@ -54,7 +54,7 @@ def test_bounds_hold_wherever_it_starts():
     for seed in range(5):
         root = np.random.default_rng(seed).normal(size=(5, 5))
         monitor = Monitor(1e-8, None, None)
-        finish(problem, problem.risk.form(PairwiseRisk), monitor, root @ root.T, 0.1)
+        drive(finish(problem, problem.risk.form(PairwiseRisk), monitor, root @ root.T, 0.1), monitor)
         assert monitor.lower_bound <= optimum.upper_bound * (1.0 + 1e-12)
         assert monitor.upper_bound >= optimum.lower_bound * (1.0 - 1e-12)
 
@@ -64,5 +64,5 @@ def test_it_leaves_many_pairs_alone():
     problem = cm.RankingProblem.from_labels(wine.X, wine.y)
     risk, monitor = problem.risk.form(PairwiseRisk), Monitor(1e-8, None, None)
     assert risk.pairs.sum() > MOST_FREE
-    finish(problem, risk, monitor, problem.cone.zeros(), 10.0 * risk.margin)
+    drive(finish(problem, risk, monitor, problem.cone.zeros(), 10.0 * risk.margin), monitor)
     assert monitor.M is None

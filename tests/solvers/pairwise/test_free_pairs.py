@@ -7,7 +7,7 @@ from samples import random_lists
 import convexmetric as cm
 from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers.pairwise.free_pairs import MOST_FREE, finish
-from convexmetric.solvers.runtime import Monitor
+from convexmetric.solvers.runtime import Monitor, drive
 
 
 def lists(diagonal, C=30.0):

@@ -105,6 +105,8 @@ class MetricProblem:
     fixed_weights: ClassVar[tuple[str, ...]] = ()
     #: Map from points to the coordinates on which :meth:`components` act, under a kernel; None for features.
     embedding: Any = None
+    #: What :meth:`beside` gave: a plane, or the empty tuple for none.
+    _plane: tuple[CutDual, Minorant] | tuple[()] | None = None
 
     def __init__(
         self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, *, constant: float = 0.0
@@ -438,9 +440,15 @@ class MetricProblem:
             floors = (self.risk.floor(), Minorant(value, S))
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
         if bound < value:
-            inner = self.inner_plane(hint)
-            bound = bound if inner is None else max(bound, self._bound_above(inner[1], value, S, hint))
+            inner = self.inner_plane(hint) if self._plane is None else self._plane
+            bound = bound if inner is None or not inner else max(bound, self._bound_above(inner[1], value, S, hint))
         return bound
+
+    def beside(self, plane: tuple[CutDual, Minorant] | None) -> MetricProblem:
+        """Return the problem whose bounds use this :meth:`inner_plane`, or none, instead of looking for one each."""
+        other = copy(self)
+        other._plane = plane or ()
+        return other
 
     def bound_beside(self, value: float, S: Array, hint: Array) -> float:
         """Lower bound as :meth:`bound`, by an inner plane where a trace is less than the rounding of S."""

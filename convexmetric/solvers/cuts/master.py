@@ -27,7 +27,7 @@ from convexmetric.arrays import Array, congruent
 from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones import Cone
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Minorant
+from convexmetric.risks import CutDual, Minorant
 from convexmetric.solvers.cuts.factored import FactoredRows
 from convexmetric.solvers.numerics.interior_point import Outcome, interior_point
 from convexmetric.solvers.numerics.qp import ConicQP, SubspacePenalty, heavy_start, warm_start
@@ -112,6 +112,8 @@ class Master:
     def __init__(self, problem: MetricProblem) -> None:
         self.problem = problem
         self.path: list[tuple[Array, Array]] = []
+        #: The inner plane of all bounds, where nothing but the data bounds metrics, once it is found.
+        self.plane: tuple[CutDual, Minorant] | None = None
         self.subspace = _Subspace(problem) if works_in_subspace(problem.cone) else None
 
     def start(self) -> Array:
@@ -125,7 +127,9 @@ class Master:
         if self.subspace is not None:
             return self.subspace.solve(normals, offsets, group, C, tol, stop)
         assert isinstance(normals, np.ndarray), "normals stay factors for work in a subspace"
-        qp = ConicQP(self.problem, normals, offsets, group, C)
+        if self.plane is None and self.path:
+            self.plane = self.problem.inner_plane(self.problem.cone.project(self.path[-1][0]))
+        qp = ConicQP(self.problem.beside(self.plane), normals, offsets, group, C)
         outcome, self.path, iterations = follow(qp, self.path, tol, stop)
         a = outcome.a
         sums = Minorant(float(offsets @ a), self.problem.cone.from_coordinates(normals.T @ a))

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 #: CLARABEL's tolerances for gaps and feasibility.
 TIGHT = 1e-10
 #: Options tried in turn when CLARABEL breaks down. With equality constraints its default regularisation of 1e-8 can be
-#: too small for its linear systems; a larger one, which its refinement corrects, helps elsewhere, too. The last attempts
+#: too small for its linear systems; a larger one, which its refinement corrects, helps elsewhere. The last attempts
 #: loosen the tolerances. CVXPY reuses CLARABEL's object with the options of the last call, so each sets all it needs.
 ATTEMPTS: tuple[dict[str, float], ...] = (
     {"static_regularization_constant": 1e-7},

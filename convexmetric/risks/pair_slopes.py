@@ -90,8 +90,8 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         look_up(x, table, z, margin + half if side else margin - half, counts[side])
     # Without a width no pair is active: runs end where they begin.
     run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
-    # For every positive, the number of negatives that become active at it, and of those that stop being active, with the
-    # sum of t at the first and at the last active positive; then the negatives whose slope is 1 from it on.
+    # For every positive, the number of negatives that become active at it, and of those that stop being active, with
+    # the sum of t at the first and at the last active positive; then the negatives whose slope is 1 from it on.
     changes = np.empty((p + 1, 5))
     changes[:] = 0.0
     # First the part common to all negatives, without a branch; then the runs of those that have one.

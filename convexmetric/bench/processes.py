@@ -1,4 +1,4 @@
-"""Functions in processes of their own, which are ended at a time limit with all that they started.
+"""Functions in processes of their own, which are ended at a time limit with all their descendants.
 
 What comes back are frames of JSON, of bounded size: nothing is unpickled. Code of strangers runs in another process
 beside (:class:`Beside`), which is judged by its own. All processes of a call are one group, which is killed as one. On
@@ -269,7 +269,7 @@ def _died(process: BaseProcess) -> str:
 
 
 def _below(pid: int) -> list[int]:
-    """Processes that descend from one and live, on Linux; none are found elsewhere."""
+    """Living descendants of a process, on Linux; none are found elsewhere."""
     parents: dict[int, int] = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
@@ -283,7 +283,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _end_below(pid: int) -> None:
-    """Kill all that descends from a process, until nothing does."""
+    """Kill all descendants of a process, until there are none."""
     for _ in range(LOOKS):
         found = _below(pid)
         if not found:
@@ -332,7 +332,7 @@ def _beside(connection: Connection, function: Callable[..., Any], arguments: tup
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has, of a record, an array or a number of NumPy."""
+    """Convert a record, an array or a number of NumPy to the types of JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if is_dataclass(value):

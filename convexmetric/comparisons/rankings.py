@@ -266,13 +266,13 @@ class Rankings:
 
 
 def passes_of(rankings: Rankings) -> Passes | None:
-    """Passes where the points of the rankings are, if that is not in NumPy."""
+    """Passes on the accelerator that has the points of the rankings; None for NumPy."""
     full = rankings.dense and type(rankings.cone) is PSDCone and isinstance(rankings.X, np.ndarray)
     return rankings._there if full and not NUMPY_ONLY.get() else None
 
 
 def sides_of(rankings: Rankings, queries: np.ndarray) -> np.ndarray:
-    """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
+    """Times that an item is a positive of some queries minus times that it is a negative, ``(len(queries), n)``."""
     sides = np.zeros((len(queries), rankings.X.shape[0]), dtype=np.int16)
     over_rows(_count_sides, len(queries), sides.size, rankings.relevance.lists(queries), sides)
     return sides

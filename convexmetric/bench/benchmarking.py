@@ -69,7 +69,7 @@ def benchmark(
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> list[Run]:
-    """Run solvers on instances of the library, each run in a process of its own, with a time limit that is kept.
+    """Run solvers on instances of the library, each run in a process of its own, with an enforced time limit.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def benchmark(
     tol : float
         Certified relative gap at which to stop.
     max_seconds : float
-        Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later, and
-        keeps the bounds that it reported. Gaps reached after the limit do not count.
+        Limit on the wall time of a run. It is passed to the solver; a process that does not end is killed two seconds
+        later, and its reported bounds count. Gaps reached after the limit do not count.
     n_jobs, threads : int
         Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
         that are to be compared.
@@ -155,7 +155,7 @@ def benchmark(
 
 
 def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
-    """Names of the instances that match one of the patterns; those of the suite ``small`` without any.
+    """Names of the instances that match one of the patterns; without patterns, those of the suite ``small``.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def _solved(problem: MetricProblem, solver: Solver, watch: Watch) -> Run:
     seconds = perf_counter() - start
     watch.note(seconds, solution.iterations, solution.upper_bound, solution.lower_bound, own=True)
     status = "limit" if solution.status == "max_seconds" else solution.status
-    # The final bounds are certified anew; what the certificate does not confirm does not count as reached.
+    # The final bounds are certified anew; gaps that the certificate does not confirm do not count as reached.
     least = relative_gap(solution.upper_bound, watch.bound)
     reached = tuple(
         np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)

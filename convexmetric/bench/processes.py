@@ -1,8 +1,8 @@
 """Functions in processes of their own, which are ended at a time limit with all their descendants.
 
-What comes back are frames of JSON, of bounded size: nothing is unpickled. Code of strangers runs in another process
-beside (:class:`Beside`), which is judged by its own. All processes of a call are one group, which is killed as one. On
-Linux processes that left the group are found too: whatever descends from a call stays below its process.
+Results are frames of JSON, of bounded size: nothing is unpickled. Foreign code runs in another process next to that of
+the call (:class:`Beside`), which judges it. All processes of a call are one group, which is killed as one. On Linux,
+processes that left the group are found too: all descendants of a call stay below its process.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Outcome:
 
 
 class Channel:
-    """First argument of the function in the child process: starts its clock, and sends reports to the parent.
+    """First argument of the function in the child process: starts the clock, and sends reports to the parent.
 
     Reports are numbers, texts, lists, mappings, records (dataclasses) and arrays.
     """
@@ -96,12 +96,12 @@ class Channel:
 
 
 class Beside:
-    """A process beside that of a call, which runs code of strangers, and the line to it.
+    """A process next to that of a call, which runs foreign code, and the connection to it.
 
     Attributes
     ----------
     line : Line
-        This end of the line.
+        This end of the connection.
     peak_bytes : int
         Largest resident memory of the process when it was last looked at.
     """
@@ -172,7 +172,7 @@ def run_isolated(
 
 
 def peak_bytes(pid: int | None = None) -> int:
-    """Peak resident memory of this program, or of another process; 0 where the system does not tell.
+    """Peak resident memory of this program, or of another process; 0 if the system does not report it.
 
     ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
     """

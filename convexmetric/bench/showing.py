@@ -1,4 +1,4 @@
-"""The process of a solver of the user's own: runs it, and shows what it finds to the judge at the other end of a line.
+"""The process of a solver of the user's own: runs it, and sends its metrics to the judge in another process.
 
 Nothing here is trusted by the judge, as the solver's code can change all of it.
 """

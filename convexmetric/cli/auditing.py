@@ -75,7 +75,7 @@ def audit(
         ),
     ] = True,
 ) -> None:
-    """How far are anybody's metrics from the optimum of an objective, and what is wrong with them?
+    """Bound how far metrics are from the optimum of an objective, and show what is wrong with them.
 
     The objective is an instance, which comes with a certified bound, or that of a method on a table of your own, which
     is solved first:

@@ -1,6 +1,6 @@
-"""Files of judgements and runs as TREC has them, and judgements of BEIR; files of identifiers.
+"""Files of judgements and runs in the formats of TREC, and judgements of BEIR; files of identifiers.
 
-Files may be packed by gzip or bzip2, and are read in parts. Files that unpack to more than 512 MiB, or whose table
+Files may be compressed by gzip or bzip2, and are read in parts. Files that unpack to more than 512 MiB, or whose table
 takes as much while it is built, are refused: 8 million rows, or some 2 million identifiers.
 
 ==========  ==========================================================================
@@ -82,7 +82,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
+        Text with columns between blanks or tabs; may be compressed by gzip or bzip2.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
+        Text with columns between blanks or tabs; may be compressed by gzip or bzip2.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def held_out(
     Whether retrieval is better is decided by AUC, with a mean that is 1/2 for labels at random whatever the metric.
     Mean average precision is reported as well, without a verdict: it rises for labels that are noise.
 
-    After Ctrl-C the result has the folds scored so far, if there are any, and says so.
+    After Ctrl-C the result has the folds scored so far, if there are any, and records the interruption.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class RankingProblem(SpannedProblem):
 
     letter: ClassVar[str] = "W"
     C: float
-    #: How judgements were converted to relevance, in words; empty where the problem was not made by :meth:`from_qrels`.
+    #: How judgements were converted to relevance, in words; None where the problem was not made by :meth:`from_qrels`.
     judged: str | None = None
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,15 @@ class Progress:
     details: dict[str, float] = field(default_factory=dict)
 
 
+class Turn(NamedTuple):
+    """A turn of a solver of the default: its seconds, and the relative gaps before and after it."""
+
+    solver: str
+    seconds: float
+    gap_before: float
+    gap_after: float
+
+
 @dataclass(frozen=True, repr=False)
 class Solution(Result):
     """The best certified metric a solver found.
@@ -71,6 +80,8 @@ class Solution(Result):
         What the solver's iterations are: ``"passes"`` of the oracle over all data, or ``"iterations"``.
     keyboard_interrupt : bool
         Whether Ctrl-C ended the solve. A loop over solves should stop as well: :meth:`pass_on_interrupt`.
+    turns : tuple of Turn
+        Which solvers of the default ran, in order: their seconds, and the gaps before and after.
     """
 
     problem: MetricProblem = field(repr=False)
@@ -83,6 +94,7 @@ class Solution(Result):
     atol: float = 0.0
     unit: str = "iterations"
     keyboard_interrupt: bool = False
+    turns: tuple[Turn, ...] = field(default=(), repr=False)
 
     written: ClassVar[tuple[str, ...]] = (
         *("status", "solver", "tol", "lower_bound", "upper_bound", "gap"),

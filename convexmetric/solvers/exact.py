@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, dropwhile
+from itertools import chain
 from textwrap import fill
 from time import perf_counter
 from typing import ClassVar
 
 from convexmetric.arguments import check_seconds
-from convexmetric.errors import SolverError, UnsupportedProblemError
+from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solvers.cuts import SampledCuttingPlanes
-from convexmetric.solvers.routes import ADVICE, LONG_PASS_COORDINATES, ROUTES, Candidate, Candidates, Route, refusal
-from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
+from convexmetric.solvers.forecasts import forecast
+from convexmetric.solvers.routes import (
+    ADVICE,
+    LONG_PASS_COORDINATES,
+    Candidate,
+    Candidates,
+    Route,
+    by_forecast,
+    refusal,
+)
+from convexmetric.solvers.runtime import Monitor, Solver, Steps
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.requirements import readable_bytes
+from convexmetric.solvers.turns import Runner, one_by_one, take_turns
 
 #: Characters of a line.
 WIDTH = 118
@@ -37,22 +47,22 @@ MEASURING_SHARE = 0.02
 #: Route that is put first where the table's first solver would have no certificate within the time limit.
 COARSE = Route(
     SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
-    "linear plus squared norm",
-    f"a time limit too short for what comes after it, up to {LONG_PASS_COORDINATES:,} coordinates",
+    f"linear plus squared norm; a time limit too short for others, up to {LONG_PASS_COORDINATES:,} coordinates",
     "a coarse certificate within the limit, from a sample of the queries",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Exact(Solver):
-    """Runs the solvers that fit the problem, in order; each goes on from what the earlier ones found.
+    """Runs the solvers that fit the problem, the one with the shortest forecast first; each keeps what others found.
 
     Parameters
     ----------
     stages : tuple of Solver, optional
-        Solvers to take, in this order. Default: those of the table in ``convexmetric/solvers/routes.py``, which
-        :func:`~convexmetric.explain` lists for a problem, with the reasons; and before them sampled cutting planes, if
-        the time limit is too short for the usual number of passes.
+        Run these, one after the other. Default: those of the table in ``convexmetric/solvers/routes.py``, in turns
+        (:class:`~convexmetric.solvers.turns.Race`); :func:`~convexmetric.explain` says which they are for a problem,
+        and why. Before them, where the time limit is too short for the passes that a solve takes, sampled cutting
+        planes.
     """
 
     name: ClassVar[str] = "exact"
@@ -60,11 +70,12 @@ class Exact(Solver):
     stages: tuple[Solver, ...] | None = None
 
     def prepare(self, problem: MetricProblem) -> InOrder:
-        """Needs at least one solver that can handle the problem.
+        """Needs one solver at least that can handle the problem.
 
         The run resumes with the solver that left a checkpoint.
         """
-        found = Candidates(problem, ROUTES if self.stages is None else map(Route, self.stages))
+        routes = by_forecast(problem) if self.stages is None else map(Route, self.stages)
+        found = Candidates(problem, routes)
         if all(candidate.run is None for candidate in found):
             raise UnsupportedProblemError(refusal(found))
         return InOrder(found, timed=self.stages is None)
@@ -72,13 +83,14 @@ class Exact(Solver):
 
 @dataclass(frozen=True)
 class InOrder:
-    """A run of the candidates that fit, one after the other.
+    """A run of the candidates that fit.
 
     Attributes
     ----------
     found : Candidates
     timed : bool
-        Whether sampled cutting planes may come first under a short time limit.
+        Whether candidates take turns by their forecasts, after sampled cutting planes under a short time limit;
+        otherwise they run one after the other.
     """
 
     found: Candidates
@@ -93,21 +105,18 @@ class InOrder:
         return next(candidate.route.solver for candidate in self.within(seconds) if candidate.run is not None)
 
     def __call__(self, monitor: Monitor) -> Steps:
-        """Run them in turn; a solver that breaks down leaves the rest to the next."""
-        found = self.within(monitor.seconds_left)
-        runs: Iterator[tuple[str, Run]] = ((each.route.solver.name, each.run) for each in found if each.run is not None)
-        if monitor.resumed_from:
-            every = list(runs)
-            runs = iter([*dropwhile(lambda each: each[0] != monitor.resumed_from, every)] or every)
-        failed: SolverError | None = None
-        for name, run in runs:
-            monitor.solver, monitor.unit, failed = name, "iterations", None
-            try:
-                yield from run(monitor) or ()
-            except SolverError as error:
-                failed = error
-        if failed is not None:
-            raise failed
+        """Run them until told to stop; where a solver breaks down, another takes over."""
+        found = [
+            Runner(each.route.solver.name, each.run, self._forecast(each, monitor.share))
+            for each in self.within(monitor.seconds_left)
+            if each.run is not None
+        ]
+        return take_turns(found, monitor) if self.timed else one_by_one(found, monitor)
+
+    def _forecast(self, candidate: Candidate, share: float | None) -> float:
+        """Seconds that a candidate is expected to take; none for what a time limit puts first."""
+        route = candidate.route
+        return 0.0 if route is COARSE else forecast(route.solver.name, self.found.problem, share)
 
 
 @dataclass(frozen=True)

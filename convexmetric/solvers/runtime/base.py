@@ -18,7 +18,7 @@ from convexmetric.certificates.certificate import close_enough
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant
-from convexmetric.solution import Progress, Status
+from convexmetric.solution import Progress, Status, Turn
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ class Monitor:
         self.keyboard_interrupt = False
         self.caller_failed = False
         self.solver = ""
+        #: Turns of the solvers of the default.
+        self.turns: list[Turn] = []
+        #: Lower bound over objective at the metric zero, where that was evaluated: the weight of the penalty as a share
+        #: of the one at which zero is optimal.
+        self.share: float | None = None
         #: What an iteration of the running solver is: ``"iterations"`` or ``"passes"``.
         self.unit = "iterations"
         self.M: Array | None = None

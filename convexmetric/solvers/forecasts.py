@@ -1,0 +1,53 @@
+"""How long solvers take, from the sizes of a problem: a line of fitted numbers for each.
+
+The logarithm of the seconds is linear in logarithms of the numbers of distances, parts and features and of the share of
+the penalty (``Monitor.share``), with additions for the kind of penalty, of cone and of risk.
+``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
+``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
+solvers, which changes no choice.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from convexmetric.arrays import Array
+from convexmetric.problem import MetricProblem
+
+__all__ = ["features", "forecast"]
+
+#: The penalty's share where it is not known, and the least that is told from others.
+USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
+#: Seconds forecast are between these.
+SHORTEST, LONGEST = 1e-3, 1e6
+
+
+@cache
+def table() -> dict[str, Any]:
+    """The fitted numbers: weights of :func:`features`, and an addition for every class of risks, by solver."""
+    text = files(__package__).joinpath("forecasts.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def features(problem: MetricProblem, share: float | None) -> Array:
+    """What forecasts are linear in."""
+    risk, cone, quadratic = problem.risk, problem.cone, problem.quadratic()
+    usual = np.log(max(USUAL_SHARE if share is None else share, LEAST_SHARE))
+    squared = float(isinstance(quadratic, np.ndarray) or bool(quadratic))
+    sizes = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
+    return np.array([1.0, *sizes, usual, squared, squared * usual, float(quadratic is None), float(cone.diagonal)])
+
+
+def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:
+    """Seconds that a solver is expected to take to a gap of 1e-4; infinite for one that has no line."""
+    line = table().get(solver)
+    if line is None:
+        return np.inf
+    found = float(features(problem, share) @ line["weights"]) + line["risks"].get(type(problem.risk).__name__, 0.0)
+    return float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST))))

@@ -1,0 +1,121 @@
+"""Solvers that take turns on one problem: the one that is expected to end first runs, until another one is.
+
+What is expected of a solver is its forecast, as long as it has not run for longer; then that it takes as long again as
+it has taken, or less where the certified gap falls in time. All of them offer to one monitor, so that none starts from
+nothing, and one that was left goes on where it stood. Forecasts are wrong by a factor of two or so, and to change
+solvers has its price: another one begins where it is expected to take half as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import dropwhile
+from time import perf_counter, process_time
+
+import numpy as np
+
+from convexmetric.errors import SolverError
+from convexmetric.solution import Turn
+from convexmetric.solvers.runtime import Details, Monitor, Run, Steps
+
+#: Another solver begins where it is expected to take less than this share of the time that the current one needs.
+PAYS = 0.5
+#: Seconds of a turn, at least: forecasts and clocks tell no smaller differences.
+LEAST_TURN = 0.03
+#: The gap may close suddenly, but an expectation by its fall is no shorter than this share of the time taken so far.
+SHORTEST = 0.3
+
+
+@dataclass
+class Runner:
+    """A solver that takes turns.
+
+    Attributes
+    ----------
+    name : str
+    run : Run
+        Prepared, not begun.
+    forecast : float
+        Seconds that it is expected to take.
+    """
+
+    name: str
+    run: Run
+    forecast: float
+    steps: Iterator[Details] | None = field(default=None, init=False)
+    #: Seconds taken, and the gaps at which they were.
+    taken: float = field(default=0.0, init=False)
+    path: list[tuple[float, float]] = field(default_factory=list, init=False)
+    #: What it set on the monitor: the unit of its iterations, and what it would leave in a checkpoint.
+    settings: tuple[str, Callable[[], dict[str, np.ndarray]]] = field(default=("iterations", dict), init=False)
+
+    def step(self, monitor: Monitor) -> Details:
+        """Take a step.
+
+        Raises
+        ------
+        StopIteration
+            If it gains nothing more.
+        SolverError
+            If it breaks down.
+        """
+        wall, processor = perf_counter(), process_time()
+        monitor.solver, (monitor.unit, monitor.state) = self.name, self.settings
+        if self.steps is None:
+            self.steps = iter(self.run(monitor) or ())
+        try:
+            return next(self.steps)
+        finally:
+            # On a busy machine the clock on the wall counts what others do, with threads the processor's each of them.
+            self.taken += min(perf_counter() - wall, process_time() - processor)
+            self.path.append((self.taken, monitor.gap))
+            self.settings = monitor.unit, monitor.state
+
+    def expected(self, tol: float) -> float:
+        """Seconds that it still needs."""
+        usual = max(self.forecast - self.taken, self.taken)
+        if len(self.path) < 2:
+            return usual
+        # The fall of the gap over the last half of its time.
+        now, gap = self.path[-1]
+        before, larger = next((at for at in reversed(self.path) if at[0] <= 0.5 * now), self.path[0])
+        if not gap < larger <= 1.0:
+            return usual
+        by_fall = (now - before) * np.log(max(gap / tol, 1.0)) / np.log(larger / gap)
+        return min(usual, max(float(by_fall), SHORTEST * self.taken))
+
+
+def take_turns(runners: Sequence[Runner], monitor: Monitor) -> Steps:
+    """Run solvers in turns, by what is expected of them; ``runners`` are in the order of their forecasts."""
+    left: list[Runner] = list(runners)
+    failed: SolverError | None = None
+    while left:
+        current = min(left, key=lambda each: (each.name != monitor.resumed_from, each.expected(monitor.tol)))
+        before = monitor.gap, current.taken
+        try:
+            while True:
+                yield current.step(monitor)
+                others = [each.expected(monitor.tol) for each in left if each is not current]
+                pays = others and min(others) < PAYS * current.expected(monitor.tol)
+                if pays and current.taken - before[1] > LEAST_TURN:
+                    break
+        except StopIteration:
+            left.remove(current)
+            failed = None
+        except SolverError as error:
+            left.remove(current)
+            failed = error
+        finally:
+            monitor.turns.append(Turn(current.name, current.taken - before[1], before[0], monitor.gap))
+        monitor.resumed_from = ""
+    if failed is not None:
+        raise failed
+
+
+def one_by_one(runners: Sequence[Runner], monitor: Monitor) -> Steps:
+    """Run each solver to its end; one that breaks down leaves the rest to the next."""
+    if monitor.resumed_from:
+        runners = [*dropwhile(lambda each: each.name != monitor.resumed_from, runners)] or runners
+    for runner in runners:
+        yield from take_turns([runner], monitor)

@@ -6,7 +6,7 @@ Linear discriminant analysis and neighbourhood components analysis give a linear
 were trained for objectives of their own, so that no verdict here says that they are bad at those: the audit says how
 far they are from optimal for ranking by AUC, and whether scale, directions or comparisons make the difference.
 
-L-BFGS minimises the very objective of the instance, over factors L of some ranks. It is watched while it runs, beside
+L-BFGS minimises the very objective of the instance, over factors L of some ranks. It is watched while it runs, next to
 three of our own solvers. The folder then holds the metrics (lda.csv, nca.mat), the iterates (lbfgs.npz), and pictures.
 """
 

@@ -44,7 +44,7 @@ def certified(path: Path, label: str) -> cm.MLR:
 
 
 def wine_table(folder: Path) -> Path:
-    """The wine data as somebody's CSV file."""
+    """The wine data as a CSV file of your own."""
     data = cm.datasets.load("wine")
     path = folder / "wine.csv"
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -5,7 +5,7 @@
 
 Notebooks are made by sphinx-gallery from the scripts, the same way the site makes them; the scripts stay the source. An
 exercise is a cell of text, and a cell for each task with one behind it that checks it; the folders ``exercises`` and
-``solutions``, in the same form, have what checks them beside them. A check runs lessons and solutions in this
+``solutions``, in the same form, have their checks next to them. A check runs lessons and solutions in this
 interpreter's kernel, without the data folder, and leaves them with their outputs; solutions must get all points.
 """
 
@@ -37,10 +37,10 @@ def write(folder: Path) -> list[Path]:
 
 
 def converted(text: str, script: Path) -> Path:
-    """Convert the text of a script to a notebook beside it."""
+    """Convert the text of a script to a notebook next to it."""
     from sphinx_gallery.notebook import python_to_jupyter_cli
 
-    # The converter writes beside the script it is given.
+    # The converter writes next to the script it is given.
     script.write_text(text, encoding="utf-8")
     python_to_jupyter_cli([str(script)])
     script.unlink()

@@ -28,8 +28,8 @@ print(problem)
 # The gap
 # -------
 # A solve returns a metric and a *dual point*: numbers from which a lower bound on the optimum follows, as lesson 5 does
-# by hand. The two bounds are made from these two alone, so that the gap holds whatever the solver did. The first run on
-# a machine compiles loops for some seconds; after that this solve takes a fraction of a second.
+# by hand. The two bounds are computed from these two alone, so that the gap holds whatever the solver did. The first
+# run on a machine compiles loops for some seconds; after that this solve takes a fraction of a second.
 
 solution = cm.solve(problem, tol=1e-6)
 print(solution)
@@ -43,10 +43,10 @@ plot_bounds(solution, ax=axes)
 show_pictures()
 
 # %%
-# Anybody's metric
+# Any other metric
 # ----------------
 # The same proof judges metrics that come from elsewhere: the Euclidean one, at its best scale, is far from optimal.
-# *Best scale* says which multiple of it has the lowest objective, and how much of the excess over the optimum that
+# *Best scale* is the multiple of it with the lowest objective, and how much of the excess over the optimum that
 # repairs: here next to nothing. *Largest angle* is between the ranges of this metric and of the reference: 0 degrees if
 # one contains the other.
 

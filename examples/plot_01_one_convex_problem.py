@@ -51,12 +51,12 @@ problems = {
 }
 
 # %%
-# Each problem states itself in the letters of its paper:
+# Each problem states itself in its paper's notation:
 
 print(problems["1 rankings"])
 
 # %%
-# ... and in the common ones: what the risk, the regularizer and the cone of each are.
+# ... and in the common one: the risk, the regularizer and the cone of each.
 
 for name, problem in problems.items():
     risk, regularizer, cone = (type(part).__name__ for part in (problem.risk, problem.regularizer, problem.cone))
@@ -67,7 +67,7 @@ for name, problem in problems.items():
 # One call solves them all
 # ------------------------
 #
-# ``solve`` chooses an algorithm that suits the problem. What comes back does not rest on that algorithm: the upper
+# ``solve`` chooses an algorithm that suits the problem. The result does not rest on that algorithm: the upper
 # bound is the objective at the metric, the lower bound follows from a dual point by weak duality, and both are
 # evaluated anew, by code that knows nothing of the solver.
 
@@ -84,7 +84,7 @@ assert all(solution.gap <= 1e-6 for solution in solutions.values())
 # ----------------------
 #
 # Along the ray :math:`s M^*`, with :math:`M^*` the optimal metric, each objective is a convex function of :math:`s`. It
-# ends in the cone's tip at :math:`s = 0`, the metric that calls everything the same, and has its minimum at
+# ends in the cone's tip at :math:`s = 0`, the metric under which all points are equal, and has its minimum at
 # :math:`s = 1`. The dashed line is the certified lower bound: *no* metric of the cone, on this ray or off it, lies
 # below. The first four are sums of hinges and hence have kinks, so many that the eye sees a smooth curve; the logistic
 # loss of the last paper has none.
@@ -106,7 +106,7 @@ show_pictures()
 # %%
 # Another thing that the five have in common: optimal metrics are often simple. Here are their eigenvalues above 1e-6 of
 # the largest; the five are moved apart a little, as they would hide each other. Most eigenvalues are zero, up to the
-# accuracy asked for, although nobody fixed the rank. The distance then depends on a few directions of the data only.
+# requested accuracy, although the rank was never fixed. The distance then depends on a few directions of the data only.
 
 figure, spectra = plt.subplots()
 for place, (name, solution) in enumerate(solutions.items()):

@@ -2,7 +2,7 @@ r"""
 Relative comparisons: from judgements to maps
 =============================================
 
-"A is closer to B than to C" is a judgement that people and search logs give readily; nobody has to say how close.
+"A is closer to B than to C" is a judgement that people and search logs give readily, without having to quantify it.
 Schultz and Joachims (2003) learn a metric from such triplets :math:`(i, j, k)`, with one nonnegative weight for each
 column of a fixed matrix :math:`A`:
 
@@ -64,8 +64,8 @@ def satisfied(D, triplets):
 # ---------------
 #
 # The first figure of the paper has two examples. In the first one squares and circles differ along the horizontal axis,
-# while most of the spread is vertical: stretching one axis and shrinking the other is all it takes. In the second one
-# circles surround squares, and no weights of the two axes can tell them apart. A kernel can: every point becomes the
+# while most of the spread is vertical: stretching one axis and shrinking the other is enough. In the second one
+# circles surround squares, and no weights of the two axes can separate them. A kernel can: every point becomes the
 # vector of its kernel values with all training points, and these get the weights.
 
 names = ["circles", "squares"]
@@ -85,7 +85,7 @@ print(f"\nweights of the two axes in example 1: {linear.w}")
 
 # %%
 # The learned distances are all that is needed to draw the points anew: classical multidimensional scaling finds a
-# picture in the plane whose distances come near them. On the left the points as they are given, on the right the
+# picture in the plane whose distances approximate them. On the left the points as they are given, on the right the
 # learned distance.
 
 K = rbf_kernel(around, gamma=0.5)
@@ -110,11 +110,11 @@ assert satisfied(maps["2"][1], P) > satisfied(distances_of(around, hopeless.w), 
 # Three maps of the same objects
 # ------------------------------
 #
-# Triplets can say what is meant by "close". The paper draws maps of web pages: under the plain distance, under one
-# learned from topics, and under one for which, besides, faculty pages are to be closer to student pages than to others.
-# Here are the same three maps of handwritten digits that took no part in learning. The topic is the digit, and the wish
-# besides is that a 1 be closer to a 7 than to anything else. All three are judged by the same triplets of digits that
-# took no part.
+# Triplets can define what "close" means. The paper draws maps of web pages: under the plain distance, under one
+# learned from topics, and under one that also wants faculty pages closer to student pages than to others.
+# Here are the same three maps of handwritten digits that took no part in learning. The topic is the digit, and the
+# extra wish is that a 1 be closer to a 7 than to anything else. All three are judged by the same triplets of digits
+# that took no part.
 
 SEPARATE = {"0": 0, "1": 1, "2": 2, "3": 3, "4": 4, "7": 5}
 
@@ -177,8 +177,8 @@ for title, (D, _) in found.items():
 # With the web pages of the paper
 # -------------------------------
 #
-# Where the folder named by ``CONVEXMETRIC_DATA`` holds the WebKB pages, the three maps of the paper follow. Features
-# say which words a page has, and the weights then belong to words.
+# If the folder named by ``CONVEXMETRIC_DATA`` holds the WebKB pages, the three maps of the paper follow. Features
+# tell which words a page has, and the weights then belong to words.
 
 if os.environ.get("CONVEXMETRIC_DATA"):
     webkb = cm.datasets.load("webkb-cmu")

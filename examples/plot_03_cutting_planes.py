@@ -6,7 +6,7 @@ With sliders, in the browser: :doc:`/in-browser`.
 
 Metric learning to rank (McFee and Lanckriet 2010) has one constraint for every ranking of every query, more than there
 are atoms in the world. Its Algorithm 1 never writes them down. It asks an *oracle* for the most violated ones at the
-metric at hand, adds them to a small *master* problem, solves that, and asks again.
+current metric, adds them to a small *master* problem, solves that, and asks again.
 
 With two features and a diagonal metric the unknowns are two weights, and all of this can be seen. The problem is
 
@@ -40,7 +40,7 @@ print(reference)
 # What the oracle finds
 # ---------------------
 #
-# At weights zero all distances are equal, and the worst ranking of a query has all that is relevant at the end. At the
+# At weights zero all distances are equal, and the worst ranking of a query has all relevant items at the end. At the
 # optimum it is a compromise of loss and distance. Items stand from top to bottom, relevant ones with a star.
 
 for weights in (np.zeros(2), reference.w):
@@ -52,9 +52,9 @@ for weights in (np.zeros(2), reference.w):
 # ---------------------------
 #
 # A pass asks the oracle for the worst ranking of every query: a *batch*. The master problem is the paper's program with
-# the batches at hand for constraints, which ``to_cvxpy`` writes out in CVXPY. Its value is a lower bound, because it
-# knows only some of the constraints. The objective at the points visited is an upper bound. The difference is what
-# nobody needs to guess.
+# the batches so far as constraints, which ``to_cvxpy`` writes out in CVXPY. Its value is a lower bound, because it
+# knows only some of the constraints. The objective at the points visited is an upper bound. Their difference bounds
+# the error: no guess is needed.
 
 
 def algorithm_1(stabilisation=0.0, tol=1e-4, passes=60):
@@ -100,8 +100,8 @@ for name, (_, best, _, lower), count in (
 # The picture
 # -----------
 #
-# Grey lines are level lines of :math:`F`. After each pass the optimum must lie where the planes at hand do not exceed
-# the best value so far: in the blue region. It is cut off by the new plane's line, and shrinks until nothing but the
+# Grey lines are level lines of :math:`F`. After each pass the optimum must lie where the planes so far do not exceed
+# the best value so far: in the blue region. The new plane's line cuts it, and it shrinks until only the
 # optimum is left. The open circle is where the oracle was asked, the square the master's solution, where it will be
 # asked next. Kelley's method, which this is, jumps from end to end of the region.
 
@@ -165,7 +165,7 @@ film = FuncAnimation(figure, frame, frames=len(record), interval=900)
 if sys.argv[-1].endswith(".gif"):
     # python examples/plot_03_cutting_planes.py film.gif
     film.save(sys.argv[-1], writer="pillow")
-# Begins the film, if nobody has yet; where pictures stand still, they show the middle of it.
+# Begins the film if it has not begun; still pictures show its middle.
 figure.canvas.draw()
 frame(len(record) // 2)
 show_pictures()
@@ -186,7 +186,7 @@ figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols
 show_pictures()
 
 # %%
-# In two dimensions both are quick. In a hundred the jumps of the plain method are what makes it slow: the package's
+# In two dimensions both are quick. In a hundred dimensions the jumps make the plain method slow: the package's
 # ``CuttingPlanes`` asks between the two points, has a plane for each of 32 groups of queries instead of one for all,
 # and drops planes that no longer matter. ``CuttingPlanes.plain()`` is the algorithm as printed:
 

@@ -9,8 +9,8 @@ learning to rank asks, for every query and in every pass, for the *most violated
    = \max_b \; 1 - \sum_{i=1}^p \Bigl[ g(i, b_i) + \frac{2}{p n} \sum_{j \le b_i} (z_j - x_i) \Bigr],
 
 where :math:`x_1 \le \dots \le x_p` and :math:`z_1 \le \dots \le z_n` are the distances of the relevant and of the
-irrelevant items, :math:`b_1 \le \dots \le b_p` says how many irrelevant items are above each relevant one, and
-:math:`g` is what the measure gives for that. This lesson finds the maximum in three ways, one of which is wrong.
+irrelevant items, :math:`b_1 \le \dots \le b_p` are the numbers of irrelevant items above each relevant one, and
+:math:`g` is the measure's gain for them. This lesson finds the maximum in three ways, one of which is wrong.
 """
 
 from itertools import combinations
@@ -57,7 +57,7 @@ def brute_force(measure, x, z):
 # For AUC :math:`g(i, b) = (n - b)/(p n)`: every inverted pair costs the same, and every pair can be decided alone, by
 # comparing two distances. That is why AUC needs no more than sorting, and why its risk is a sum of hinges.
 #
-# For average precision, :math:`g(i, b) = i / (p (i + b))`, what a pair is worth depends on how many items are above it.
+# For average precision, :math:`g(i, b) = i / (p (i + b))`, the value of a pair depends on how many items are above it.
 # But the gains telescope: putting irrelevant item :math:`j` above the relevant items :math:`r, \dots, p` changes the
 # value by
 #
@@ -131,16 +131,16 @@ assert short["map"].max() < 1e-9
 assert short["ndcg"].max() > 0.01
 
 # %%
-# An oracle that is wrong now and then is worse than a slow one: the solver believes that no constraint is violated and
-# stops above the optimum, and its bound is not one. The package's oracle for NDCG settles the first :math:`k` places by
-# dynamic programming; it was asserted above that the readable programme over all :math:`(i, b)`, against which it is
-# tested, agreed with brute force in every case.
+# An oracle that is occasionally wrong is worse than a slow one: the solver believes that no constraint is violated and
+# stops above the optimum, and its upper bound is invalid. The package's oracle for NDCG settles the first :math:`k`
+# places by dynamic programming; it was asserted above that the readable programme over all :math:`(i, b)`, against
+# which it is tested, agreed with brute force in every case.
 #
 # What it costs
 # -------------
 #
 # One query, a tenth of the items relevant; the time of sorting all distances is the yardstick. The compiled oracles
-# include making the distances. The dynamic programme, :math:`O(p n)`, is for checking.
+# include computing the distances. The dynamic programme, :math:`O(p n)`, is for checking.
 
 sizes = np.array([100, 300, 1_000, 3_000, 10_000, 30_000, 100_000])
 seconds = {}
@@ -188,9 +188,9 @@ show_pictures()
 # Three worst rankings of one query
 # ---------------------------------
 #
-# The same query, the same distances, three measures. AUC counts every pair the same and moves items by as much as their
-# distances allow. Average precision and NDCG look at the top: a few irrelevant items go there, and the rest stays where
-# it is, for moving it would violate margins that are not worth it.
+# The same query, the same distances, three measures. AUC counts every pair equally and moves items by as much as their
+# distances allow. Average precision and NDCG look at the top: a few irrelevant items go there, and the rest stays in
+# place, as moving it would violate margins for too little gain.
 
 wine = cm.datasets.load("wine")
 X = cm.datasets.preprocess(wine.X, ["zscore"])[::4]

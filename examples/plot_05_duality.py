@@ -4,8 +4,8 @@ Duality: a certificate by hand
 
 With sliders, in the browser: :doc:`/in-browser`.
 
-How can one know that a metric is nearly optimal without knowing the optimum? By a *lower bound*: a number that no
-metric's objective falls below. This lesson makes one with NumPy alone and compares it with ``cm.certify``.
+How can you know that a metric is nearly optimal without knowing the optimum? By a *lower bound*: a number that no
+metric's objective falls below. This lesson computes one with NumPy alone and compares it with ``cm.certify``.
 
 The problem is that of triplets with a squared norm,
 
@@ -14,8 +14,8 @@ The problem is that of triplets with a squared norm,
    H_{ijk} = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top .
 
 A hinge is a maximum of lines: :math:`\max(0, 1 - s) = \max_{0 \le u \le 1} u (1 - s)`. Choose any
-:math:`u_t \in [0, 1]` for every triplet, and the hinges are at least :math:`u_t (1 - \langle H_t, R \rangle)`. What is
-left is a quadratic function of :math:`R`, which can be minimised in closed form:
+:math:`u_t \in [0, 1]` for every triplet, and the hinges are at least :math:`u_t (1 - \langle H_t, R \rangle)`. What
+remains is a quadratic function of :math:`R`, which can be minimised in closed form:
 
 .. math:: F(R) \;\ge\; \frac{1}{|S|} \sum_t u_t
    + \min_{R \succeq 0} \Bigl[ \frac{\lambda}{2} \|R\|_F^2 - \langle A, R \rangle \Bigr]
@@ -87,8 +87,8 @@ def dual(u):
 #
 # The bound is a concave function of :math:`u`, and its gradient at :math:`u_t` is
 # :math:`(1 - \langle H_t, R \rangle) / |S|` with the metric :math:`R = A_+ / \lambda`: climb, clip to :math:`[0, 1]`,
-# and look at both sides. Nesterov's momentum makes the climb quicker. Nothing has to be believed: each step leaves a
-# metric and a number below which no metric gets.
+# and look at both sides. Nesterov's momentum makes the climb quicker. Nothing is taken on trust: each step gives a
+# metric and a number that no metric's objective falls below.
 
 # How steep the gradient can get, by the power method.
 u = rng.random(count)
@@ -119,7 +119,7 @@ print(f"by hand: {best_lower:.9f} <= optimum <= {best_upper:.9f}")
 # The same by the package
 # -----------------------
 #
-# ``certify`` takes a metric and a dual point, from wherever they come, and evaluates both sides. Multipliers of the
+# ``certify`` takes a metric and a dual point, of any origin, and evaluates both sides. Multipliers of the
 # package contain the weight :math:`1 / |S|`. Its own solver's interval must overlap with ours: both hold the optimum.
 
 certificate = cm.certify(problem, best_R, best_u / count)
@@ -136,9 +136,9 @@ assert best_lower <= solution.upper_bound
 # A bound cannot be forged
 # ------------------------
 #
-# What if the dual point is wrong, because of a mistake or on purpose? By hand, clipping to :math:`[0, 1]` is our
-# business: for :math:`u = 1.5` the formula gives a number that proves nothing. ``certify`` clips what it is given, and
-# any point whatever yields a valid bound, if a useless one.
+# What if the dual point is wrong, because of a mistake or on purpose? By hand, we have to clip to
+# :math:`[0, 1]` ourselves: for :math:`u = 1.5` the formula gives a number that proves nothing. ``certify`` clips its
+# input, so that any point yields a valid bound, if perhaps a useless one.
 
 wrong = {
     "the best one": best_u / count,
@@ -155,7 +155,7 @@ for name, multipliers in wrong.items():
 
 # %%
 # Everything at once: above our two sides closing in on the optimum; below the bounds that random multipliers prove and
-# the objectives of random metrics. Between the two crowds is a line that neither crosses, and the optimum is on it.
+# the objectives of random metrics. Neither crowd crosses the line of the optimum between them.
 
 bounds, values = [], []
 for _ in range(600):

@@ -2,9 +2,9 @@ r"""
 Stochastic against exact: finding mistakes in print
 ===================================================
 
-Three of the papers print an algorithm that takes many cheap steps and never says how far it got. All three have a
-mistake in print. The steps of each go on and come to rest as if nothing were wrong; only next to a certified optimum
-can one see that they rest in the wrong place.
+Three of the papers print an algorithm that takes many cheap steps and never tells how far it got. All three have a
+mistake in print. The steps of each converge as if nothing were wrong; only a certified optimum shows that they converge
+to the wrong place.
 
 ========  ==================================================================  ========================================
 paper     printed                                                             meant
@@ -28,7 +28,7 @@ from convexmetric.plotting import COLOURS, STYLE, show_pictures
 
 plt.style.use(STYLE)
 
-# These methods end where they end; that the gap is above the tolerance is the point.
+# These methods stop above the tolerance, which is the point here: ignore the warning.
 warnings.simplefilter("ignore", cm.errors.GapWarning)
 
 wine = cm.datasets.load("wine")
@@ -76,7 +76,7 @@ for title, (problem, solver) in problems.items():
 # --------------------------------
 #
 # The table says that the printed steps of paper 4 solve the problem of twice the :math:`\lambda`. That can be tested:
-# evaluate the metric that they end with in *that* problem, and compare with that problem's certified optimum.
+# evaluate their final metric in *that* problem, and compare with its certified optimum.
 
 problem, _ = problems["paper 4: vectors, one pair a step"]
 exact, found = runs["paper 4: vectors, one pair a step"]
@@ -95,7 +95,7 @@ assert excess["in the problem of twice lambda"] < excess["in the problem it was 
 # -----------
 #
 # The distance from the certified optimum, on a logarithmic axis; looks come at growing intervals in the first panel.
-# Without the optimum, all one sees is that a curve has become flat, and flat is what a converged one looks like.
+# Without the optimum, all you see is that a curve has become flat, and a converged curve looks flat, too.
 
 figure, axes = plt.subplots(3, 1, figsize=(4.8, 7.8))
 for ax, (title, (exact, found)) in zip(axes, runs.items(), strict=True):

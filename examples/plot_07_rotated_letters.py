@@ -13,7 +13,7 @@ where :math:`\langle Q_{x - x'}, A \rangle = \|T x - T x'\|^2`, :math:`h_\gamma`
 :math:`\max(0, 1 - t / \gamma)`, and the norm is that of Hilbert and Schmidt, not squared.
 
 Under a kernel the points live in a space of infinitely many dimensions. But :math:`A` never leaves the span of the
-differences of training points: what it did outside would cost norm and gain nothing. In coordinates of that span
+differences of training points: anything outside would add to the norm and gain nothing. In coordinates of that span
 everything is finite, and exact.
 """
 
@@ -32,7 +32,7 @@ plt.style.use(STYLE)
 # --------------------------
 #
 # The package prints characters in all angles; the images are the same on every machine. The operator learns from twenty
-# letters and is tested on *digits*, none of which it has ever seen: it must have learned what turning does.
+# letters and is tested on *digits*, none of which it has ever seen: it must have learned rotation itself.
 
 letters, digits = cm.datasets.load("rotated-letters"), cm.datasets.load("rotated-digits")
 rng = np.random.default_rng(0)
@@ -83,7 +83,7 @@ assert errors["under T"] < errors["kernel alone"]
 # --------------------------
 #
 # Each row: a digit, then the five digits nearest to it, by the distance of the kernel on the left and under :math:`T`
-# on the right. A frame says that it is the same digit.
+# on the right. A frame marks the same digit.
 
 
 def nearest(operator, queries, k=5):
@@ -94,7 +94,7 @@ def nearest(operator, queries, k=5):
     return np.argsort(D, axis=1, kind="stable")[:, :k]
 
 
-# The fifth image of every digit asks.
+# The fifth image of every digit is the query.
 queries = np.array([np.flatnonzero(y_test == digit)[4] for digit in np.unique(y_test)])
 columns = {"nearest by the kernel": nearest(problem.embedding, queries), "nearest under T": nearest(T, queries)}
 figure, axes = plt.subplots(len(queries), 12, figsize=(4.8, 4.4), layout="none")
@@ -136,7 +136,7 @@ show_pictures()
 # -------------------------------------------------------------------
 #
 # The paper never forms :math:`A`. It descends on vectors :math:`v_1, \dots, v_d` with :math:`A = \sum_i v_i v_i^\top`,
-# in which the objective is not convex. Its theorem 14 says that with as many vectors as pairs every stable local
+# in which the objective is not convex. Its theorem 14 states that with as many vectors as pairs every stable local
 # minimum is global all the same; with fewer, a local minimum "was observed only for :math:`d \le 5`". A certified
 # optimum can check both. Here are a hundred pairs of eight letters, whose differences span 47 dimensions:
 

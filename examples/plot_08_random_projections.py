@@ -79,8 +79,8 @@ assert max(value for value, _ in random[64]) < 1e-4
 # -----------
 #
 # Above what is lost of the objective, below the error of three nearest neighbours on new digits. The first
-# falls to nothing when all dimensions are there, and not before. The second is what one cares about in the end, and
-# bears much more: most of what the restricted metric loses is margin, not neighbours. With all features there is little
+# vanishes only with all dimensions. The second is what matters in the end, and is far less
+# sensitive: most of what the restricted metric loses is margin, not neighbours. With all features there is little
 # left to learn here: the errors without a metric and with the full one are less than a percent apart.
 
 errors = {

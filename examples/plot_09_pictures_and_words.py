@@ -14,7 +14,7 @@ with a logistic loss, squared norms and graphs. In :math:`U, V` this is not conv
 all that is dropped is a limit on the rank of :math:`W`. So the optimum over all :math:`W \succeq 0` is a lower bound
 for *every* number of columns :math:`c`, and if its own rank is small, the nonconvex problem is solved.
 
-Here upper halves of handwritten digits ask for lower halves. They have no pixel in common.
+Here upper halves of handwritten digits are queries for lower halves. They have no pixel in common.
 """
 
 import os
@@ -47,7 +47,7 @@ assert solution.gap <= 1e-6
 # ----------------------------
 #
 # The rank of the certified :math:`W` answers it. ``factors`` takes :math:`U` and :math:`V` from its eigenvectors, and
-# the certificate says how far they may be from the best ones of any number of columns.
+# the certificate bounds how far they are from the best ones of any number of columns.
 
 for c in sorted({1, 2, 3, 5, solution.rank}):
     factors = problem.factors(solution, c=c)
@@ -77,9 +77,9 @@ assert curves["learned"].mean_average_precision > curves["factor analysis"].mean
 # What comes back
 # ---------------
 #
-# Each row: the upper half that asks; then the five lower halves that come first, each drawn beneath the half that
-# asked. Its own other half is among the candidates, but nothing tells the metric which one it is. A frame says that it
-# is the right digit.
+# Each row: the upper half as the query; then the five lower halves ranked first, each drawn beneath the
+# query. Its own other half is among the candidates, but nothing tells the metric which one it is. A frame marks
+# the right digit.
 
 nearest = np.argsort(distances["learned"], axis=1, kind="stable")[:, :5]
 queries = [np.flatnonzero(y[test] == digit)[1] for digit in range(10)]
@@ -127,7 +127,7 @@ show_pictures()
 # With the Wikipedia articles of the paper
 # ----------------------------------------
 #
-# Where the folder named by ``CONVEXMETRIC_DATA`` holds them: 2,866 articles with an image (128 numbers) and a text (10
+# If the folder named by ``CONVEXMETRIC_DATA`` holds them: 2,866 articles with an image (128 numbers) and a text (10
 # topics), in ten categories.
 
 if os.environ.get("CONVEXMETRIC_DATA"):

@@ -2,9 +2,9 @@ r"""
 Validate a solver of your own
 =============================
 
-You have written a solver, for a problem in this package or for one that can be stated with it. Does it work? That its
-objective falls is no answer, and that the result is useful is none either. The *instance library* holds problems on
-public data with their certified optima, and ``cm.audit`` judges anybody's metric against them.
+You have written a solver, for a problem in this package or for one that can be stated with it. Does it work? A falling
+objective does not answer that, nor does a useful result. The *instance library* holds problems on
+public data with their certified optima, and ``cm.audit`` judges any metric against them.
 
 The solver to be judged here is projected gradient descent in thirty lines of NumPy, for relative comparisons
 (Schultz and Joachims 2003):
@@ -30,8 +30,8 @@ print(f"\ncertified: {instance.lower_bound:.9g} <= optimum <= {instance.upper_bo
 # The solver
 # ----------
 #
-# It knows nothing of the package: it takes points and triplets, and gives weights. Two faults can be switched on, of
-# the kind that one makes: a margin of another size, and weights that are never projected.
+# It knows nothing of the package: it takes points and triplets, and returns weights. Two common faults can be switched
+# on: a wrong margin, and weights that are never projected.
 
 
 def descend(X, triplets, C, steps, rate, margin=1.0, project=True):
@@ -87,9 +87,9 @@ assert good.suboptimality < wrong.suboptimality
 #
 # The suboptimality of the best weights so far. Of the three sound rules, the two whose steps shrink keep going down,
 # each at its own pace. Constant steps are the quickest at first, and then they stop: after step 3,000 nothing better
-# than 1.4e-4 is seen. The solver with the other margin also goes down, nicely, and stays where its own optimum is; so
-# does the one without projection, of which the projected weights are judged. Without the certified bound there is
-# nothing to tell the five apart.
+# than 1.4e-4 is seen. The solver with the wrong margin also goes down, nicely, and stays at its own optimum; so
+# does the one without projection, of which the projected weights are judged. Without the certified bound
+# nothing distinguishes the five.
 
 figure, ax = plt.subplots(figsize=(4.8, 4.2))
 for name, found in verdicts.items():
@@ -102,8 +102,8 @@ show_pictures()
 # Why constant steps stop
 # -----------------------
 #
-# It is no fault. The objective has kinks, and its optimum is at one, where the subgradient jumps from one side to the
-# other and does not become short. A constant step times a length that does not shrink never becomes small: the
+# It is not a fault. The objective has kinks, and its optimum is at one, where the subgradient jumps from one side to
+# the other and does not become short. A constant step times a length that does not shrink never becomes small: the
 # weights go to and fro across the kinks. How far above the optimum they do so should then be about proportional to the
 # step, and it is: with half the step they are a little less than half as far from it.
 
@@ -117,8 +117,8 @@ ratios = np.divide(levels[:-1], levels[1:])
 assert np.all(abs(ratios - 2.0) < 0.5)
 
 # %%
-# So steps must shrink to zero, but not so fast that they never arrive. And a curve that has become flat does not tell a
-# fault from a rule of steps: the rules of the two faults are those of the first curve, and only the bound shows them.
+# So steps must shrink to zero, but not so fast that they never arrive. And a flat curve does not tell a fault from a
+# step rule: the two faulty solvers use the rule of the first curve, and only the bound exposes them.
 
 # %%
 # To go on: ``cm.bench.list_problems()`` names the instances, of all five papers. The exact solvers of the package

@@ -2,13 +2,13 @@ r"""
 Judged queries: a linear map that is kept only if it helps
 ==========================================================
 
-Documents and queries are vectors of some encoder, and for a few queries somebody judged which documents are relevant.
+Documents and queries are vectors of some encoder, and for a few queries the relevant documents were judged.
 :class:`convexmetric.RetrievalAdapter` learns a linear map under which these come first,
 
 .. math:: \min_{W \succeq 0} \; \tfrac12 \|W - I\|_F^2 + \frac{C}{n} \sum_q \xi_q(W),
 
 near the identity, which is the encoder as it is. The problem is convex: there is no rate to guess and nothing to stop
-early, but one weight C, and that is chosen by queries held out. Others, which have seen nothing of the choice, say
+early, but one weight C, which is chosen on held-out queries. Others, with no part in the choice, show
 whether the map is of any use.
 """
 
@@ -24,7 +24,7 @@ plt.style.use(STYLE)
 warnings.simplefilter("ignore", cm.errors.GapWarning)
 
 # %%
-# A hundred questions on aerodynamics, the 509 abstracts that are relevant to any of them, and who is relevant to whom:
+# A hundred questions on aerodynamics, the 509 abstracts that are relevant to any of them, and the judgements:
 # a part of the Cranfield collection of 1967. The encoder is latent semantic analysis of 32 dimensions.
 
 data = cm.datasets.load("cranfield-100")
@@ -32,8 +32,8 @@ corpus, queries, qrels = data.X, data.extras["queries"], data.extras["qrels"]
 print(data, qrels, sep="\n")
 
 # %%
-# ``measure`` is what is to become better, and ``loss`` whose exact loss is learned for that. The table has a paired
-# t-test over queries, each scored by a map that was learned, and whose C was chosen, without its fold.
+# ``measure`` is the score to improve, and ``loss`` names the exact loss that is minimised for it. The table has a
+# paired t-test over queries, each scored by a map that was learned, and whose C was chosen, without its fold.
 
 adapter = cm.RetrievalAdapter("nDCG@10", loss="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3)
 adapter.fit(corpus, queries, qrels)
@@ -47,7 +47,7 @@ print(f"certified gap of the last solve: {adapter.solution_.gap:.1e}")
 
 # %%
 # Judgements that have nothing to do with the vectors: nothing can be learned, and a map that was learned all the same
-# would rank by chance. The queries held out say so, and what is returned is the identity.
+# would rank by chance. The held-out queries show it, and the identity is returned.
 
 rng = np.random.default_rng(1)
 chance = {row: dict.fromkeys(rng.choice(len(corpus), 8, replace=False).tolist(), 1) for row in range(100)}
@@ -58,7 +58,7 @@ print("identity:", np.array_equal(nothing.components_, np.eye(32)))
 # %%
 # Gradient steps on a linear map with a triplet loss are how it is usually done. Here they take the AUC problem, whose
 # loss is that of triplets: all pairs of a relevant and an irrelevant document of a query. How near does Adam come to
-# the certified optimum, at three rates that fall to zero? The audit knows.
+# the certified optimum, at three rates that fall to zero? The audit tells.
 
 auc = cm.RankingProblem.from_qrels(
     corpus / adapter.scale_,

@@ -2,8 +2,8 @@ r"""
 How wrong is my solver?
 =======================
 
-A conic solver stops when some residuals are small, and says ``optimal``. How far its value may be from the optimum it
-does not say. This lesson asks for the lightest truss, a semidefinite program that looks harmless, and proves what the
+A conic solver stops when some residuals are small, and says ``optimal``. It does not say how far its value may be from
+the optimum. This lesson asks for the lightest truss, a semidefinite program that looks harmless, and proves what the
 answers are worth.
 
 Bars join the nodes of a grid that is held at its left end; a force :math:`f` pulls at the right. With volumes
@@ -13,7 +13,7 @@ force, :math:`f^\top K(v)^{-1} f`, shall be at most 1. The lightest such truss i
 .. math:: \min_{v \ge 0} \; \sum_i v_i \qquad \text{such that} \qquad
    \begin{pmatrix} 1 & f^\top \\ f & K(v) \end{pmatrix} \succeq 0 ,
 
-where the matrix says the same as the bound on the work (its Schur complement).
+where the matrix inequality is equivalent to the bound on the work (by the Schur complement).
 """
 
 import warnings
@@ -112,7 +112,7 @@ assert certificate.upper_bound >= optimum * (1 - 1e-9)
 # The same for any program
 # ------------------------
 #
-# CVXPY brings every convex program to one form, which has one dual:
+# CVXPY converts every convex program to one form, which has one dual:
 #
 # .. math:: \min_x \; q^\top x \;\; \text{such that} \;\; g - A x \in K , \qquad\qquad
 #    \max_z \; -g^\top z \;\; \text{such that} \;\; q + A^\top z = 0, \; z \in K^* .
@@ -124,9 +124,9 @@ assert certificate.upper_bound >= optimum * (1 - 1e-9)
 # .. math:: \bigl( A^\top \mathrm{diag}(w) A \bigr) \, y = -r , \qquad z^\star = z + w \circ (A y) ,
 #
 # and then :math:`q + A^\top z^\star = r - r = 0`. Interval arithmetic proves that the matrix is invertible, and
-# encloses :math:`y`. So :math:`z^\star` exists, and is known up to tiny intervals, though nobody ever writes it down;
+# encloses :math:`y`. So :math:`z^\star` exists, and is known up to tiny intervals, though it is never written down;
 # if all of these intervals are in :math:`K^*`, the bound is proven. That needs a little room inside :math:`K^*`, and
-# such room there is exactly if the points of the program with a bounded objective are bounded.
+# there is such room exactly if the points of the program with a bounded objective are bounded.
 #
 # Tolerances
 # ----------

@@ -4,8 +4,8 @@ Reading a statement
 
 ``problem.to_cvxpy()`` is a problem of this package as a program in CVXPY: the paper's letters, one line for every
 comparison. This lesson reads such a program line by line. CVXPY has two sets of rules for it: *DCP* (disciplined convex
-programming) says which programs are seen to be convex, and *DPP* (disciplined parametrized programming) which of them
-need to be translated only once while their numbers change.
+programming) decides which programs are recognised as convex, and *DPP* (disciplined parametrized programming) which of
+them need to be translated only once while their numbers change.
 
 Paper 2 measures :math:`d_w(x_i, x_j)^2 = \sum_f w_f (x_{if} - x_{jf})^2 = w^\top \Delta^{x_i,x_j}` with weights
 :math:`w \ge 0`, where :math:`\Delta^{x_i,x_j}` holds the squared differences. A triplet :math:`(i, j, k)` says that
@@ -70,11 +70,11 @@ assert [name for name, expression in curvature.items() if not expression.is_dcp(
 # A squared distance is *affine* in the weights (and in a matrix :math:`M`): that is why the package learns
 # :math:`M`, and not as :math:`L` with :math:`M = L^\top L`. Its root is concave. In a hinge the far distance has a
 # minus, which makes its root convex, and the near distance has a plus, which leaves its root concave: the sum is
-# neither. In :math:`L` it is the far distance that is in the way.
+# neither. In :math:`L` it is the far distance that breaks convexity.
 #
-# The last line shows that the rules know less than we do: the square of a root is what was under it, but CVXPY looks at
+# The last line shows that the rules know less than we do: the square of a root is its argument, but CVXPY looks at
 # one function at a time, and ``square`` of something concave is not convex by any of them. A curvature of ``UNKNOWN``
-# or ``QUASILINEAR`` means: not seen to be convex. It does not mean: not convex.
+# or ``QUASILINEAR`` means: not recognised as convex. It does not mean: not convex.
 #
 # Here it really is not
 # ---------------------

@@ -4,7 +4,7 @@ From the paper to the cone
 
 Between a paper's formula and the numbers that a conic solver sees are a few steps, which textbooks show and programs
 hide: Lagrangian, dual, optimality conditions, standard form. This lesson takes all of them for the smallest instance
-that has something of everything: four points, two features, three triplets. Each formula is followed by an ``assert``.
+that shows all of them: four points, two features, three triplets. Each formula is followed by an ``assert``.
 
 With :math:`H_t = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top` of triplet :math:`t = (i, j, k)`, a
 squared norm and margins :math:`\xi_t` (all 1 for now), the hinges :math:`\max(0, \xi_t - \langle H_t, R \rangle)`
@@ -135,7 +135,7 @@ assert objective(R, s) - bound < 1e-9
 # Optimality conditions
 # ---------------------
 #
-# Where both sides meet, nothing of what the multipliers add can be left. These are the conditions of Karush, Kuhn and
+# Where both sides meet, every term that the multipliers added must vanish. These are the conditions of Karush, Kuhn and
 # Tucker:
 #
 # .. math:: \lambda R = A(u) + Z, \quad u_t + v_t = \frac1n, \qquad
@@ -227,7 +227,7 @@ for t, e in enumerate(np.eye(n)):
 # %%
 # The same for the cone. Let the metric be a little negative along a direction :math:`z`,
 # :math:`R \succeq -\epsilon z z^\top`: the optimal value falls by about :math:`\epsilon \, z^\top Z z`. So :math:`Z`
-# says what it costs to insist on a metric, direction by direction.
+# is the price of insisting on a metric, direction by direction.
 
 z = np.linalg.eigh(Z)[1][:, -1]
 wider, narrower = (value_bounds(ones, sign * step * np.outer(z, z)) for sign in (1.0, -1.0))
@@ -254,7 +254,7 @@ print("what CVXPY hands over:", ", ".join(data))
 print(data["dims"])
 
 # %%
-# For 2 x 2 matrices it is no work to write the same by hand. A row for the margin of triplet t says
+# For 2 x 2 matrices it is easy to write the same by hand. The row for the margin of triplet t is
 # :math:`r = \langle H_t, R \rangle + s_t - \xi_t \ge 0`; off-diagonal entries are met twice in an inner product.
 #
 # The rows of the cone hold :math:`\mathrm{svec}(R) = (R_{11}, \sqrt2 R_{12}, R_{22})`. Why the root? A solver works
@@ -319,8 +319,8 @@ print("CVXPY's rows:", ", ".join(dict.fromkeys(names[row] for row in found)))
 # %%
 # Now the solver alone. Its multipliers :math:`z`, one a row, satisfy :math:`P x + c + A^\top z = 0` and
 # :math:`r^\top z = 0`, with :math:`z` in the dual cone. They are ours: the rows of the margins have :math:`u`, those
-# of the slacks :math:`v`, those of the cone :math:`\mathrm{svec}(Z)`. The copies have :math:`\lambda y`, in which the
-# quadratic hands its slope on.
+# of the slacks :math:`v`, those of the cone :math:`\mathrm{svec}(Z)`. The copies have :math:`\lambda y`, the
+# slope of the quadratic.
 
 raw = chain.solve_via_data(program, data)
 x, r, z = (np.array(part) for part in (raw.x, raw.s, raw.z))

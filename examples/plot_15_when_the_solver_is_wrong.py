@@ -2,11 +2,11 @@ r"""
 When a solver's answer is wrong, and what proves it
 ===================================================
 
-A conic solver stops when its residuals are small: its point *nearly* keeps the constraints, its multipliers are
+A conic solver stops when its residuals are small: its point *nearly* satisfies the constraints, its multipliers are
 *nearly* dual feasible, the two objectives are *nearly* equal. What that is worth depends on the problem, on its units
 and on luck. The lesson *How wrong is my solver?* shows it for a truss. Here are the ways in which metrics go wrong,
-each as CLARABEL or SCS really answered, and the one remedy for all: bounds that are computed from the answer after it
-was made feasible.
+each from an actual answer of CLARABEL or SCS, and the one remedy for all: bounds that are computed from the answer
+after it was made feasible.
 
 The problem is that of triplets with a squared norm, on 60 triplets of wines with five features,
 
@@ -57,10 +57,10 @@ print(reference)
 # Claimed, and made feasible
 # --------------------------
 #
-# We keep all that a solver says: its status, its two objectives, the metric, the multipliers :math:`u` of the triplets,
-# and two residuals of the form that it was given (see the lesson *From the paper to the cone*): by how much the
-# constraints are missed, :math:`\|A x + r - b\|_\infty`, and the conditions of the dual,
-# :math:`\|P x + c + A^\top z\|_\infty`.
+# We keep everything that a solver reports: its status, its two objectives, the metric, the multipliers :math:`u` of the
+# triplets, and two residuals of the form that it was given (see the lesson *From the paper to the cone*): by how much
+# the constraints are missed, :math:`\|A x + r - b\|_\infty`, and the conditions of the dual, :math:`\|P x + c + A^\top
+# z\|_\infty`.
 
 
 def directions(factor):
@@ -151,8 +151,8 @@ for name, found in answers.items():
 # %%
 # A is as it should be. Now the others.
 #
-# A metric that is none
-# ---------------------
+# A metric that is not one
+# ------------------------
 #
 # The primal objective of B is *below* the proven lower bound: better than any metric can be. And the status is
 # ``optimal``. Its matrix has a negative eigenvalue, and the constraints are missed by more than 1e-5, the tolerance
@@ -204,7 +204,7 @@ assert 0.997 * optimum < C["bounds"][0] < 0.999 * optimum
 # F and G are A in other units. In G the features are divided by 1,000. SCS calls it ``optimal``, and both objectives
 # are 1 up to 1e-7, but the optimum is 0.0737. Its metric is next to zero, where the objective is 1; the best one has an
 # eigenvalue of more than a million. CLARABEL gets further in F, with features divided by 10,000, but not to the
-# optimum. For both answers the bounds of ``certify`` are far apart, which says at once that nothing was solved.
+# optimum. For both answers the bounds of ``certify`` are far apart, which shows at once that nothing was solved.
 
 best = np.linalg.eigvalsh(reference.M)[-1] / 0.001**2
 print(f"largest eigenvalue: {best:.1e} at the optimum, {np.linalg.eigvalsh(G['R'])[-1]:.1e} of G")
@@ -291,8 +291,8 @@ show_pictures()
 # -----------------
 #
 # With hard margins a program may be infeasible. Six triplets of wines on two features can be satisfied: ``solve`` finds
-# weights that do, and with them in hand there is nothing to believe. In small units the weights are large, and
-# CLARABEL says ``infeasible``. ``solve`` chooses units of its own.
+# weights that do, and these can be checked. In small units the weights are large, and
+# CLARABEL says ``infeasible``. ``solve`` chooses its own units.
 
 wines = cm.datasets.preprocess(wine.X, ["zscore"])[:, [0, 2]]
 six = np.array([[57, 36, 133], [131, 177, 110], [110, 126, 4], [91, 74, 31], [110, 96, 145], [164, 155, 95]])
@@ -314,7 +314,7 @@ assert margins.min() >= 1.0 - 1e-9
 #
 # ``certify`` knows the problems of this package, and what to clip and to project. For every other program that CVXPY
 # states there is ``certify_program``. It takes the values that the variables have, moves them to where all constraints
-# hold, has multipliers found by CLARABEL, and proves both bounds in interval arithmetic. Here is a metric under which
+# hold, gets multipliers from CLARABEL, and proves both bounds in interval arithmetic. Here is a metric under which
 # dissimilar pairs are as far apart as can be, while similar ones are near (Xing and others, 2003), on twenty of the
 # wines with features divided by 100:
 #
@@ -352,7 +352,7 @@ assert certificate.upper_bound >= good.value * (1 - 1e-6)
 # -----------------------
 #
 # Often there is only a metric, without multipliers: from a colleague, a paper, another program. Take that of F.
-# ``audit`` finds the bound itself, and says how far from the optimum the metric is, and why.
+# ``audit`` finds the bound itself, and shows how far from the optimum the metric is, and why.
 
 print(cm.audit(problem_in(F["factor"]), F["R"]))
 

@@ -1,4 +1,4 @@
-"""The experiments of the five papers: one job that can be interrupted, and goes on where it stopped.
+"""The experiments of the five papers: one job that can be interrupted and resumed.
 
     python examples/reproduce.py --all --hours 8 --jobs 4
     python examples/reproduce.py --list
@@ -8,7 +8,7 @@
 The parts of a paper, their settings and the tables that are made of them stand in ``<paper>/paper.py``. The results of
 a part are in a folder of its own, a line a task, as soon as they are known. First repetitions of all parts come before
 later ones, so that a short run has a first number of everything. Nothing is started after the hours given; what is
-finished is kept, and the same command goes on. Results of two machines are put together by appending the lines of
+finished is kept, and the same command resumes. Results of two machines are put together by appending the lines of
 their files. The data come from the folder named by CONVEXMETRIC_DATA.
 
 ``--list`` counts the tasks that are done, and the hours of the processor that they took. ``--report`` runs nothing, and

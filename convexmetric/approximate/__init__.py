@@ -1,4 +1,4 @@
-"""Approximate descents of the papers, one a file: misprints corrected, or kept with ``as_printed=True``.
+"""Approximate descents of the papers, one per file: misprints corrected, or kept with ``as_printed=True``.
 
 All have the same settings and history: ``epochs`` are passes over the comparisons after which a run ends, ``max_iter``
 counts evaluations of the certified gap, every entry of the history has the number of ``passes`` made and the

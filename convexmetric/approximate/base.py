@@ -23,7 +23,7 @@ class ApproximateSolver(Solver):
     epochs : int
         Passes after which it ends, if nothing else ends it before.
     as_printed : bool
-        Do what the paper prints, mistakes included.
+        Follow the paper as printed, mistakes included.
     """
 
     _: KW_ONLY
@@ -42,7 +42,7 @@ class RandomisedSolver(ApproximateSolver):
     Parameters
     ----------
     random_state : int, numpy.random.Generator or None
-        Seed, or source of one: the same seed makes the same iterates, also through a checkpoint.
+        Seed, or source of one: the same seed gives the same iterates, also through a checkpoint.
     epochs, as_printed
         See :class:`~convexmetric.approximate.ApproximateSolver`.
     """
@@ -65,7 +65,7 @@ def generator_at(seed: int, place: int) -> np.random.Generator:
 
 
 def next_stop(t: int, epoch: int) -> int:
-    """Next step after t to evaluate the gap at: powers of two in the first epoch, then 1, 2, 5, 10, ... epochs."""
+    """Next step after t at which the gap is evaluated: powers of two in the first epoch, then 1, 2, 5, ... epochs."""
     if t < epoch:
         return min(epoch, 1 << t.bit_length())
     passes, scale = t // epoch + 1, 1

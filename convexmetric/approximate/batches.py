@@ -1,8 +1,8 @@
-r"""Base of descents over random batches, and how comparisons are drawn from rankings whose pairs are never written out.
+r"""Base of descents over random batches, and draws of comparisons from rankings whose pairs are never written out.
 
 A query is drawn with probability :math:`c_q p_q n_q / \sum_q c_q p_q n_q` for its :math:`p_q` positives and :math:`n_q`
 negatives, then one of each uniformly: a comparison is drawn with probability proportional to its weight :math:`c_q`.
-Negatives that are all items but some :math:`e_0 < e_1 < \dots` are drawn by rank: the remaining item of rank k is k
+Negatives that are all items except :math:`e_0 < e_1 < \dots` are drawn by rank: the remaining item of rank k is k
 plus the number of i with :math:`e_i - i \le k`.
 """
 
@@ -24,13 +24,13 @@ from convexmetric.solvers.runtime import Monitor, Steps, check_counts
 
 #: Smoothing, in margins, of the hinges whose slopes give the lower bound.
 BOUND_WIDTH = 0.01
-#: Largest entry of an iterate with which it goes on: beyond, squares of distances overflow.
+#: Largest entry of an iterate at which the run continues: beyond it, squares of distances overflow.
 OVERFLOW = 1e30
 
 
 @dataclass(frozen=True)
 class BatchSolver(RandomisedSolver):
-    """An approximate solver whose steps see a batch of comparisons, and batches of pairs for the linear term.
+    """An approximate solver whose steps use a batch of comparisons, and batches of pairs for the linear term.
 
     Parameters
     ----------

@@ -4,14 +4,14 @@ r"""Gradient descent on a factor of the metric, judged by the bound of the conve
    F(B) = R(B^\top B) + \langle G + \lambda I, B^\top B \rangle, \qquad \nabla F = 2 B (\lambda I + G - S)
 
 with :math:`S = -\nabla R(B^\top B)`. This is Algorithm 1 of paper 5, where :math:`B = [U; V]^\top`: F is its
-objective. It is not convex in B, so that a start need not lead to the optimum, and nothing in the descent tells; the
+objective. It is not convex in B, so that a start need not lead to the optimum, and the descent itself cannot tell. The
 tangent plane at :math:`B^\top B` bounds the convex problem from below, and so all factors with any number of rows.
 
-The paper keeps the learning rate constant and does not say its value. The variant with a line search tries the
+The paper uses a constant learning rate and does not state its value. The variant with a line search tries the
 shorter length of Barzilai and Borwein (1988) and halves it until the objective decreases enough; with the longer one,
 200 passes on texts that query images ended 1.5% above the optimum, with this one at 0.03%.
 
-As printed, equation 8 of the paper has the difference of distances turned around, and its gradients go with it:
+As printed, equation 8 of the paper has the difference of distances with the wrong sign, and so have its gradients:
 ``as_printed`` descends that objective, with positives and negatives exchanged, and reports the values of the corrected
 one.
 """
@@ -52,9 +52,9 @@ class FactoredDescent(RandomisedSolver):
         Constant learning rate. Default: a line search.
     start : array, ``"own"`` or ``"random"``
         First factor, ``(c, d)``. ``"own"`` is the factor that the problem's paper starts from (cross-modal factor
-        analysis), where there is one; else, and with ``"random"``, entries are normal, at the best scale.
+        analysis), if there is one; otherwise, and with ``"random"``, entries are normal, at the best scale.
     accuracy : float
-        Ends where ``look_every`` steps together reduce the objective by less than this fraction of it.
+        Ends when ``look_every`` steps together reduce the objective by less than this fraction of it.
     look_every : int
         Steps between two evaluations of the certified gap. A step is a pass, and every trial of the line search is one.
     epochs : int

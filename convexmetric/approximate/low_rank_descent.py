@@ -8,11 +8,11 @@ smoothed over a width that shrinks, each time from the last iterate of L-BFGS; t
 :math:`2 (\lambda B + B G - B S)`, with the slopes of the smoothed hinges in S. At every width the same slopes bound
 the convex problem from below.
 
-With :math:`\lambda/2 \|B\|_F^2` this is variant E of paper 3, of which the objective is printed and no procedure: there
-is nothing that ``as_printed`` could do.
+With :math:`\lambda/2 \|B\|_F^2` this is variant E of paper 3, which prints the objective but no procedure, so that
+``as_printed`` is refused.
 
-Nothing of the size (d, d) is made while it descends: distances come from the points' images :math:`B x`, and B S
-from sums over them (``cones/images.py``).
+No (d, d) array is made during the descent: distances come from the points' images :math:`B x`, and B S
+from sums over them (``cones/factored.py``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SPARSE_SHARE = 0.2
 FIRST_WIDTH = 1.0
 #: Factor from one width to the next.
 WIDTH_FACTOR = 0.3
-#: L-BFGS ends where a step gains less than this share of the objective.
+#: L-BFGS ends when a step gains less than this share of the objective.
 ACCURACY = 1e-9
 #: Pairs of steps and changes of the gradient from which L-BFGS approximates the second derivative.
 CORRECTIONS = 10
@@ -82,7 +82,7 @@ class PairwiseFactor:
         return PairwiseRisk(rankings, self.risk.weights, self.risk.margin)
 
     def scaled(self, B: Array, margins: float = START) -> Array:
-        """Multiple of B with a largest ``d(q, negative) - d(q, positive)`` of so many margins."""
+        """Multiple of B whose largest ``d(q, negative) - d(q, positive)`` is the given number of margins."""
         largest = self.images(B).largest_margin(B)
         return B * np.sqrt(margins * self.risk.margin / largest) if largest > 0.0 else B
 
@@ -99,7 +99,7 @@ def factored(problem: MetricProblem) -> tuple[PairwiseRisk, float]:
 
 
 def check_not_printed(settings: RandomisedSolver) -> None:
-    """Refuse ``as_printed``: there is no such procedure in print.
+    """Refuse ``as_printed``: the paper prints no procedure.
 
     Raises
     ------

@@ -8,14 +8,14 @@ with g a subgradient of the objective f at M. These are Polyak's steps towards a
 whose distance is halved whenever twenty passes have not covered half of it (Brannlund 1995; Goffin and Kiwiel 1999), in
 the scaling of Shampoo (Gupta, Koren and Singer 2018), which for diagonal metrics is that of AdaGrad: the projection is
 the nearest metric in that scaling. With features as correlated as those of breast cancer (AUC, C = 100) the same steps
-without scaling end 5% above the optimum after 200 passes, these at 0.5%. A mean of the supporting planes met on the way
-is the dual point, in which those of the last twenty passes count most.
+without scaling end 5% above the optimum after 200 passes, these at 0.5%. The dual point is a weighted mean of the
+supporting planes so far, in which those of the last twenty passes count most.
 
-What the paper prints is a solver inside of Algorithm 1: its steps go down the *master*, the maximum over the batches of
+The paper prints a solver inside of Algorithm 1: its steps descend the *master*, the maximum over the batches of
 rankings found so far, and the oracle is called again when the master is solved. ``as_printed`` does that. Neither
 length nor number of the steps is printed; they have lengths :math:`R / \sqrt{t}`, R being the distance from zero at
-which the objective would vanish, and a pass is made every ``master_steps`` of them. Nothing in it is wrong: it keeps
-all batches, which costs memory and time and is worth it.
+which the objective would vanish, and a pass is made every ``master_steps`` of them. The printed method is not wrong: it
+keeps all batches, which costs memory and time and is worth it.
 """
 
 from __future__ import annotations

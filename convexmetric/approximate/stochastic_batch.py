@@ -11,15 +11,15 @@ projection is optional.
 
 That procedure does not descend its objective as it is printed, for two reasons. The matrix C with
 :math:`X^\top C X = (x_i - x_j)(x_i - x_j)^\top - (x_i - x_k)(x_i - x_k)^\top` has +1 in the entries jj, ik and ki, and
--1 in ij, ji and kk, as its definition has it; the procedure adds +1 to all six, which makes the product
+-1 in ij, ji and kk, by its definition; the procedure adds +1 to all six, which makes the product
 
 .. math:: (x_i + x_j)(x_i + x_j)^\top + (x_i + x_k)(x_i + x_k)^\top - 2 x_i x_i^\top,
 
-no function of differences. And the sums over a batch are not divided by its size, where the objective has means. The
-subgradient above is the corrected one; ``as_printed`` takes the printed one.
+which is not a function of differences. And the sums over a batch are not divided by its size, although the objective
+has means. The subgradient above is the corrected one; ``as_printed`` takes the printed one.
 
-An epoch is as many draws as there are comparisons. Where these are more than a million, it is a million, or the number
-of (query, item) pairs that are ranked at all if that is larger: as many draws as there are distances.
+An epoch is as many draws as there are comparisons. If these are more than a million, it is a million, or the number of
+ranked (query, item) pairs if that is larger: as many draws as there are distances.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-r"""Stochastic gradient descent on factors of the metric, one pair a step.
+r"""Stochastic gradient descent on factors of the metric, one pair per step.
 
 .. math:: A_v = \sum_{i=1}^d v_i v_i^\top, \qquad
    v_i \leftarrow v_i + \theta \, P \Big( \frac{2 \sigma_t u_t}{p_t} \, a_i \, (x - x') - w_i \Big), \qquad
@@ -10,13 +10,13 @@ a subgradient of its loss at :math:`s_t`, and w is the gradient of the penalty i
 .. math:: w_i = \frac{2 \lambda}{\|A_v\|_F} \sum_j \langle v_i, v_j \rangle v_j \;\text{ for } \lambda \|A\|_F, \qquad
    w_i = 2 \lambda v_i \;\text{ for } \lambda \, \mathrm{tr} A.
 
-This is the algorithm of table 1 of paper 4 with the two savings of its section 3.3: some hundred vectors instead of
-one a pair, and w computed anew only every so many steps, while it is applied in each. In print the loss step lacks the
-factor 2 that w has, so that it descends the objective of twice the :math:`\lambda`; ``as_printed`` takes it so. The
-last index of w is printed i, a misprint for the j of the gradient above it, in either version. Pairs in a list are
+This is the algorithm of table 1 of paper 4 with the two savings of its section 3.3: about a hundred vectors instead of
+one per pair, and w recomputed only every few steps, although it is applied in each. In print the loss step lacks the
+factor 2 that w has, so that it descends the objective with twice the :math:`\lambda`; ``as_printed`` does so. The last
+index of w is printed i, a misprint for the j of the gradient above, which both versions correct. Pairs in a list are
 drawn uniformly; of pairs by labels first the kind, by its whole weight, and then a pair of that kind.
 
-The paper keeps theta constant, and with it the descent stays at a distance from the optimum. Here theta begins at
+The paper keeps theta constant, so that the descent stays at a distance from the optimum. Here theta begins at
 :math:`0.3 / \mathbb{E} \langle x - x', P (x - x') \rangle` and falls to 0.003 of that over the epochs asked for. P is
 one over the root of the scatter of drawn pairs, which makes features of all scales move alike; in more than 200
 dimensions it would cost more than the steps and is the identity. A ``learning_rate`` of the user's own stays constant,
@@ -27,15 +27,15 @@ Vectors start and stay in the span of the differences of points, so that these a
 :math:`v_i = \sum_j \alpha^i_j (x_j - x'_j)` with inner products read off the kernel matrix, in coordinates of an
 orthonormal basis of the span.
 
-While w stays, a block of steps is linear algebra but for one number a step. With the differences of the block in rows
-of :math:`\Delta`, the products :math:`\Delta V^\top, \Delta W^\top, \Delta \Delta^\top` hold what every step sees of V,
-whatever the steps before it did, and V itself is changed once, at the end of the block.
+While w is constant, a block of steps is linear algebra except for one number per step. With the differences of the
+block in rows of :math:`\Delta`, the products :math:`\Delta V^\top, \Delta W^\top, \Delta \Delta^\top` contain all that
+a step needs of V after the steps before it, and V itself is changed once, at the end of the block.
 
 An epoch is as many draws as there are pairs, a million at most. The problem in v is not convex. Bounds are those of the
 convex problem, made at powers of two within the first epoch and after 1, 2, 5, 10, 20, ... epochs, as soon as these
 cost less than the steps, and at the end: from the multipliers of the losses at the last metric, smoothed, and from the
-mean of those met since the last of these moments, which is the better one where few pairs are at the bend of their
-losses. Multipliers that add to S are scaled to what the regularizer allows.
+mean multipliers since the last of these moments, which is better if few pairs are at the bend of their losses.
+Multipliers that add to S are scaled to what the regularizer allows.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ EPOCH_DRAWS = 1_000_000
 
 @dataclass(frozen=True)
 class StochasticFactors(RandomisedSolver):
-    """Descent of one random pair a step on vectors whose outer products make the metric.
+    """Descent by one random pair per step on vectors whose outer products add up to the metric.
 
-    It does not claim the optimum, and no step is tested: with steps too long for the data, it diverges and ends.
+    It does not claim the optimum, and steps are not tested: if they are too long for the data, it diverges and ends.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ class StochasticFactors(RandomisedSolver):
     refresh : int
         Steps from one computation of w to the next.
     steps : int, optional
-        End after so many steps instead of epochs.
+        End after this many steps instead of epochs.
     start : float
-        Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not say.
+        Mean squared distance of pairs under the first metric, whose vectors are normal; the paper does not state it.
     average : bool
         Also offer the mean metric over the steps since the last evaluation of the gap.
     epochs : int
@@ -241,7 +241,7 @@ class _Run:
                 self.slopes, self.metrics, self.count, self.window = np.zeros(1), np.zeros((1, 1)), 0, self.t
 
     def state(self) -> dict[str, np.ndarray]:
-        """Arrays for a checkpoint; running means are not kept."""
+        """Arrays for a checkpoint, without running means."""
         return {"numbers": np.array([self.t, self.seed]), "V": self.V, "W": self.W}
 
     def begin(self) -> None:

@@ -5,7 +5,7 @@ r"""Stochastic batches of comparisons with steps of 1/(lambda t) on a factor of 
 
 for :math:`\frac{\lambda}{2} \|L\|_F^2 + \langle G, L^\top L \rangle + \sum_t c_t \max(0, \mu - \langle D_t, L^\top L
 \rangle)`: the steps of :class:`~convexmetric.approximate.StochasticBatch` on a factor, from a random start. The
-objective is that of variant E of paper 3, of which no procedure is printed; with :math:`t_0 = 0` the steps are those of
+objective is that of variant E of paper 3, which prints no procedure for it; with :math:`t_0 = 0` the steps are those of
 its procedure LEARN METRIC. The optimum is that of the convex problem in :math:`M = L^\top L \succeq 0` with
 :math:`\lambda/2 \, \mathrm{tr} M`, which bounds it from below.
 
@@ -54,12 +54,12 @@ class StochasticLowRank(BatchSolver):
         Passes after which it ends: one is as many draws as there are comparisons, or about a million if that is less.
     delay : int or None
         t_0 in the steps 1/(lambda (t + t_0)); None for the paper's 0. With ``2 lambda_0 / lambda``, lambda_0 the least
-        lambda for which the zero metric is optimal, the first steps do not multiply the factor again and again.
+        lambda for which the zero metric is optimal, the first steps do not inflate the factor repeatedly.
     start : float or None
         Largest difference of the distances to a negative and to a positive under the start, in margins; None to take
         the entries as drawn.
     uniform : bool
-        Draw the start's entries uniformly in (0, 1), as the paper draws its projections, instead of normal ones.
+        Draw the start's entries uniformly in (0, 1), as the paper does for its projections, instead of normal ones.
     as_printed : bool
         Refused: the paper prints no procedure.
     random_state : int, numpy.random.Generator or None

@@ -4,8 +4,8 @@ Files come from other people: numbers only, never a pickle, and no more than 512
 
 ==========  ====================================================================================
 ``.npy``    one array
-``.npz``    one array, or the one called M, W or w, or the one asked for
-``.csv``    one row a line, separated by commas or white space; lines that begin with # are skipped
+``.npz``    one array, or the one called M, W or w, or the one named
+``.csv``    one row per line, separated by commas or white space; lines that begin with # are skipped
 ``.mat``    MATLAB 5 to 7 (``save -v7``), chosen as in ``.npz`` among the numeric variables
 ==========  ====================================================================================
 
@@ -34,11 +34,11 @@ from convexmetric.solution import Solution
 
 __all__ = ["Iterates", "read_certificate", "read_iterates", "read_metric", "write_solution"]
 
-#: Names of variables that hold the metric where a file has several, in order of preference: the papers' letters.
+#: Names of the metric's variable in files with several, in order of preference: the papers' letters.
 LETTERS = ("M", "W", "w")
 #: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
-#: Bytes of a row of text beside its numbers.
+#: Bytes of a row of text in addition to its numbers.
 ROW_BYTES = 160
 
 
@@ -85,7 +85,7 @@ class Iterates:
     metrics : (T, d, d) or (T, d) array
         The iterates, in the order of the solver.
     seconds, passes : (T,) array or None
-        Time and passes over the data at each, where the file has them.
+        Time and passes over the data at each, if the file has them.
     """
 
     metrics: NDArray[np.float64]
@@ -157,8 +157,8 @@ def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:
     ``gap``, ``tol``, ``status``, ``solver``, and the dual point that proves the lower bound: ``witnesses``,
     ``weights`` and ``groups`` of a :class:`~convexmetric.risks.CutDual`, ``smoothed_at`` and ``width`` of
     :class:`~convexmetric.risks.SmoothedPairs` (and ``places`` and ``slopes`` of its exceptions), or the
-    multipliers ``u``. Of a problem in other coordinates M or w is the metric on the features, and ``variable`` what
-    the proof is about.
+    multipliers ``u``. For a problem in other coordinates M or w is the metric on the features, and ``variable`` the
+    variable to which the proof applies.
     :func:`read_metric` and :func:`read_certificate` read it back.
 
     Raises
@@ -206,7 +206,7 @@ def read_certificate(path: str | os.PathLike[str], problem: AnyProblem) -> Certi
 
 
 def _real(path: Path, what: str, array: NDArray[Any]) -> NDArray[np.float64]:
-    """Read an array of a file into memory as float64; refuses what is not real numbers."""
+    """Read an array of a file into memory as float64; refuse anything but real numbers."""
     if array.dtype.kind not in "fiub":
         raise InputError(f"{path}: {what} real numbers, this array has type {array.dtype}")
     if 8 * array.size > files.MAX_BYTES:

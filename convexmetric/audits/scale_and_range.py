@@ -1,4 +1,4 @@
-"""Scale and range of a metric: its best multiple, and its directions beside those of a reference."""
+"""Scale and range of a metric: its best multiple, and its directions compared with those of a reference."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Scale:
     Attributes
     ----------
     best : float
-        t >= 0 for which ``f(t M)`` is smallest; infinite where no multiple meets the hard margins.
+        t >= 0 for which ``f(t M)`` is smallest; infinite if no multiple meets the hard margins.
     objective : float
         ``f(t M)`` at the best t.
     lower_bound : float
         No multiple has a smaller objective, by the tangents on both sides of t; equal to ``objective`` to rounding.
     share : float
-        Share of the suboptimality that scaling repairs, ``(f(M) - f(t M)) / (f(M) - lower bound)``; 0 where M has none.
+        Share of the suboptimality that scaling removes, ``(f(M) - f(t M)) / (f(M) - lower bound)``; 0 if M has none.
     """
 
     best: float

@@ -2,7 +2,7 @@ r"""Audit any metric: its certified distance from optimal, and what is wrong wit
 
 .. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
 
-The bound is that of a reference, or of a solve. What is wrong falls into parts: the comparisons that cost most, the
+The bound is that of a reference, or of a solve. The diagnosis has three parts: the comparisons that cost most, the
 scale (the best multiple of M), and the range (:mod:`convexmetric.audits.scale_and_range`).
 """
 
@@ -48,7 +48,7 @@ class Reference(Bounds):
         The metric whose objective is ``upper_bound``.
     grade : str
         How the lower bound is established: ``"rigorous"``, ``"float"`` or ``"conic"``, as those of instances and
-        certificates; ``"given"`` where it is the caller's word.
+        certificates; ``"given"`` if the caller states it.
     """
 
     lower_bound: float
@@ -68,7 +68,7 @@ class WorstPart:
     Attributes
     ----------
     kind : str
-        What the risk calls its parts: ``"query"``, ``"anchor"``, ``"triplet"``, ``"pair"`` or ``"point"``.
+        Name of the risk's parts: ``"query"``, ``"anchor"``, ``"triplet"``, ``"pair"`` or ``"point"``.
     part : int
         Number of the part, as in ``problem.risk.part_values``.
     loss, reference_loss : float
@@ -113,8 +113,8 @@ class Audit(Result):
         ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
         distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
     reference_gap : float
-        Relative gap of the reference, below which no distance can be told from zero; infinite where the reference is
-        no more than a bound.
+        Relative gap of the reference, below which no distance can be distinguished from zero; infinite if the reference
+        is only a bound.
     grade : str
         How the lower bound is established: ``"rigorous"``, ``"float"``, ``"conic"`` or ``"given"``.
     risk, penalty : float
@@ -130,7 +130,7 @@ class Audit(Result):
     subspace : Subspace or None
         Range of the metric compared with that of the reference; None without a reference metric or a cone.
     worst : tuple of WorstPart
-        The parts of the risk that cost most beyond the reference, worst first.
+        The parts of the risk with the largest excess over the reference, worst first.
     M : array
         The metric that was judged: the projection of the one given, in the problem's own space.
     """
@@ -269,7 +269,7 @@ def audit(
         Where the lower bound comes from; by default from the instance, or else the problem is solved to 1e-6 first.
         A Solution or Certificate also gives the metric against which losses and ranges are compared. A fitted estimator
         of ours stands for its ``solution_``. An instance of the library, or its name, stands for its proven bounds;
-        beside another problem object its own is stated as well, to see that both are the same.
+        with another problem object its own problem is stated as well, to check that both are the same.
     worst : int
         Number of parts of the risk to name; 0 for none.
 
@@ -360,7 +360,7 @@ def stated(problem: AnyProblem | None, reference: AnyReference | KnownProblem | 
 
 
 def _digest(problem: MetricProblem) -> str:
-    """Digest of the statement of a problem, or of its data where a block has no place in statements."""
+    """Digest of the statement of a problem, or of its data if a block cannot be stated."""
     try:
         return kernel.statement_digest(*describe(problem))
     except InputError:
@@ -368,7 +368,7 @@ def _digest(problem: MetricProblem) -> str:
 
 
 def reference_of(problem: MetricProblem, reference: AnyReference) -> Reference:
-    """Make a ``Reference`` of a solution, estimator, certificate or bound; of a solve to 1e-6 where it is None.
+    """Make a ``Reference`` of a solution, estimator, certificate or bound; of a solve to 1e-6 if it is None.
 
     Raises
     ------
@@ -425,7 +425,7 @@ def _metric_of(problem: MetricProblem, M: Any) -> Array:
         return problem.metric(M.M)
     own = getattr(M, "estimator_", M)
     if hasattr(own, "get_mahalanobis_matrix") and not hasattr(own, "components_"):
-        # One that is not fitted raises either, and is named below.
+        # An estimator that is not fitted raises either error, and is named below.
         with suppress(AttributeError, ValueError):
             M = own.get_mahalanobis_matrix()
     if isinstance(M, Learner) or hasattr(own, "components_"):

@@ -1,4 +1,4 @@
-"""What is known of a run at any time: the gaps it has reached, and the best objective on a grid of times."""
+"""Progress of a run over time: the gaps it has reached, and the best objective on a grid of times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPORT_EVERY = 0.1
 
 
 def time_grid(limit: float) -> list[float]:
-    """Times ``10^(k/8)`` from a millisecond to the limit, to three digits, and the limit: runs share them."""
+    """Times ``10^(k/8)`` from a millisecond to the limit, to three digits, and the limit; the same for all runs."""
     count = int(np.ceil(A_DECADE * np.log10(max(limit, FIRST) / FIRST))) + 1
     times = [float(f"{FIRST * 10.0 ** (k / A_DECADE):.3g}") for k in range(count)]
     return [time for time in times if time < limit] + [limit]
@@ -55,17 +55,17 @@ class Watch:
     def run(
         self, seconds: float, iterations: int, objective: float, lower: float, status: str, message: str = ""
     ) -> Run:
-        """Make the record of the run as far as it went."""
+        """Make the record of the run so far."""
         found: dict[str, Any] = {"lower_bound": lower, "upper_bound": objective, "seconds": seconds}
         found |= {"reached": tuple(self.reached), "curve": tuple(self.points), "iterations": iterations}
         return replace(self.asked, status=status, message=message, **found)
 
     def due(self, seconds: float) -> bool:
-        """Whether nothing is known yet of the grid time that comes after ``seconds``."""
+        """Whether the grid time after ``seconds`` has no entry yet."""
         return self._first + len(self.points) <= self._next(seconds) < len(self.times)
 
     def _next(self, seconds: float) -> int:
-        """Number of the grid time that comes after ``seconds``; carries the last state over those before."""
+        """Return the number of the grid time after ``seconds``; earlier times get the last state."""
         place = max(bisect_left(self.times, seconds), self._first + len(self.points) - 1)
         self._first = self._first if self.points else place
         carried = self.times[self._first + len(self.points) : place]

@@ -1,9 +1,9 @@
-"""Solvers on instances of the library: every run in a process of its own, every result kept as soon as it is known.
+"""Solvers on instances of the library: every run in a process of its own, every result saved at once.
 
 A run is timed from the moment the problem is stated and compiled loops are loaded. Before its clock starts the process
 solves the same instance with the same solver for up to three seconds (a solver of the user's own: for three iterations;
-a conic solver: a problem of three points), then states the problem anew, so that nothing is left in it. Loops that this
-does not reach are loaded within the time measured. A function of the user's own is not called beforehand.
+a conic solver: a problem of three points), then states the problem anew, so that nothing is cached in it. Loops that
+this does not reach are loaded within the time measured. A function of the user's own is not called beforehand.
 """
 
 from __future__ import annotations
@@ -69,17 +69,17 @@ def benchmark(
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> list[Run]:
-    """Run solvers on instances of the library, each run in a process of its own, with a time limit that is kept.
+    """Run solvers on instances of the library, each run in a process of its own, with an enforced time limit.
 
     Parameters
     ----------
     solvers : iterable of str, or mapping
         Names as in :func:`~convexmetric.solve`; ``"my_solver.py"``, ``"my_solver.py:name"`` or ``"module:attribute"``
         for a solver of your own, **whose code is run**: a :class:`~convexmetric.solvers.Solver`, or a callable
-        ``f(problem)`` or ``f(problem, record)``, or a class of either, which is called without arguments. What a
-        callable shows, as in :func:`~convexmetric.bench.trace`, is projected on the cone, and judged by its objective
-        and the lower bound of the library; the bounds of a ``Solver`` are made anew from its points. Files and modules
-        are run in the processes of the runs alone, and judged from others. A mapping gives solvers names:
+        ``f(problem)`` or ``f(problem, record)``, or a class of either, which is called without arguments. Metrics that
+        a callable shows, as in :func:`~convexmetric.bench.trace`, are projected on the cone, and judged by objective
+        and the lower bound of the library; the bounds of a ``Solver`` are recomputed from its points. Files and modules
+        run only in the processes of the runs, and are judged from others. A mapping gives solvers names:
         ``{"64 groups": CuttingPlanes(groups=64)}``; they must be picklable.
     instances : iterable of str, optional
         Names or patterns such as ``"ranking-*-wine-*"``; by default those of the suite.
@@ -88,8 +88,8 @@ def benchmark(
     tol : float
         Certified relative gap at which to stop.
     max_seconds : float
-        Limit on the wall time of a run. A solver is told; a process that does not end is killed two seconds later, and
-        keeps the bounds that it reported. Gaps reached after the limit do not count.
+        Limit on the wall time of a run. It is passed to the solver; a process that does not end is killed two seconds
+        later, and its reported bounds count. Gaps reached after the limit do not count.
     n_jobs, threads : int
         Processes at a time, and threads of each. Runs side by side share memory and caches: use one job for times
         that are to be compared.
@@ -155,7 +155,7 @@ def benchmark(
 
 
 def chosen_instances(patterns: Iterable[str] | None = None) -> list[str]:
-    """Names of the instances that match one of the patterns; those of the suite ``small`` without any.
+    """Names of the instances that match one of the patterns; without patterns, those of the suite ``small``.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def _own(target: Target) -> bool:
 
 
 def _sent(target: Target) -> Target | bytes:
-    """A target as it goes to the processes of its run; objects of strangers are packed, and opened in theirs alone."""
+    """A target in the form sent to the processes of its run; foreign objects are pickled, and unpickled only there."""
     if isinstance(target, str) or _own(target):
         return target
     try:
@@ -196,7 +196,7 @@ def _sent(target: Target) -> Target | bytes:
 
 
 def _measure(channel: Channel, asked: Run, target: Any, beside: Beside | None = None) -> Run:
-    """Run a solver on an instance, or judge it as it runs in the process beside."""
+    """Run a solver on an instance, or judge it while it runs in the process next to this one."""
     # Warnings of gaps are dropped: the table has the gaps.
     warnings.simplefilter("ignore")
     instance = load_instance(asked.instance)
@@ -249,7 +249,7 @@ def _solved(problem: MetricProblem, solver: Solver, watch: Watch) -> Run:
     seconds = perf_counter() - start
     watch.note(seconds, solution.iterations, solution.upper_bound, solution.lower_bound, own=True)
     status = "limit" if solution.status == "max_seconds" else solution.status
-    # The final bounds are certified anew; what the certificate does not confirm does not count as reached.
+    # The final bounds are certified anew; gaps that the certificate does not confirm do not count as reached.
     least = relative_gap(solution.upper_bound, watch.bound)
     reached = tuple(
         np.inf if solution.gap > gap else min(at, seconds) for gap, at in zip(GAPS, watch.reached, strict=True)

@@ -1,8 +1,8 @@
 """Problems of the library composed of blocks by the names of their classes.
 
-A table with the key ``class`` stands for what its class makes of the other keys: numbers, flags, lists, tables of
-further blocks, and names of data. The class is one that a package of blocks exports, or one of its other constructors
-(``"Relevance.from_labels"``); nothing else is ever looked up. What the names of data stand for, the instance says.
+A table with the key ``class`` stands for the object that its class makes from the other keys: numbers, flags, lists,
+tables of further blocks, and names of data. The class is one that a package of blocks exports, or one of its other
+constructors (``"Relevance.from_labels"``); nothing else is ever looked up. The instance defines the names of data.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compose(table: Mapping[str, Any], data: Mapping[str, Any]) -> MetricProblem:
     Raises
     ------
     InputError
-        If a class, a key or an argument is not there or of the wrong kind; the message names the table and the key.
+        If a class, a key or an argument is missing or of the wrong kind; the message names the table and the key.
     """
     problem = _made({"class": "MetricProblem"} | dict(table), data, "parameters")
     if not isinstance(problem, MetricProblem):

@@ -61,8 +61,7 @@ def submit_(
 ) -> None:
     """Prove bounds for an instance from your metric, and write them as a small file for its records.
 
-    Nothing that the file says of itself counts: bounds are proven in exact arithmetic, here and again by whoever
-    reads it.
+    Claims in the file do not count: bounds are proven in exact arithmetic, here and again by every reader.
     """
     with shared.noted():
         print(submit(metric, instance, by=by, output=output, variable=variable, whole=whole))
@@ -108,7 +107,7 @@ def bench(
 ) -> None:
     """Run solvers on instances, each run in a process of its own, and draw performance profiles.
 
-    Results are kept as soon as they are known: after Ctrl-C the same command goes on where it stopped.
+    Results are saved at once: after Ctrl-C the same command continues where it stopped.
     """
     from convexmetric.bench.page import benchmark_page
     from convexmetric.bench.profiles import plot_benchmark

@@ -103,7 +103,7 @@ def _places(order: int, number: int) -> NDArray[np.int64]:
 
 
 def _lines(*columns: Any) -> str:
-    """A table of numbers: floats are read as they were."""
+    """A table of numbers, whose floats are read back unchanged."""
     return "".join(
         " ".join(map(repr, row)) + "\n" for row in zip(*(np.asarray(c).tolist() for c in columns), strict=True)
     )

@@ -1,4 +1,4 @@
-"""Python files that state an instance in CVXPY from its arrays, with nothing of this package."""
+"""Python files that state an instance in CVXPY from its arrays, without this package."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ RISKS = {
 
 
 def _written(known: Mapping[str, Any], name: str, what: str) -> Any:
-    """What is known of a block."""
+    """Return the entry of a table for a block; refuse blocks without one."""
     if name not in known:
         raise InputError(f"{what} {name!r} is not written out in CVXPY: pass to='arrays'")
     return known[name]

@@ -1,4 +1,4 @@
-"""Instances as plain files, for software that has nothing of this package: ``docs/instances.md``."""
+"""Instances as plain files, for software without this package: ``docs/instances.md``."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def export_instance(
     to : {"arrays", "cvxpy", "cbf", "sdpa"}
         ``arrays``: ``NAME.npz``, and ``NAME.json`` with the statement's table, hashes, sources and rational bounds.
         ``cvxpy``: these, and ``NAME.py``, which states the problem in CVXPY from the arrays. ``cbf``, ``sdpa``: the
-        conic program that CVXPY makes of the problem, in the Conic Benchmark Format (``NAME.cbf``) or that of SDPA
+        conic program to which CVXPY reduces the problem, in the Conic Benchmark Format (``NAME.cbf``) or that of SDPA
         (``NAME.dat-s``), which has linear, second-order (as matrices) and semidefinite cones only. Floats are
         written so that they are read as the same floats.
     certificate : path, optional
-        A certificate of this very statement, which is copied beside the arrays as ``NAME.certificate.npz`` once it is
-        proven; the bounds are then those that it proves.
+        A certificate of exactly this statement, which is copied next to the arrays as ``NAME.certificate.npz`` once it
+        is proven; the bounds are then those that it proves.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def export_instance(
         If there is no such instance or format, the problem cannot be written in it or is too large, the
         certificate is refused or about another statement, or a file cannot be written.
     DataNotFoundError
-        If its data set is not there.
+        If its data set is missing.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def exported(instance: Instance, to: str, certificate: Path | None = None) -> di
 
 
 def origin(instance: Instance) -> Table:
-    """Bounds of an instance, and what it is made of."""
+    """Bounds of an instance, and its sources."""
     ends = (instance.exact_lower, instance.lower_bound), (instance.exact_upper, instance.upper_bound)
     bounds = [str(Fraction(bound) if exact is None else exact) for exact, bound in ends]
     # An infinite weight is text.
@@ -174,7 +174,7 @@ def _program(name: str, problem: MetricProblem) -> tuple[Program, float]:
 
 
 def _packed(arrays: Arrays) -> bytes:
-    """An NPZ file, of the same bytes for the same arrays."""
+    """An NPZ file, with the same bytes for the same arrays."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for name in sorted(arrays):

@@ -20,9 +20,9 @@ from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks.dual_points import dual_from_arrays
 
-#: Seconds of judging that a solver has for free; beyond them judging may take as long as the solver itself.
+#: Seconds of judging that are always allowed; beyond them judging may take as long as the solver itself.
 FREE_SECONDS = 1.0
-#: Seconds that sending a message may take beside that of its bytes, and bytes that are sent in a second.
+#: Seconds that sending a message may take in addition to those of its bytes, and bytes sent per second.
 SENDING, A_SECOND = 1e-3, 5e8
 #: Seconds of others after which the time limit is moved.
 TELL_EVERY = 0.05
@@ -30,12 +30,12 @@ TELL_EVERY = 0.05
 MOST_DUAL = 2**30
 #: Iterations that a solver may say that it made, at most.
 MOST_ITERATIONS = 2**53
-#: What a solver may say of how it ended, before its clock starts and afterwards.
+#: Endings that a solver may report, before its clock starts and afterwards.
 BEFORE, AFTER = ("unsupported", "error"), ("limit", "stalled", "error")
 
 
 def judged(problem: MetricProblem, beside: Beside, watch: Watch) -> Run:
-    """Judge the solver in the process beside, from its first message to its last."""
+    """Judge the solver in the process next to this one, from its first message to its last."""
     judge: Judge | None = None
     said: dict[str, Any]
     try:
@@ -57,13 +57,13 @@ def judged(problem: MetricProblem, beside: Beside, watch: Watch) -> Run:
 
 
 class Judge:
-    """Judge of what a solver shows from a process beside: evaluates its metrics anew, by its own clock.
+    """Judge of a solver in another process: recomputes the objectives of its metrics, by its own clock.
 
     The lower bound is that of the library; a solver with bounds of its ``own`` shows a dual point with its metric, and
-    both are certified anew. What it says of itself plays no part.
+    both are certified anew. The solver's own claims do not count.
 
-    All that is shown is judged while that takes no longer than the solver itself (and a second); beyond, the first
-    after each time of the grid is, and the last one. Neither the solver's clock nor the time limit runs meanwhile.
+    Every metric is judged while that takes no longer than the solver itself (and a second); after that, only the first
+    one after each time of the grid, and the last one. Neither the solver's clock nor the time limit runs meanwhile.
 
     The solver's seconds are those between an answer and the arrival of what it shows next. It may say that it took
     less, for what sending and waiting for a processor take: no less than the ``processor`` seconds of its process, but
@@ -82,7 +82,7 @@ class Judge:
         self._start = self._resumed = perf_counter()
 
     def arrived(self, said: Any, size: int = 0) -> float:
-        """The solver's seconds as a message of ``size`` bytes arrives, which says how many they are."""
+        """Return the solver's seconds when a message of ``size`` bytes arrives that claims a number of them."""
         window, most = perf_counter() - self._resumed, self.watch.asked.max_seconds
         claim = said if is_real(said) and np.isfinite(said) else self._said + window
         used = self._processor() - self._used if self._used < np.inf else np.inf
@@ -119,7 +119,7 @@ class Judge:
         return said
 
     def show(self, said: Any, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Judge a metric that arrives, or keep it until the next one; whether the solver is to go on."""
+        """Judge a metric that arrives, or store it until the next one; return whether the solver is to go on."""
         now = self.arrived(said, sum(array.nbytes for array in arrays.values()))
         if "M" not in arrays:
             raise InputError("it sent no metric")

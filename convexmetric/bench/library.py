@@ -1,8 +1,8 @@
 """Instances: problems on real data whose optimal value is known between certified bounds.
 
-Each is a TOML file in ``problems/`` that says which data set, what was done to its rows, which statement, and
-which bounds were certified by which solver. The hashes in the file are checked when the problem is built, so that
-the bounds are never compared with a problem on other data.
+Each is a TOML file in ``problems/`` that names the data set, the preprocessing of its rows, the statement, and the
+certified bounds with their solver. The hashes in the file are checked when the problem is built, so that the bounds are
+never compared with a problem on other data.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Instance(Bounds):
     Attributes
     ----------
     name : str
-        What :func:`~convexmetric.load_problem` takes.
+        Name that :func:`~convexmetric.load_problem` takes.
     title : str
         One line for a table.
     data : mapping
@@ -49,17 +49,17 @@ class Instance(Bounds):
         Arguments of :class:`~convexmetric.MetricProblem`, or ``class``, a problem of a paper or one of its other
         constructors, and its arguments; blocks are tables by names of classes (``convexmetric/bench/blocks.py``).
     tables : mapping
-        What the arguments name, and hashes of it (``convexmetric/bench/named_data.py``), where the file has it:
+        Data that the arguments name, with hashes (``convexmetric/bench/named_data.py``), if the file has them:
         ``triplets``, ``pairs`` and ``projection``, which are drawn; ``extras`` of the data set, with their
-        preprocessing; ``arrays``, made of the data; ``found``, what the problem finds in the data by itself.
+        preprocessing; ``arrays``, made of the data; ``found``, results that the problem computes from the data.
     lower_bound, upper_bound : float
         Certified: the optimal value lies between them.
     exact_lower, exact_upper : Fraction or None
-        Bounds proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None where a block has no rule
+        Bounds proven in exact arithmetic by :mod:`convexmetric.certificates.checker`; None if a block has no rule
         there.
     how : mapping
-        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``; of open ones also
-        ``processor_seconds``, after which a solve was given up or had ended by itself, and ``why`` it is hard.
+        How they were obtained: ``solver``, ``tol``, ``iterations``, ``version``; for open instances also
+        ``processor_seconds``, after which a solve was stopped or had ended by itself, and ``why`` it is hard.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Instance(Bounds):
 
     @property
     def proven(self) -> tuple[float, float]:
-        """The bounds that hold by ``grade``: the rational ones rounded outward, or else those of float64."""
+        """The bounds to which ``grade`` applies: the rational ones rounded outward, or else those of float64."""
         if self.exact_lower is None or self.exact_upper is None:
             return self.lower_bound, self.upper_bound
         return outward(self.exact_lower, -1), outward(self.exact_upper, 1)
@@ -108,8 +108,8 @@ class Instance(Bounds):
         DataNotFoundError
             If the data set is not there.
         InputError
-            If the data, the triplets or the pairs differ from those that were certified, or the file asks for what the
-            data set, a preprocessing step or the statement does not have; the message names the file.
+            If the data, the triplets or the pairs differ from those that were certified, or the file refers to
+            something that the data set, a preprocessing step or the statement lacks; the message names the file.
         """
         try:
             named = named_data(self.data, self.tables)
@@ -323,6 +323,6 @@ def _check(table: Mapping[str, Any], required: dict[str, type], optional: dict[s
 
 
 def library_folder() -> Traversable:
-    """Find the folder of instances: inside an installed package, or beside the package in a checkout."""
+    """Find the folder of instances: inside an installed package, or next to the package in a checkout."""
     inside = files("convexmetric") / "problems"
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / "problems"

@@ -1,4 +1,4 @@
-"""A line between two processes that do not trust each other: texts, numbers and arrays, nothing is unpickled.
+"""A connection between two processes that do not trust each other: texts, numbers and arrays, without pickles.
 
 A message is a frame of JSON, which names its arrays, and a frame for each of them in NumPy's format, read as files of
 strangers are (:mod:`convexmetric.files`). Each frame says its size first: none is read that is larger than expected.
@@ -24,7 +24,7 @@ TEXT, HEADER = 2**16, 2**11
 
 
 class Line:
-    """One end of a line."""
+    """One end of a connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

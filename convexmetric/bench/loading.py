@@ -107,7 +107,7 @@ def check_module(target: str) -> tuple[str, str]:
 
 
 def called(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed: int | None = None) -> None:
-    """Call a solver and record all that it shows.
+    """Call a solver and record all metrics that it shows.
 
     It is given ``record`` if it has a parameter of that name or a second one without a default, and the seed if it has
     a parameter ``seed`` or ``random_state``.
@@ -115,7 +115,7 @@ def called(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed
     Raises
     ------
     InputError
-        If what it shows is no metric, or it shows none.
+        If it shows something that is not a metric, or shows none.
     """
     try:
         parameters = [*inspect.signature(solver).parameters.values()]
@@ -149,7 +149,7 @@ def _imported(target: str) -> Any:
             # Import from the current folder first, as python -m does.
             sys.path.insert(0, os.getcwd())
         return getattr(importlib.import_module(module), attribute)
-    # Modules beside the file can be imported, but do not take the place of others.
+    # Modules next to the file can be imported, but do not replace others.
     sys.path.append(str(path.resolve().parent))
     found = runpy.run_path(str(path), run_name=f"file_{path.stem}")
     name = target[len(str(path)) + 1 :]

@@ -39,7 +39,7 @@ line ends with its solver; in the median it stays where it was, and is infinite 
 
 
 def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *, curves: bool = False) -> str:
-    """Make the HTML text: what was run where, means, profiles, how runs ended and, if asked for, curves over time.
+    """Make the HTML text: settings and machine, means, profiles, how runs ended and, on request, curves over time.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def benchmark_page(runs: Sequence[Run], tol: float, suite: str | None = None, *,
 
 
 def _about(runs: Sequence[Run], suite: str | None) -> str:
-    """Say what was run where; settings in which runs differ have several values."""
+    """List the settings and machines of the runs; settings in which runs differ have several values."""
     names = ("solver", "machine", "cores", "version", "threads", "seed", "tol", "max_seconds")
     facts = {name: ", ".join(dict.fromkeys(str(getattr(run, name)) for run in runs)) for name in names}
     return _table(("suite", suite or "none"), facts.items())

@@ -1,8 +1,8 @@
-"""Functions in processes of their own, which are ended at a time limit with all that they started.
+"""Functions in processes of their own, which are ended at a time limit with all their descendants.
 
-What comes back are frames of JSON, of bounded size: nothing is unpickled. Code of strangers runs in another process
-beside (:class:`Beside`), which is judged by its own. All processes of a call are one group, which is killed as one. On
-Linux processes that left the group are found too: whatever descends from a call stays below its process.
+Results are frames of JSON, of bounded size: nothing is unpickled. Foreign code runs in another process next to that of
+the call (:class:`Beside`), which judges it. All processes of a call are one group, which is killed as one. On Linux,
+processes that left the group are found too: all descendants of a call stay below its process.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Outcome:
 
 
 class Channel:
-    """First argument of the function in the child process: starts its clock, and sends reports to the parent.
+    """First argument of the function in the child process: starts the clock, and sends reports to the parent.
 
     Reports are numbers, texts, lists, mappings, records (dataclasses) and arrays.
     """
@@ -96,12 +96,12 @@ class Channel:
 
 
 class Beside:
-    """A process beside that of a call, which runs code of strangers, and the line to it.
+    """A process next to that of a call, which runs foreign code, and the connection to it.
 
     Attributes
     ----------
     line : Line
-        This end of the line.
+        This end of the connection.
     peak_bytes : int
         Largest resident memory of the process when it was last looked at.
     """
@@ -172,7 +172,7 @@ def run_isolated(
 
 
 def peak_bytes(pid: int | None = None) -> int:
-    """Peak resident memory of this program, or of another process; 0 where the system does not tell.
+    """Peak resident memory of this program, or of another process; 0 if the system does not report it.
 
     ``ru_maxrss`` of a new process starts at what its parent held when it was started; Linux's VmHWM does not.
     """
@@ -269,7 +269,7 @@ def _died(process: BaseProcess) -> str:
 
 
 def _below(pid: int) -> list[int]:
-    """Processes that descend from one and live, on Linux; none are found elsewhere."""
+    """Living descendants of a process, on Linux; none are found elsewhere."""
     parents: dict[int, int] = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
@@ -283,7 +283,7 @@ def _below(pid: int) -> list[int]:
 
 
 def _end_below(pid: int) -> None:
-    """Kill all that descends from a process, until nothing does."""
+    """Kill all descendants of a process, until there are none."""
     for _ in range(LOOKS):
         found = _below(pid)
         if not found:
@@ -332,7 +332,7 @@ def _beside(connection: Connection, function: Callable[..., Any], arguments: tup
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has, of a record, an array or a number of NumPy."""
+    """Convert a record, an array or a number of NumPy to the types of JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if is_dataclass(value):

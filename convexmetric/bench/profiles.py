@@ -22,7 +22,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
     """Performance profiles: the share of instances that a solver certifies within tau times the best solver's time.
 
     At tau = 1 a line has the share of instances on which its solver is the fastest, ties for each of them; to the right
-    the share that it solves at all. What a solver does not support, or does not certify in time, it never solves.
+    the share that it solves at all. An instance that a solver does not support, or certify in time, counts as unsolved.
     The axis of tau is log2 (Dolan and More, 2002).
 
     Parameters
@@ -58,7 +58,7 @@ def plot_performance_profile(runs: Iterable[Run], tol: float | None = None, *, a
 
 
 def plot_data_profile(runs: Iterable[Run], tol: float | None = None, *, ax: Axes | None = None) -> Axes:
-    """The share of instances that a solver certifies within so many seconds, on a logarithmic axis.
+    """The share of instances that a solver certifies within a number of seconds, on a logarithmic axis.
 
     Arguments and errors are those of :func:`plot_performance_profile`.
 

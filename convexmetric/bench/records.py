@@ -1,4 +1,4 @@
-"""Runs of solvers on instances: records, files of ours and of others, and what performance profiles are made of."""
+"""Runs of solvers on instances: records, files of this package and of others, and the data of performance profiles."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def read_runs(*paths: str | os.PathLike[str]) -> list[Run]:
     A file of another tool has at least the columns ``instance``, ``solver``, ``seconds`` and one of ``objective`` (or
     ``upper_bound``), ``gap`` and ``suboptimality``, in any order; cells may be empty. An objective on an instance of
     the library is judged by the library's lower bound, ``(objective - bound) / max(|objective|, |bound|)``, and so
-    are status and the times to gaps: all are ``seconds``, or never. What else the file claims proves nothing: it is
+    are status and the times to gaps: all are ``seconds``, or never. Other claims of the file prove nothing: they are
     noted in ``message``, and the run counts as ``"stalled"``. A ``tol`` that is missing is 1e-6.
 
     Parameters
@@ -204,7 +204,7 @@ class SolveTimes:
         Names of columns and rows. Solvers carry version, machine or number of threads in their names where runs
         differ in them.
     seconds : (instances, solvers) array
-        Infinite where the gap was not reached.
+        Infinite if the gap was not reached.
     tol : float
         The relative gap.
     left_out : int

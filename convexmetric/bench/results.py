@@ -1,4 +1,4 @@
-"""The file ``results.json`` of a benchmark: what was run where, and every run with its curve."""
+"""The file ``results.json`` of a benchmark: settings, machine, and every run with its curve."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def processor() -> str:
 
 
 def _memory() -> int | None:
-    """Memory of the machine in bytes; None where the system does not tell."""
+    """Memory of the machine in bytes; None if the system does not report it."""
     with suppress(AttributeError, ValueError, OSError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return None

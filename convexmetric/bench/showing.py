@@ -1,4 +1,4 @@
-"""The process of a solver of the user's own: runs it, and shows what it finds to the judge at the other end of a line.
+"""The process of a solver of the user's own: runs it, and sends its metrics to the judge in another process.
 
 Nothing here is trusted by the judge, as the solver's code can change all of it.
 """
@@ -108,7 +108,7 @@ class _Watched(Solver):
         self.start, self.waited, self.last, self.gaps = perf_counter(), 0.0, -np.inf, list(GAPS)
 
     def prepare(self, problem: MetricProblem) -> Solve:
-        """Keep the monitor of the run at hand."""
+        """Store the monitor of the run."""
         run = self.solver.prepare(problem)
 
         def kept(monitor: Monitor) -> Any:
@@ -118,7 +118,7 @@ class _Watched(Solver):
         return kept
 
     def memory(self, problem: MetricProblem) -> float | None:
-        """Say what the solver says."""
+        """Return the solver's own estimate of its memory."""
         return self.solver.memory(problem)
 
     @property

@@ -1,9 +1,9 @@
-"""Submissions: metrics and dual points of anybody that prove bounds for an instance, as small files without its data.
+"""Submissions: metrics and dual points from anyone that prove bounds for an instance, as small files without its data.
 
-A submission is a certificate file (``docs/certificate-format.md``) that leaves out the arrays of the statement. Who
-proves it builds the instance, so that a file can neither be about other data nor pass data on; a whole one is about the
-instance if its statement has the SHA-256 that ``problems/statements.json`` says. ``problems/records.py`` keeps the best
-bounds that were proven so; ``problems/RECORDS.md`` shows them.
+A submission is a certificate file (``docs/certificate-format.md``) that omits the arrays of the statement. The prover
+builds the instance, so that a file can neither be about other data nor contain data; a whole one is about the instance
+if its statement has the SHA-256 given in ``problems/statements.json``. ``problems/records.py`` keeps the best bounds
+proven in this way; ``problems/RECORDS.md`` shows them.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def submit(
 def proven(path: Path, problem: MetricProblem, **limits: Any) -> tuple[Bounds, str]:
     """Bounds that a submission proves for a problem built here, rounded to :data:`DIGITS`; why not where it does not.
 
-    What the file claims plays no part.
+    The claims of the file do not count.
 
     Raises
     ------

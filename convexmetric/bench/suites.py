@@ -1,6 +1,6 @@
 """Suites: frozen, versioned lists of instances on which solvers are compared.
 
-``problems/suites.json`` has name, version, instances, and the SHA-256 of what the files of the instances say but for
+``problems/suites.json`` has name, version, instances, and the SHA-256 of the contents of the instance files without
 their bounds and titles. Bounds may become tighter; any other change of an instance needs a new version of its suites.
 """
 
@@ -43,7 +43,7 @@ def load_suite(name: str) -> Suite:
     ----------
     name : str
         ``"small"``: bundled data, of every kind that these allow, about a second each. ``"paper"``: the instances of
-        the five papers. ``"large"``: the largest. ``"open"``: those whose gap nobody has closed.
+        the five papers. ``"large"``: the largest. ``"open"``: those whose gap has not been closed.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def load_suite(name: str) -> Suite:
 
 
 def statements_digest(names: tuple[str, ...]) -> str:
-    """SHA-256 of what the files of instances say, but for bounds and titles."""
+    """SHA-256 of the contents of instance files, except bounds and titles."""
     said = {}
     for name in names:
         document = tomllib.loads((library_folder() / f"{name}.toml").read_text(encoding="utf-8"))

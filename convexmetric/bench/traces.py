@@ -37,7 +37,7 @@ from convexmetric.solution import Solution
 
 #: Suboptimalities for which the first time within is reported.
 MILESTONES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
-#: What ended a solver at its budget, in words.
+#: Text of the ``error`` of a solver that its budget ended.
 TIME_IS_UP = "time is up"
 
 
@@ -265,7 +265,7 @@ def trace(
     Parameters
     ----------
     problem : MetricProblem, Instance or str
-        What it is to solve.
+        The problem to solve.
     solver : callable
         Called as ``solver(problem, record)``, or as ``solver(problem)`` where it takes no more. It shows iterates by
         ``record(M)`` or ``record(M, passes=...)``, or by yielding ``M`` or ``(M, passes)``; a metric that it returns is
@@ -317,7 +317,7 @@ def audit_iterates(
     Parameters
     ----------
     problem : MetricProblem, Instance or str
-        What they were meant to solve.
+        The problem that they were meant to solve.
     iterates : (T, d, d) or (T, d) array, or iterable of metrics
         In order.
     seconds, passes : (T,) array, optional
@@ -356,7 +356,7 @@ def audit_iterates(
 
 
 def watched(solver: ForeignSolver, problem: MetricProblem, record: Recorder, seed: int | None = None) -> str:
-    """Run a solver with its recorder; returns what ended it early, in words, or an empty text."""
+    """Run a solver with its recorder; return why it ended early, in words, or an empty text."""
     error = ""
     try:
         called(solver, problem, record, seed)

@@ -24,8 +24,8 @@ FLOOR = 1e-12
 def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
     """Certified suboptimality of several solvers against seconds and against passes, on logarithmic axes.
 
-    Lines are the best so far; dots are single iterates. The grey floor is the reference's own gap, below which nothing
-    can be told apart. Trails without seconds are in the second panel only.
+    Lines are the best so far; dots are single iterates. The grey floor is the reference's own gap, below which metrics
+    cannot be distinguished. Trails without seconds are in the second panel only.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def plot_trails(trails: Sequence[AuditTrail], axes: Sequence[Axes] | None = None
 
 
 def _draw(trail: AuditTrail, axes: Sequence[Axes], style: dict[str, Any], floor: float) -> tuple[float, float]:
-    """Draw one trail in both panels; its lowest and its highest value."""
+    """Draw one trail in both panels; return its lowest and its highest value."""
     each, best = np.maximum(trail.suboptimality, floor / 2.0), np.maximum(trail.best_so_far, floor / 2.0)
     finite = np.isfinite(each)
     lowest, size = floor, 3.5 if len(trail) <= 60 else 2.0

@@ -1,4 +1,4 @@
-"""Bounds on the optimum and what proves them, in float64 and, from files, in exact arithmetic."""
+"""Bounds on the optimum and their proofs, in float64 and, from files, in exact arithmetic."""
 
 from convexmetric.certificates.certificate import Certificate, certify, relative_gap
 from convexmetric.certificates.checker import Ball, CertificateError, Verdict, verify

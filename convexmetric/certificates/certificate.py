@@ -1,11 +1,11 @@
-r"""Proof of how far a metric is from optimal, made from the metric and a dual point alone.
+r"""Proof of how far a metric is from optimal, from the metric and a dual point alone.
 
 .. math:: \text{lower bound} \; \le \; \min_{M \in K} \text{objective}(M) \; \le \; \text{upper bound}
 
 The upper bound is the objective at the metric projected on the cone; the lower bound is weak duality at
 the dual point, clipped and shrunk to be feasible. Neither trusts the solver that made them.
 
-Grade *float*: both sides are evaluated in float64. How wrong that may be is estimated from the magnitudes met
+Grade *float*: both sides are evaluated in float64. Their rounding errors are estimated from the magnitudes that occur
 (:mod:`convexmetric.risks.rounding`): with e the error of squared distances under M, W the sensitivity of
 the risk to them and :math:`\delta` the error of the dual matrix S,
 
@@ -37,7 +37,7 @@ from convexmetric.risks.rounding import error_of_lifted, error_of_products, erro
 SMALLEST = 1e-290
 #: Relative amount by which bounds of grade conic may cross: the error of the conic solver on the smallest problems.
 NOISE = 1e-6
-#: Share of a minorant's value below which its bound is looked for beside it.
+#: If its bound is below this share of a minorant's value, a better bound is searched for.
 LOST = 1e-6
 #: Share of the risk up to which its rounding is bounded by its steepest slopes: no pass is spent to make it smaller.
 NEGLIGIBLE = 1e-10
@@ -84,13 +84,13 @@ class Certificate(Bounds):
         The dual point, as it was given.
     grade : str
         ``"float"``: evaluated in float64. ``"conic"``: with constraints or terms of the user's own, part of the lower
-        bound is a conic solver's word (see :mod:`convexmetric.regularizers.user_terms`).
+        bound is taken from a conic solver (see :mod:`convexmetric.regularizers.user_terms`).
     violation : float
-        By how much the metric violates the user's constraints. What it may gain by that is added to ``upper_bound``.
+        Amount by which the metric violates the user's constraints. What it may gain is added to ``upper_bound``.
     rounding : float
-        By how much the bounds were moved apart for rounding, both together: an estimate from the magnitudes met.
+        Total amount by which the bounds were moved apart for rounding: an estimate from the magnitudes that occur.
     slopes : tuple of float and list of arrays, or None
-        Share of the dual point and slopes of the regularizer's norms with which it proves ``lower_bound``.
+        Share of the dual point, and slopes of the regularizer's norms, that prove ``lower_bound``.
     """
 
     upper_bound: float
@@ -184,9 +184,9 @@ def certify(
 def with_dual(problem: MetricProblem, upper: Certificate, dual: Any, point: Minorant | None) -> Certificate:
     """Complete the certificate of a metric by the lower bound of ``dual`` with minorant ``point`` (None: no bound).
 
-    With grade conic, the gain from violating constraints is added to the upper bound. Rounding is estimated,
-    and a conic solver's noise too. Where bounds still cross by no more than that, the estimate was too small: both move
-    apart by what they crossed, and by the estimate once more.
+    With grade conic, the gain from violating constraints is added to the upper bound. Rounding is estimated, and so is
+    the noise of a conic solver. If bounds still cross by no more than that, the estimate was too small: both move apart
+    by the amount of the crossing, and by the estimate once more.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def certify_metric(problem: MetricProblem, M: ArrayLike) -> Certificate:
 
 
 def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> Certificate:
-    """Certify a metric by a risk value already known, where there is no time for a pass over the data.
+    """Certify a metric by a known value of its risk, without a pass over the data.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def certify_evaluated(problem: MetricProblem, M: Array, value: float | None) -> 
 
 
 def _upper_bound(problem: MetricProblem, M: Array, known: float | None = None) -> tuple[float, float]:
-    """Objective at ``M``, and how far rounding may have put it below the true value.
+    """Objective at ``M``, and the amount by which rounding may have put it below the true value.
 
     The risk is evaluated, unless its value is known.
     """
@@ -296,7 +296,7 @@ def _data_error(problem: MetricProblem, M: Array, value: float, lifted: Array, p
 
 
 def _lower_bound(problem: MetricProblem, point: Minorant, hint: Array) -> tuple[float, float]:
-    """Lower bound of a minorant after rounding, and how much rounding took from it."""
+    """Lower bound of a minorant less its rounding error, and that error."""
     S = point.S
     if not (np.isfinite(point.value) and np.isfinite(S).all()):
         return -np.inf, 0.0
@@ -337,6 +337,6 @@ def dual_error(problem: MetricProblem, point: Minorant) -> Array:
 
 
 def _size_of_dual_error(problem: MetricProblem, point: Minorant) -> float:
-    """Norm of the error of S, where no order bounds it."""
+    """Norm of the error of S, for metrics without a cone, where no order bounds it."""
     size = norm_of(point.S) + (0.0 if problem.G is None else norm_of(problem.G))
     return sum_error(problem.cone.size) * size + error_of_products(problem.risk.points, point.weight or 0.0)

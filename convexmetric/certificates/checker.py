@@ -1,14 +1,14 @@
 """The checker of certificates: reads files from untrusted sources, and proves their claims by the kernel.
 
-All that makes a proof true is in the folder ``kernel``, which is handed the description and the arrays of a file. What
-stands here keeps a forged file from harming whoever has it proven: work and memory are estimated before they are spent,
-the machine is tested for what the kernel assumes of it, and nothing of the file reaches a terminal as it is. Files are
-read by the kernel, so that truth does not depend on this module.
+The correctness of a proof depends only on the folder ``kernel``, which gets the description and the arrays of a file.
+This module protects the user from forged files: work and memory are estimated before they are spent, the machine is
+tested for what the kernel assumes of it, and no text of the file reaches a terminal unescaped. The kernel also reads
+the files, so that correctness does not depend on this module.
 
 Losses, measures and regularizers of others may be admitted to the kernel's tables for a call (``rules``): they are
-classes of a Python file, which is executed, and a proof that rests on them says so in the first line of its verdict.
+classes of a Python file, which is executed. If a proof depends on them, the first line of its verdict says so.
 
-It uses nothing but NumPy, the standard library and the kernel, and runs alone beside it: ``python checker.py FILE``.
+It uses only NumPy, the standard library and the kernel, and runs alone next to it: ``python checker.py FILE``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 if __package__:
     from convexmetric.certificates import kernel
-else:  # A script beside the kernel.
+else:  # A script next to the kernel.
     import kernel  # type: ignore[import-not-found, no-redef]
 
 Ball, CertificateError, MAX_BYTES = kernel.Ball, kernel.CertificateError, kernel.MAX_BYTES
@@ -50,20 +50,20 @@ escaped, told = kernel.errors.escaped, kernel.errors.told
 
 Array = NDArray[Any]
 
-#: Limit on the pairs of one query where they are written out: logistic losses, gains of rankings.
+#: Limit on the pairs of one query when they are written out: for logistic losses and gains of rankings.
 MAX_TABLE = 2**24
 #: Default limit on the operations of a proof, each about a nanosecond of one core.
 MAX_WORK = 2e12
 #: Operations of a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: a query with logarithms, and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
-#: Operations that a byte of memory counts as much as: at most 2 GB by default.
+#: Operations that a byte of memory counts as: so at most 2 GB by default.
 BYTE = 1e3
 #: Spreads of the unknowns of points and of dual points.
 SPREADS = {"x": ("x_spreads",), "z": ("z_spreads", "h_spreads")}
 #: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
-#: Variables of a program that a verdict names.
+#: Most variables of a program that a verdict names.
 NAMED = 8
 #: Losses and measures without a logarithm or exponential.
 CHEAP = ("hinge", "absolute", "squared", "hard", "box", "negative root")
@@ -120,7 +120,7 @@ def held(rows: float, columns: float) -> None:
 def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     """Estimate the operations of a proof from shapes and list lengths alone; refuse matrices that are too large.
 
-    Tables and arrays are read as the kernel reads them, and what it would refuse of them is refused here.
+    Tables and arrays are read as the kernel reads them, and refused here if it would refuse them.
     """
     problem, dual, of = document["problem"], document["dual"], kernel.Arrays(arrays)
     if isinstance(problem, dict) and "kind" in problem:
@@ -221,7 +221,7 @@ def _integers(of: kernel.Arrays, name: str, most: int) -> Array:
 
 
 def _of_system(name: str, tall: Array, wide: Array, of: kernel.Arrays) -> float:
-    """Operations for a system of equations: its relations, and what is left of it once pivots are eliminated.
+    """Operations for a system of equations: its relations, and the rest after pivots are eliminated.
 
     ``tall`` and ``wide`` are the numbers of entries of equations and of unknowns.
     """
@@ -302,7 +302,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
 
 
 def _of_worst(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
-    """Operations for all parts of the risk, which is read whole wherever it stands."""
+    """Operations for all parts of the risk, which is read whole in every part of a certificate."""
     inner = ESTIMATES[kernel.entry(kernel.OF, table["of"], "risk: of")]
     parts = inner.rows(table["of"], own, d)
     return inner.work(table["of"], own, d, rank, parts, slice(0, parts)) + 2e3 * parts
@@ -362,21 +362,21 @@ ESTIMATES: dict[type, Estimate] = {
 #: Titles of the kernel's tables that are open, with the base classes of what is in them, and copies of these tables.
 OPEN: dict[str, type] = {"LOSSES": kernel.Loss, "MEASURES": kernel.Measure, "REGULARIZERS": kernel.Regularizer}
 OWN: dict[str, dict[str, Any]] = {title: dict(getattr(kernel, title)) for title in OPEN}
-#: Most bytes of a file of rules, seconds to wait for rules that are executed elsewhere, and changes that are named.
+#: Most bytes of a file of rules, seconds to wait for rules that another thread executes, and most changes named.
 MAX_RULES, WAIT, SHOWN = 2**24, 30.0, 8
 LOCK = threading.RLock()
 
 
 @dataclass
 class Admitted:
-    """Rules of others in a context: tables with the kernel's own, the file of each rule, and what the files changed."""
+    """Rules of others in a context: tables that include the kernel's own, each rule's file, and what files changed."""
 
     tables: dict[str, dict[str, Any]] = field(default_factory=lambda: {title: dict(own) for title, own in OWN.items()})
     sources: dict[tuple[str, str], str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
 
     def add(self, rules: Any) -> None:
-        """Execute a file, admit its rules, and put back what it changed of the kernel, which verdicts tell."""
+        """Execute a file, admit its rules, and undo its changes to the kernel, which verdicts report."""
         path, package = _file_of(rules)
         with refusals(f"the rules {path}"):
             data = _bytes_of(path)
@@ -400,13 +400,13 @@ class Admitted:
         self.tables[title][name], self.sources[title, name] = rule, source
 
 
-#: What holds in a context; nothing of others by default.
+#: Rules of others admitted in a context; by default none.
 HERE: ContextVar[Admitted] = ContextVar("HERE", default=Admitted())  # noqa: B039 - never changed
 
 
 @contextlib.contextmanager
 def admitted(rules: Any = ()) -> Iterator[None]:
-    """Have rules of others in the kernel's tables within the block, in this context alone: no other thread sees them.
+    """Put rules of others into the kernel's tables within the block, in this context alone: no other thread sees them.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def admitted(rules: Any = ()) -> Iterator[None]:
         finally:
             HERE.reset(set_here[0])
             kernel.files.TABLES.reset(set_here[1])
-            # Rules that are executed at present put back what is changed themselves.
+            # While rules are being executed, their own call undoes changes.
             if given and LOCK.acquire(blocking=False):
                 put_back(before)
                 LOCK.release()
@@ -441,7 +441,7 @@ def admitted(rules: Any = ()) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _unended() -> Iterator[None]:
-    """Refuse rules that end a process, or a generator; Ctrl-C passes."""
+    """Refuse rules that end the process or a generator; Ctrl-C still works."""
     try:
         yield
     except (Exception, KeyboardInterrupt):
@@ -480,7 +480,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def _executed(data: bytes, sha256: str, path: str, package: str | None) -> tuple[dict[str, Any], list[str]]:
-    """Execute a file: the tables that it has or adds to, and what it changed of the kernel until it was put back."""
+    """Execute a file; return the tables that it has or adds to, and its changes to the kernel, which are undone."""
     # Data classes look for their module by its name.
     module = sys.modules[f"rules_{sha256}"] = ModuleType(f"rules_{sha256}")
     module.__file__, module.__package__ = path, package
@@ -498,15 +498,15 @@ def _executed(data: bytes, sha256: str, path: str, package: str | None) -> tuple
     return added, changes
 
 
-# What the kernel is made of -------------------------------------------------------------------------------------------
+# Contents of the kernel -----------------------------------------------------------------------------------------------
 
-#: Modules, classes, tables and functions of the kernel and of this module by name, with what they hold at first.
+#: Modules, classes, tables and functions of the kernel and of this module by name, with their initial contents.
 PARTS: list[tuple[str, Any, dict[Any, Any]]] = []
 ABSENT = object()
 
 
 def _held(thing: Any) -> dict[Any, Any]:
-    """What a module, class, table or function holds by name."""
+    """Contents of a module, class, table or function by name."""
     if isinstance(thing, dict):
         return thing
     if isinstance(thing, FunctionType):
@@ -515,7 +515,7 @@ def _held(thing: Any) -> dict[Any, Any]:
 
 
 def _parts() -> Iterator[tuple[str, Any, dict[Any, Any]]]:
-    """Yield the modules of the kernel and this one, and what is in them."""
+    """Yield the modules of the kernel and this one, and their contents."""
     names = sorted(name for name in sys.modules if f"{name}.".startswith(f"{kernel.__name__}."))
     waiting, seen = [(name, sys.modules[name]) for name in (*names, __name__)], set[int]()
     for place, thing in waiting:
@@ -531,7 +531,7 @@ def _parts() -> Iterator[tuple[str, Any, dict[Any, Any]]]:
 
 
 def changed() -> dict[str, tuple[Any, Any, Any]]:
-    """What is not as it was when this module was imported: its place, with the holder, key and what was there."""
+    """Find what has changed since this module was imported: places, each with its holder, key and initial value."""
     found = {}
     for place, holder, kept in PARTS:
         now = _held(holder)
@@ -544,7 +544,7 @@ def changed() -> dict[str, tuple[Any, Any, Any]]:
 
 
 def put_back(before: Iterable[str] = ()) -> list[str]:
-    """Put back what was changed but for the places ``before``, and name it."""
+    """Undo all changes except at the places ``before``, and name them."""
     found = {place: what for place, what in changed().items() if place not in before}
     for holder, key, kept in found.values():
         if isinstance(holder, dict):
@@ -555,13 +555,13 @@ def put_back(before: Iterable[str] = ()) -> list[str]:
 
 
 def _some(places: Iterable[str]) -> str:
-    """The first of some places, and how many others there are."""
+    """Name the first of some places, and count the others."""
     shown, others = sorted(places)[:SHOWN], len(list(places)) - SHOWN
     return ", ".join(shown) + (f" and {others} others" if others > 0 else "")
 
 
 def outside(problem: dict[str, Any]) -> tuple[str, ...]:
-    """What is not the kernel's own: what was changed of it, and rules of the statement, with their files."""
+    """List what is not the kernel's own: changes to it, and rules of the statement, with their files."""
     here, now = HERE.get(), changed()
     said = [*here.changes, *([f"not the kernel's own: it is changed: {_some(now)}"] if now else [])]
     parts = (("risk", "RISKS"), ("regularizer", "REGULARIZERS"))
@@ -611,10 +611,10 @@ class Verdict:
     sha256 : str
         Hash of the statement: of its description and all its arrays.
     rules : tuple of str
-        What was changed of the kernel, and rules of the statement that are not its own, each with the file that it is
-        from: the proof is as good as these.
+        Changes to the kernel, and rules of the statement that are not its own, each with its file: the proof depends on
+        them.
     steps : tuple of str
-        What makes the points of a conic program exact ones, each step proven (theorems 14 to 18).
+        Steps that make the points of a conic program exact, each proven (theorems 14 to 18).
     """
 
     accepted: bool
@@ -635,7 +635,7 @@ class Verdict:
     def gap(self) -> float:
         """Relative gap of the proven bounds, ``(upper - lower) / max(|upper|, |lower|)``; infinite without both.
 
-        Of a conic program, which may well have an optimum of zero, the divisor is at least 1.
+        For a conic program, whose optimum may well be zero, the divisor is at least 1.
         """
         if self.lower is None or self.upper is None:
             return math.inf
@@ -694,7 +694,7 @@ CONES = {
 
 
 def in_words(table: dict[str, Any]) -> str:
-    """Text of the problem of a proven file, with all its parameters; what rules of others do not look at is escaped."""
+    """Text of the problem of a proven file, with all its parameters; what rules of others do not check is escaped."""
     if "kind" in table:
         said = ", ".join(f"{kind} {count}" for kind, count in table["cones"].items() if count) or "none"
         names = ", ".join(f"{name} ({count})" for name, _, count in table["columns"][:NAMED])
@@ -712,7 +712,7 @@ def in_words(table: dict[str, Any]) -> str:
 
 
 def steps(arrays: Mapping[str, Array]) -> tuple[str, ...]:
-    """Steps by which points of a conic program are exact ones of the whole, as the arrays of its proof tell."""
+    """Steps that make points of a conic program exact for the whole program, according to the arrays of its proof."""
     count = {name: len(array) for name, array in arrays.items()}
     none = np.zeros(0, dtype=np.int64)
     held = np.flatnonzero((arrays["z_spreads"] == 0.0) & (arrays["z"] == 0.0)) if "z_spreads" in arrays else none
@@ -754,30 +754,30 @@ def verify(*paths: Any, rules: Any = (), max_bytes: int = MAX_BYTES, max_work: f
     ----------
     *paths : path
         A file as ``docs/certificate-format.md`` describes it; or all parts of a certificate, of which one at a time is
-        held in memory.
+        in memory.
     rules : path, str, module, or a list of these
         Rules of your own, for this call only: a Python file (a path, or text that ends in ``.py``), or a module or its
-        name, whose file it is, no package. It is *executed*, anew each time, from the bytes that the SHA-256 in the
-        verdict is of. It has dictionaries ``LOSSES``, ``MEASURES`` or ``REGULARIZERS`` of classes by their names in
-        files. A verdict that rests on them begins with the file and its SHA-256; what the file changed of the kernel
-        is put back, and told first.
+        name, which stands for its file; no package. It is *executed*, anew each time, from the bytes whose SHA-256 is
+        in the verdict. It has dictionaries ``LOSSES``, ``MEASURES`` or ``REGULARIZERS`` of classes by their names in
+        files. A verdict that depends on them begins with the file and its SHA-256; changes that the file made to the
+        kernel are undone, and reported first.
     max_bytes : int
-        No file is read that is larger, packed or unpacked.
+        Files that are larger, packed or unpacked, are not read.
     max_work : float
-        No file is proven that takes more operations, each about a nanosecond of one core.
+        Files that take more operations, each about a nanosecond of one core, are not proven.
 
     Returns
     -------
     Verdict
-        The bounds that were proved, and whether they are those that the file claims. For parts the reason tells which
-        rows are in none of them or in two.
+        The bounds that were proved, and whether they confirm those that the file claims. For parts the reason tells
+        which rows are in none of them or in two.
 
     Raises
     ------
     CertificateError
-        If a file is damaged, malformed, too large, or its arrays have other hashes than it says; if files are no parts
-        of one certificate; if rules cannot be loaded, or the kernel has their names; or if this machine does not
-        compute as the proof assumes.
+        If a file is damaged, malformed, too large, or its arrays do not have the hashes that it states; if files are
+        not parts of one certificate; if rules cannot be loaded, or the kernel has their names; or if this machine does
+        not compute as the proof assumes.
     """
     with admitted(rules):
         return judge((read(Path(path), max_bytes) for path in paths), max_work)
@@ -808,7 +808,7 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
 
 
 def prove(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> kernel.Proof:
-    """Run the kernel on contents of files, on a machine that computes as it assumes, within the limits."""
+    """Run the kernel on contents of files, after testing the machine's arithmetic, within the limits."""
     arithmetic()
 
     with refusals("the problem"):

@@ -1,11 +1,11 @@
-r"""Proofs of metric problems under constraints and with terms of the user's own, which are a conic program together.
+r"""Proofs of metric problems with the user's own constraints and terms, which together are a conic program.
 
 With the minorant :math:`R(M) \ge v - \langle S, M \rangle` of a dual point, the minimum of
 
 .. math:: \max(0, v - \langle S, M \rangle) + \langle G, M \rangle + \Omega'(M) \quad \text{over } K
 
-is a conic program. Its multipliers of the constraints are a dual point of :math:`\Omega'`, that of the plane is the
-share of the risk's. Inner points are mixed in where it takes some (:mod:`convexmetric.certificates.programs`).
+is a conic program. Its multipliers of the constraints are a dual point of :math:`\Omega'`; the multiplier of the plane
+is the share of the risk's dual point. Inner points are mixed in as needed (:mod:`convexmetric.certificates.programs`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from convexmetric.risks import Minorant
 
 
 def apart(M: Array) -> Array:
-    """A factor of a metric, no row of which has numbers for two features whose entry is zero, where that is simple.
+    """Factor a metric so that no row has numbers for two features whose entry is zero, as far as that is simple.
 
-    Features are taken out in the order of their zeros, most first, as in a Cholesky factor without fill-in.
+    Features are eliminated in the order of their zeros, most first, as in a Cholesky factor without fill-in.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class ConicTerms:
         Its regularizer is a :class:`~convexmetric.regularizers.user_terms.SubjectTo`.
     stated : kernel.Problem
     point : Minorant
-        What the dual point of the risk says, in floats.
+        Minorant given by the dual point of the risk, in floats.
     """
 
     def __init__(self, problem: MetricProblem, stated: kernel.Problem, point: Minorant) -> None:
@@ -84,14 +84,14 @@ class ConicTerms:
         self.z, self.h = self.bounding.dual(answer.z * back["z"], answer.x * back["h"])
 
     def entries(self, M: Array, off: float = 1.0) -> Array:
-        """Entries of a metric as variables; those off the diagonal times a number."""
+        """Entries of a metric as variables; off-diagonal ones multiplied by a number."""
         if self.diagonal:
             return M
         i, j = np.triu_indices(self.d)
         return M[i, j] * np.where(i == j, 1.0, off)
 
     def _bounding(self, v: float, S: Array, G: Array | None) -> tuple[Program, Any, int | None]:
-        """The program of the lower bound, the rows in it of the regularizer's, and that of the plane."""
+        """Return the program of the lower bound, its rows that are the regularizer's, and the row of the plane."""
         own, n, k, cones = self.program, len(self.program.q), self.k, self.program.cones
         linear = np.zeros(n + 1)
         linear[:n], linear[n] = own.q, 1.0
@@ -107,7 +107,7 @@ class ConicTerms:
         inside = -np.eye(n + 1)[:k]
         line, square = cones.slices[1].stop, cones.slices[3].stop
         A = sp.hstack([own.A, sp.csc_array((len(own.b), 1))]).tocsr()
-        # A variable that is not there is zero.
+        # A variable that is missing is zero.
         more = [lines, inside] if self.diagonal else [lines]
         if not nonnegative:
             more.append(-np.eye(n + 1)[n:])
@@ -121,7 +121,7 @@ class ConicTerms:
             nonnegative=cones.nonnegative + new.shape[0],
             semidefinite=cones.semidefinite + (() if self.diagonal else (self.d,)),
         )
-        # The rows that say that the metric is in its cone.
+        # The rows that keep the metric in its cone.
         self.in_cone = np.arange(line + len(ends), line + len(ends) + k) if self.diagonal else np.arange(k)
         self.in_cone = self.in_cone + (0 if self.diagonal else square + new.shape[0])
         rows = np.arange(len(own.b))
@@ -137,10 +137,10 @@ class ConicTerms:
         return None if found is None else found[:-1]
 
     def upper(self, M: Array, factor_of: Any, arrays: Arrays) -> tuple[Fraction, Arrays]:
-        """Upper bound at a metric near M that keeps the constraints, and the arrays that prove it."""
+        """Upper bound at a metric near M that satisfies the constraints, and the arrays that prove it."""
         x = np.array(self.x[:-1])
         x[: self.k] = self.entries(M)
-        # Entries that equations of one entry each hold at zero.
+        # Entries that equations of a single entry fix at zero.
         E = self.whole.A[: self.whole.cones.zero].toarray()
         single = E[((E != 0.0).sum(axis=1) == 1) & (self.whole.b[: len(E)] == 0.0), : self.k]
         held = single.any(axis=0)
@@ -165,7 +165,7 @@ class ConicTerms:
         return self.stated.upper(self.stated.risk.value(factor), factor, given), own
 
     def _value(self, arrays: Arrays) -> tuple[kernel.Ball, Array, Any]:
-        """Value of the regularizer at the metric of a file's arrays, its factor, and what proves the value."""
+        """Value of the regularizer at the metric of a file's arrays, its factor, and the proof of the value."""
         of, cone, omega = kernel.Arrays(arrays), self.stated.cone, self.stated.omega
         factor, given = cone.factor(of, omega.definite), (omega.program.point(of), None)
         return omega.value(factor, cone.metric(factor), given), factor, given

@@ -1,4 +1,4 @@
-r"""Dual points as certificate files hold them: found here, and only evaluated by the kernel.
+r"""Dual points in the form of certificate files: found here, and only evaluated by the kernel.
 
 Blocks give their dual points as witnesses (metrics at which slopes or rankings are taken, with weights) or as slopes
 (:meth:`~convexmetric.risks.Risk.hints`). For risks over lists, dual points of witnesses are integers over
@@ -29,7 +29,7 @@ CAP_BITS = 40
 
 
 def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
-    """The table and the arrays of a dual point for a file.
+    """Return the table and the arrays of a dual point for a file.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
 
 
 def between(one: Described, other: Described, share: float) -> Described:
-    """``1 - share`` of a dual point and ``share`` of weighted cuts in one group, both by ``hints``."""
+    """Mix ``1 - share`` of a dual point with ``share`` of weighted cuts in one group, both as given by ``hints``."""
     if one.summands:
         pairs = zip(one.summands, other.summands, strict=True)
         return replace(one, summands=tuple(between(*pair, share) for pair in pairs))
@@ -85,7 +85,7 @@ def _trials(risk: Any, said: Described, stated: kernel.ListedChoices) -> tuple[T
 
 
 def whole_probabilities(weights: Array, one: int) -> np.ndarray:
-    """Rows of nonnegative weights as integers that add up to ``one``; all alike where all are zero."""
+    """Round rows of nonnegative weights to integers that add up to ``one``; rows of zeros become uniform."""
     total = weights.sum(axis=1, keepdims=True)
     share = np.where(total > 0.0, weights / np.where(total > 0.0, total, 1.0), 1.0 / weights.shape[1])
     made = np.floor(share * one).astype(np.int64)
@@ -118,7 +118,7 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
 
 
 def _worst(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
-    """Weights of queries as integers below the cap, and a dual point of the risk over lists."""
+    """Return the weights of queries as integers below the cap, and a dual point of the risk over lists."""
     one, inner = 2**CAP_BITS, {name: array for name, array in said.arrays.items() if name != "parts_weights"}
     weights = whole_weights(said.arrays["parts_weights"][:, None], one)[:, 0]
     table, arrays = stored(risk.risk, Described(said.table, inner), stated.of)
@@ -127,7 +127,7 @@ def _worst(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
 
 
 def _choices(risk: Any, hints: Arrays, stated: kernel.Choices) -> tuple[Table, Arrays]:
-    """Probabilities at the witnesses, averaged by their weights, as integers that add up to ``2^bits``."""
+    """Return probabilities at the witnesses, averaged by their weights, as integers that add up to ``2^bits``."""
     bits = min(BITS, 53 - int(stated.p.max() + 1).bit_length())
     one, found = 2**bits, []
     passes = [_distances(risk.rankings, M) for M in hints["witnesses"]]
@@ -239,7 +239,7 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
             else:
                 slopes = np.clip(0.5 + t / width, 0.0, 1.0) if width > 0.0 else (t > 0.0).astype(np.float64)
             if number == 0:
-                # Exceptions are of the one metric beside which they were given.
+                # Exceptions belong to the one metric with which they were given.
                 _, positives, negatives = places[begin[q] : begin[q + 1]].T
                 slopes[positives, negatives] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
             total += np.rint(slopes * weight).astype(np.int64)
@@ -247,7 +247,7 @@ def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: fl
 
 
 def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> Arrays:
-    """Negatives above every positive in the worst rankings at the witnesses, and sums of weighted places."""
+    """Return negatives above every positive in the worst rankings at the witnesses, and weighted sums of places."""
     ends, stops = np.cumsum(stated.p), np.cumsum(stated.n)
     weights, groups = hints["weights"], hints["groups"]
     steps = np.zeros((len(weights), int(ends[-1])), dtype=np.int64)
@@ -267,7 +267,7 @@ def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> A
 
 
 class Form(NamedTuple):
-    """Format of dual points of a class of risks: how files store them, and how to take some rows of them."""
+    """Format of dual points of a class of risks: how files store them, and how to select some of their rows."""
 
     stored: Callable[[Any, Described, Any], tuple[Table, Arrays]]
     of_rows: Callable[[Any, Arrays, slice], Arrays]

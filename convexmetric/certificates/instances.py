@@ -1,4 +1,4 @@
-"""Check that a certificate is about a problem built here, from a data set of the library or from any data."""
+"""Check that a certificate states a problem built here, from a data set of the library or from any data."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def difference(
 ) -> tuple[str, float]:
     """Compare the contents of a file (see ``checker.read``) with the statement of a problem built here.
 
-    Everything must be equal, bit by bit; with a tolerance floats may differ by so much, relative to the largest one
-    of their array.
+    Everything must be equal, bit by bit; with a tolerance floats may differ by that much, relative to the largest of
+    their array.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ def difference(
     Returns
     -------
     str
-        What differs; empty if nothing does, or only floats within the tolerance.
+        Name of the part that differs; empty if nothing does, or only floats within the tolerance.
     float
         Largest difference of a float, relative to the largest one of its array.
 
     Raises
     ------
     checker.CertificateError
-        If the contents state no problem.
+        If the contents do not state a problem.
     """
     with checker.refusals("the problem"), np.errstate(all="ignore"):
         stated = kernel.Problem(document, kernel.Arrays(arrays))
@@ -85,14 +85,14 @@ def verify_instance(
     max_bytes: int = checker.MAX_BYTES,
     max_work: float = checker.MAX_WORK,
 ) -> tuple[checker.Verdict, float]:
-    """Prove the bounds of a certificate, and that they are about a problem built here.
+    """Prove the bounds of a certificate, and that they are bounds for a problem built here.
 
-    A file may leave the arrays of its statement out, all of them, so that it is small and passes no data on: those of
-    the problem built here take their place (:func:`without_statement` makes such files of whole ones).
+    A file may omit all arrays of its statement, so that it is small and contains no data: those of the problem built
+    here take their place (:func:`without_statement` removes them from whole files).
 
-    With a tolerance the proof is about the problem *built here* whatever the file's numbers are: its statement takes
-    the place of that in the file, of which only the metric and the dual point are kept; how much of that is feasible is
-    found anew. So the deviation ends up in the bounds, and what the file claims must hold for the problem built here.
+    With a tolerance the proof is about the problem *built here*, whatever the file's numbers are. Its statement
+    replaces that in the file, of which only the metric and the dual point are used; the feasible share of the dual
+    point is computed anew. So the bounds include the deviation, and the claims must hold for the problem built here.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def verify_instance(
         A certificate, or all its parts.
     problem : MetricProblem, Instance or str
     tolerance : float
-        By how much floats of the statement may differ, relative to the largest of their array. Default: not at all.
+        Allowed difference of floats of the statement, relative to the largest of their array. Default: none.
     rules, max_bytes, max_work
         See :func:`convexmetric.verify`.
 
@@ -129,7 +129,7 @@ def verify_instance(
             if not made.keys() & arrays.keys():
                 if document["problem"] != table:
                     raise checker.CertificateError("it is about another problem: what differs is the statement")
-                # Ahead of numbers NaN is their maximum.
+                # NaN before numbers makes their maximum NaN.
                 deviations.insert(0, np.nan)
                 arrays = {**arrays, **made}
             with checker.refusals("the problem"):

@@ -1,8 +1,8 @@
 r"""Points and dual points of conic programs near which the kernel finds exact ones: inside their cones, with hints.
 
-A solver's point satisfies its equations up to rounding, and is on the border of its cones. It is moved to where the
-equations hold but for the rounding of floats, each entry by as much as its cone leaves it room; where it is not inside,
-an inner point is mixed in, as little of it as needed. Hints tell the kernel which equations follow from others, and
+A solver's point satisfies its equations only approximately, and is on the border of its cones. It is moved until the
+equations hold up to the rounding of floats, each entry as its distance from the border of its cone allows. If it is not
+inside, an inner point is mixed in, as little as needed. Hints tell the kernel which equations follow from others, and
 which define an unknown (:mod:`convexmetric.programs.reduction`).
 """
 
@@ -24,20 +24,20 @@ from convexmetric.certificates.statement import Arrays
 from convexmetric.programs.canonical import Program
 from convexmetric.programs.reduction import SMALL, Reduction, Relations, definitions, pivots
 
-#: Shares of an inner point that are mixed in; margins that it has, relative to the largest entry.
+#: Shares of an inner point that are mixed in; its margins, relative to the largest entry.
 SHARES = tuple(10.0 ** (0.5 * power) for power in range(-24, 1))
 MARGINS = (1e-4, 1e-6, 1e-2, 1e-8, 1e-10)
 #: Least spreads, relative to the largest: while a point is moved in floats, and in the file.
 FLOOR, NEAR = 1e-8, 0.1
-#: Unknowns that move for each equation of a large system.
+#: Unknowns that may move for each equation of a large system.
 EACH = 5
-#: Systems of so many equations are solved by their normal equations.
+#: Systems of more equations than this are solved by their normal equations.
 TALL = 600
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A reduction's whole program with rows, columns and costs of about one, and factors that take arrays back."""
+    """A reduction's whole program with rows, columns and costs of about one, and factors that map arrays back."""
 
     left: Reduction
     program: Program
@@ -49,14 +49,14 @@ class Scaled:
         return cls(left, *left.whole.scaled)
 
     def restored(self, arrays: Arrays) -> Arrays:
-        """Arrays in the units of the program that is stated."""
+        """Return arrays in the units of the stated program."""
         return {
             name: array * self.back[name][-len(array) or len(self.back[name]) :] if name in self.back else array
             for name, array in arrays.items()
         }
 
     def point(self, x: Array, fixed: int = 0) -> Arrays:
-        """Arrays of a point near x, of the program as stated, that is inside its cones; all but its first entries.
+        """Arrays of a point of the stated program near x and inside its cones, without its ``fixed`` first entries.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Scaled:
         return self.restored(found | ({"tight": tight} if len(tight) else {}))
 
     def dual_point(self, z: Array, h: Array, fixed: int = 0) -> Arrays:
-        """Arrays of a dual point near z and h, of the program as stated, that is inside its cones.
+        """Arrays of a dual point of the stated program near z and h and inside its cones.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Scaled:
 def moved(
     M: Any, v: Array, widths: Array, target: Array, relations: Relations, name: str, first: int = 0
 ) -> tuple[Array, Array, Arrays]:
-    """The vector moved to where ``M v = target`` but for rounding, widths that are not too different, and hints."""
+    """Move a vector until ``M v = target`` up to rounding; return it, widths made less different, and hints."""
     rows = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
     free = np.zeros(M.shape[0], dtype=bool)
     free[rows[widths[M.indices] > 0.0]] = True
@@ -123,7 +123,7 @@ def moved(
     equations, unknowns = np.zeros((2, 0), dtype=np.int64)
     if len(kept) > SMALL:
         equations, unknowns = pivots(own, widths)
-    # First as the cones leave room, then evenly, and by few of many.
+    # First in proportion to the distances from the cones' borders, then evenly, and by few of many unknowns.
     for floor in (FLOOR, NEAR):
         widths = np.where(widths > 0.0, np.maximum(widths, floor * widths.max(initial=0.0)), 0.0)
         widths = few(own, widths, equations, unknowns) if floor == NEAR else widths
@@ -134,7 +134,7 @@ def moved(
 
 
 def few(M: Any, widths: Array, equations: Any, unknowns: Any) -> Array:
-    """Spreads of some unknowns for each equation that is left, if there are many, which move most; others are held."""
+    """Restrict spreads, if there are many, to the unknowns that move most in each remaining equation."""
     others = sp.csr_array(M[np.setdiff1d(np.arange(M.shape[0]), equations)])
     if others.shape[0] <= SMALL or np.count_nonzero(widths) <= EACH * others.shape[0]:
         return widths
@@ -149,7 +149,7 @@ def few(M: Any, widths: Array, equations: Any, unknowns: Any) -> Array:
 
 
 def step(M: Any, widths: Array, missed: Array, equations: Any, unknowns: Any) -> Array:
-    """The step that the kernel takes, in floats: see ``kernel.systems.solved``."""
+    """Return the step that the kernel takes, in floats: see ``kernel.systems.solved``."""
     made: Array = np.zeros(len(widths))
     if not M.shape[0]:
         return made
@@ -176,14 +176,14 @@ def step(M: Any, widths: Array, missed: Array, equations: Any, unknowns: Any) ->
 
 
 def require_inside(margins: Array) -> Array:
-    """Margins of a point that is inside its cones; stop before the kernel is asked if it is not."""
+    """Return the margins of a point inside its cones; raise ``NotProven``, without calling the kernel, if it is not."""
     if not margins.min(initial=np.inf) > 0.0:
         raise kernel.NotProven("the point is not inside its cones")
     return margins
 
 
 def inner_point(left: Reduction, but: Any = ()) -> Array | None:
-    """A nearly optimal point of the whole inside the cones, but for those of some rows; None if none is found.
+    """Return a nearly optimal point of the whole inside the cones, except those of rows ``but``; None if not found.
 
     It solves the program with the cones moved inward.
     """
@@ -200,7 +200,7 @@ def inner_point(left: Reduction, but: Any = ()) -> Array | None:
 
 
 def inner_dual_point(left: Reduction) -> Array | None:
-    """A nearly optimal dual point z of the whole inside the cones, and h after it; None if none is found.
+    """Return a nearly optimal dual point z of the whole inside the cones, followed by h; None if none is found.
 
     It solves the program with a reward for slack.
     """
@@ -217,7 +217,7 @@ def inner_dual_point(left: Reduction) -> Array | None:
 
 
 def asked_inside(left: Reduction, program: Program, but: Any, dual: bool) -> tuple[Array, Any]:
-    """An inner point of the cones, zero in those of some rows, and the other rows that are no equations."""
+    """Return an inner point of the cones, zero in rows ``but``, and the other rows that are not equations."""
     e = program.cones.inner(dual)
     open_rows = np.flatnonzero(np.isin(left.rows, but))
     e[open_rows] = 0.0
@@ -227,7 +227,7 @@ def asked_inside(left: Reduction, program: Program, but: Any, dual: bool) -> tup
 def mixed(
     base: Array, inner: Callable[[], Array | None], proof: Callable[[Array], tuple[Fraction, Arrays]]
 ) -> tuple[tuple[Fraction, Arrays] | None, str]:
-    """Proof of a point with as little of an inner point mixed in as it takes, by bisection; else why there is none."""
+    """Prove a point with as little of an inner point mixed in as needed, by bisection; else return why that fails."""
     why = [""]
 
     def tried(v: Array) -> tuple[Fraction, Arrays] | None:
@@ -252,9 +252,9 @@ def mixed(
 
 
 def completed(whole: Program, known: Any, x: Array, z: Array) -> Array | None:
-    """The point x with the entries besides the known ones such that its value is least; None if none is found.
+    """Complete the known entries of x by those of least value; None if none are found.
 
-    Constraints may be missed by a multiple of an inner point, at a price above the multipliers z.
+    Constraints may be violated by a multiple of an inner point, at a price above the multipliers z.
     """
     rest = np.setdiff1d(np.arange(len(x)), known)
     made = np.array(x)

@@ -1,9 +1,9 @@
-r"""Certificates of convex programs in CVXPY, solved by whichever solver: proven bounds on their optimal values.
+r"""Certificates of convex programs in CVXPY, from any solver: proven bounds on their optimal values.
 
-CVXPY makes of a problem :math:`\min x^\top P x / 2 + q^\top x + c_0` with :math:`b - A x \in K`, K a product of cones.
-These numbers, all of them, are what is stated. The proof is a point and a dual point, which the kernel moves to where
-all equations hold exactly; what was done for a solver that wants less than the whole is a step that the kernel checks.
-How CVXPY got the numbers is outside of the proof: at some points they are compared with what the problem itself says.
+CVXPY reduces a problem to :math:`\min x^\top P x / 2 + q^\top x + c_0` with :math:`b - A x \in K`, K a product of
+cones. All of these numbers are stated. The proof is a point and a dual point, which the kernel moves until all
+equations hold exactly; simplifications made for a solver are steps that the kernel checks. The proof does not cover how
+CVXPY got the numbers: at sample points they are compared with values of the problem itself.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from convexmetric.programs.forms import Factored
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.reduction import ALIKE, Contradiction, Reduction, charged, opposite, reduced
 
-#: Radii of rows that are not to say anything.
+#: Radii of rows that are to have no effect.
 UNBOUNDED = 1e300
-#: How often charges are raised, and constraints without room held as equations.
+#: How often charges are raised, and constraints without slack are held as equations.
 TRIES = 4
-#: Singular values relative to the largest, below which equations are too near to depending on each other.
+#: Singular values relative to the largest, below which equations are nearly dependent.
 NEARLY = 1e-6
-#: Largest number of entries of a matrix whose singular values are looked at.
+#: Largest number of entries of a matrix whose singular values are computed.
 DENSE = 4_000_000
 
 
@@ -62,16 +62,16 @@ class ProgramCertificate(Bounds):
     value : float
         The optimal value that the solver claimed.
     values : dict
-        Values of the problem's variables by their names, of the point that was judged: ``upper_bound`` (of a maximum,
-        ``lower_bound``) is the objective there, moved as far as exact feasibility takes.
+        Values of the problem's variables by name at the judged point: ``upper_bound`` (for a maximum, ``lower_bound``)
+        is the objective there, after the move that exact feasibility requires.
     steps : tuple of str
-        What makes the points of the file exact ones of the whole program, each step checked by the kernel.
+        Steps that make the points of the file exact for the whole program, each checked by the kernel.
     compared : str
-        What was compared of the program with what the problem itself says.
+        The comparisons that were made between the program and the problem itself.
     missing : str
-        What a bound was not proven for want of, and what to do; empty if both are proven.
+        Why a bound was not proven, and what to do; empty if both are proven.
     document, arrays : dict
-        The statement and the proof, as a file has them.
+        The statement and the proof, as in a file.
     """
 
     lower_bound: float
@@ -93,7 +93,7 @@ class ProgramCertificate(Bounds):
 
     @property
     def gap(self) -> float:
-        """Gap over the size of the bounds, or over 1 where that is less."""
+        """Gap over the size of the bounds, or over 1 if that is larger."""
         size = max(1.0, abs(self.lower_bound), abs(self.upper_bound))
         return (self.upper_bound - self.lower_bound) / size if math.isfinite(size) else math.inf
 
@@ -111,23 +111,23 @@ class ProgramCertificate(Bounds):
 
 
 def certify_program(problem: cp.Problem, *, solver: str | None = None, **options: Any) -> ProgramCertificate:
-    r"""Prove bounds on the optimal value of a convex problem that CVXPY states, whoever solved it.
+    r"""Prove bounds on the optimal value of a convex CVXPY problem, from the point of any solver.
 
     .. math:: \text{lower bound} \le \min_x \{ \tfrac12 x^\top P x + q^\top x + c_0 : b - A x \in K \} \le \text{upper
        bound}
 
-    Both are proven by the kernel in interval arithmetic, for all numbers P, q, A, b that CVXPY makes of the problem.
-    These are compared with the problem at some points. No status and no tolerance of a solver is believed, and no box
-    is assumed. If the problem's variables have values, by ``problem.solve()`` or set by hand, and no solver is named,
-    they are the point that is judged.
+    Both are proven by the kernel in interval arithmetic, for all numbers P, q, A, b to which CVXPY reduces the problem.
+    These are compared with the problem at some points. No status or tolerance of a solver is trusted, and no box is
+    assumed. If the problem's variables have values, by ``problem.solve()`` or set by hand, and no solver is named, they
+    are the point that is judged.
 
     Parameters
     ----------
     problem : cvxpy.Problem
         Convex by CVXPY's rules, with values for all parameters.
     solver : str, optional
-        Name of a CVXPY solver that solves the problem anew. Default: CLARABEL, for what the variables' values do not
-        tell.
+        Name of a CVXPY solver that solves the problem anew. Default: CLARABEL, for whatever the variables' values leave
+        open.
     **options : Any
         Options of that solver.
 
@@ -139,18 +139,18 @@ def certify_program(problem: cp.Problem, *, solver: str | None = None, **options
     Warns
     -----
     GapWarning
-        If a bound is not proven; ``missing`` says why. A lower bound needs bounded level sets (for a maximum, upper),
-        the other one a point that satisfies strictly all inequalities that cannot be held as equations.
+        If a bound is not proven; ``missing`` says why. A lower bound (for a maximum, an upper one) needs bounded level
+        sets; the other bound needs a point that strictly satisfies all inequalities that cannot be held as equations.
 
     Raises
     ------
     InputError
         If the problem is not convex by CVXPY's rules, has integers, or lacks values of parameters; if CVXPY's program
-        says something else than the problem.
+        does not agree with the problem.
     InfeasibleError
-        If equations or bounds contradict each other exactly, or the solver says so.
+        If equations or bounds contradict each other exactly, or the solver reports infeasibility.
     UnboundedError, SolverError
-        If the solver says so, or fails.
+        If the solver reports that the problem is unbounded, or fails.
 
     Notes
     -----
@@ -209,11 +209,11 @@ def _stated(form: Canonical) -> kernel.ConicStatement:
 
 
 def priced(form: Canonical) -> Canonical:
-    r"""The program with radii on the rows of factored forms, within which are those that are off by nothing.
+    r"""Return the program with radii on the rows of inexact factored forms, which cover those of exact factors.
 
-    With :math:`S - F^\top F = K` and :math:`\vert y_j \vert \le \beta_j` it is at most
+    With :math:`S - F^\top F = K` and :math:`\vert y_j \vert \le \beta_j` the error is at most
     :math:`\beta^\top \vert K \vert \beta`; or, if K and :math:`\eta F^\top F - K` are positive semidefinite, between
-    zero and :math:`\eta u` (theorem 19). What bounds y and u are other rows than those of the form.
+    zero and :math:`\eta u` (theorem 19). The bounds of y and u come from rows other than those of the form.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def priced(form: Canonical) -> Canonical:
         return form
     radii: Array = np.zeros(len(form.program.b))
     errors, shares = zip(*map(off_by, forms), strict=True)
-    # Of a form that is semidefinite the row that says so is exact.
+    # For a semidefinite form the row ``u >= 0`` is exact.
     rows = [form.rows_of(own, share == np.inf) for own, share in zip(forms, shares, strict=True)]
     radii[np.concatenate(rows)] = UNBOUNDED
     reach = _stated(replace(form, program=replace(form.program, radii=radii))).program.reach()
@@ -247,7 +247,7 @@ def priced(form: Canonical) -> Canonical:
 
 @np.errstate(all="ignore")
 def off_by(own: Factored) -> tuple[Array, float]:
-    """Upper bounds on the entries of K of :func:`priced` in size, and its eta; infinite if there is none."""
+    """Upper bounds on the sizes of entries of the K of :func:`priced`, and its eta; infinite if there is none."""
     P, F = kernel.Ball(own.P), kernel.Ball(own.F)
     product = F.T @ F
     K = (P + P.T) * 0.5 - product
@@ -262,10 +262,10 @@ def off_by(own: Factored) -> tuple[Array, float]:
 
 
 def charges_of(whole: Program, stated: kernel.ConicProgram) -> Array:
-    """What the kernel needs on the diagonal of a quadratic term to prove it positive semidefinite; zeros if nothing.
+    """Charges on the diagonal of a quadratic term with which the kernel proves it positive semidefinite, perhaps zeros.
 
-    A diagonal entry that is negative is taken to zero, and a matrix to eigenvalues that are not negative once rows and
-    columns are of about one.
+    A negative diagonal entry is raised to zero, and a matrix until its eigenvalues are nonnegative after rows and
+    columns are scaled to about one.
     """
     made = np.zeros(len(whole.q))
     if stated.S is None or _convex(stated, made):
@@ -298,7 +298,7 @@ def _convex(stated: kernel.ConicProgram, charges: Array) -> bool:
 
 
 def _solved(left: Reduction, solver: str | None, options: dict[str, Any]) -> Answer:
-    """Point and dual point of what is left, in its units."""
+    """Point and dual point of a reduced program, in its units."""
     program, back = left.program.scaled
     answer = left.program.solve(solver, **options) if solver else program.solve()
     if solver and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.z).all():
@@ -312,7 +312,7 @@ def _solved(left: Reduction, solver: str | None, options: dict[str, Any]) -> Ans
 
 
 def _require_solvable(status: str, solver: str) -> None:
-    """Stop if a solver says that there is no optimum."""
+    """Raise if a solver reports that there is no optimum."""
     if status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
         raise InfeasibleError(f"{solver} says that no point satisfies the constraints")
     if status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
@@ -322,14 +322,14 @@ def _require_solvable(status: str, solver: str) -> None:
 def _candidates(
     form: Canonical, left: Reduction, held: Reduction, answer: Answer, solver: str | None, options: dict[str, Any]
 ) -> tuple[list[Array], float]:
-    """Points of the program, of which the best is judged, and the value that the solver claims.
+    """Return points of the program, the best of which is judged, and the value that the solver claims.
 
-    If a solver was named its point is the only one, else that of the values which a solve gave the problem's variables.
-    Values that come from elsewhere stand beside the point of CLARABEL.
+    If a solver was named, its point is the only one; else the point at the values that a solve gave the problem's
+    variables. Values from elsewhere are used in addition to the point of CLARABEL.
     """
     problem, z = form.problem, left.dual(answer.z, answer.x)[0]
     value = (-1.0 if form.maximise else 1.0) * (answer.value + form.constant)
-    # Where other rows are held or left out, the points are others.
+    # If other rows are held or left out, the points differ.
     alike = np.array_equal(held.rows, left.rows) and np.array_equal(held.groups, left.groups)
     own = held.point(answer.x if alike else _solved(held, None, {}).x)
     if solver:
@@ -351,7 +351,7 @@ def _candidates(
 
 
 def _claimed(form: Canonical, solver: str, options: dict[str, Any]) -> dict[int, Any]:
-    """Values of the problem's variables that a solver finds by CVXPY; those that they have stay as they are."""
+    """Return values of the problem's variables found by a CVXPY solver; their current values stay as they are."""
     own = cp.Problem(form.problem.objective, form.problem.constraints)
     try:
         with guarded():
@@ -369,9 +369,9 @@ def _claimed(form: Canonical, solver: str, options: dict[str, Any]) -> dict[int,
 def _upper(
     form: Canonical, proven: kernel.ConicProgram, left: Reduction, points: list[Array]
 ) -> tuple[Fraction | None, Array, Arrays, str]:
-    """Upper bound on the minimum by the best of some points, the point and what proves it, or what is missing.
+    """Upper bound on the minimum by the best of some points, that point and its proof, or what is missing.
 
-    Where no point is inside the constraints, those that leave no room are held as equations.
+    If no point is inside the constraints, those without slack are held as equations.
     """
     for _ in range(TRIES):
         scaled = Scaled.of(left)
@@ -406,7 +406,7 @@ def _upper(
 
 
 def _nearly_dependent(form: Canonical, left: Reduction) -> str:
-    """Names of constraints of which a combination is nearly zero; empty if there is none."""
+    """Names of constraints that have a nearly zero combination; empty if there is none."""
     program = left.program.scaled[0]
     zero, n = program.cones.zero, len(program.q)
     if not zero or zero * n > DENSE:
@@ -420,10 +420,10 @@ def _nearly_dependent(form: Canonical, left: Reduction) -> str:
 
 
 def _without_room(form: Canonical, left: Reduction) -> tuple[Any, str]:
-    """Rows in which all points have a slack of zero, but for rounding, and the names of constraints without room."""
+    """Rows in which all points have zero slack, up to rounding, and the names of constraints without slack."""
     program = left.program.scaled[0]
     zero, n, e = program.cones.zero, len(program.q), program.cones.inner()
-    # The largest t with slacks inside by t; its dual point has the rows that keep it from being positive.
+    # The largest t with slacks inside by t; its dual point shows the rows that keep t from being positive.
     cones = replace(program.cones, nonnegative=program.cones.nonnegative + 1)
     A = sp.vstack([program.A[:zero], sp.csc_array((1, n)), program.A[zero:]])
     t = np.concatenate([np.zeros(zero), [1.0], e[zero:]])[:, None]
@@ -453,7 +453,7 @@ def _without_room(form: Canonical, left: Reduction) -> tuple[Any, str]:
 def _lower(
     form: Canonical, proven: kernel.ConicProgram, left: Reduction, charges: Array, answer: Answer
 ) -> tuple[Fraction | None, Arrays, str]:
-    """Lower bound on the minimum by a dual point near the answer's, what proves it, or what is missing."""
+    """Lower bound on the minimum by a dual point near the answer's, its proof, or what is missing."""
     m, scaled = len(form.program.b), Scaled.of(left)
     more = {"charges": charges} if charges.any() else {}
 
@@ -470,7 +470,7 @@ def _lower(
 
 
 def _no_dual_point(form: Canonical, proven: kernel.ConicProgram, left: Reduction, charges: Array, why: str) -> str:
-    """Say why no dual point is inside its cones: a direction along which the problem is not bounded."""
+    """Explain why no dual point is inside its cones: a direction along which the problem is not bounded."""
     advice = "add bounds that the optimum surely keeps, such as cp.abs(x) <= 1e4"
     if charges.any() and not np.isfinite(proven.reach()[charges > 0.0]).all():
         return (
@@ -502,7 +502,7 @@ def _no_dual_point(form: Canonical, proven: kernel.ConicProgram, left: Reduction
 def _certificate(
     form: Canonical, ends: list[Fraction | None], value: float, x: Array, proof: Arrays, missing: str, compared: str
 ) -> ProgramCertificate:
-    """Certificate of proven bounds, which are those of its file."""
+    """Make the certificate of proven bounds, which are those of its file."""
     document, arrays = _document(form)
     steps = checker.steps({**arrays, **proof})
     if missing:
@@ -520,6 +520,6 @@ def _certificate(
 
 
 def outward(value: Fraction, away: int) -> float:
-    """The float next to a rational that is not below it (``away = 1``), or not above it (-1)."""
+    """Round a rational to the nearest float that is not below it (``away = 1``), or not above it (-1)."""
     near = float(value)
     return near if (Fraction(near) - value) * away >= 0 else float(np.nextafter(near, away * np.inf))

@@ -2,7 +2,7 @@
 
 Any :class:`~convexmetric.MetricProblem` is described by its risk, its regularizer, its cone and its linear term, not by
 the paper it comes from (:mod:`convexmetric.described`). Parameters are written as the rationals they were typed
-as (``as_rational``); everything else is data, floats as they stand.
+as (``as_rational``); everything else is data, stored as unchanged floats.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SIMPLE = 10**12
 
 
 def as_rational(value: float) -> Fraction:
-    """The rational a float was typed or computed as: a decimal of few digits, or a fraction of small numbers near it.
+    """Guess the rational that a float was typed or computed as: a short decimal, or a nearby fraction of small numbers.
 
     A decimal of at most 12 digits that rounds to the float; else the simplest fraction within two units in the last
     place, if it is simpler than a float (1/519000000, 2/3).
@@ -42,7 +42,7 @@ def as_rational(value: float) -> Fraction:
 
 
 def without_proof(title: str, table: Table) -> Table:
-    """The document of a file that states a problem and proves nothing yet."""
+    """Return the document of a file that states a problem, without a proof."""
     document: Table = {"format": kernel.FORMAT, "version": kernel.VERSION, "title": title, "problem": table}
     return document | {"dual": {}, "claimed": {"lower": "0", "upper": "0"}, "sha256": {}}
 
@@ -57,12 +57,12 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
 
 
 def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
-    """A problem as a table and arrays, see ``docs/certificate-format.md``.
+    """Describe a problem as a table and arrays, see ``docs/certificate-format.md``.
 
     Raises
     ------
     InputError
-        If certificates do not know its risk, loss, measure, regularizer or cone, see
+        If certificates do not support its risk, loss, measure, regularizer or cone, see
         :func:`convexmetric.described.description`.
     """
     problem = as_problem(problem)
@@ -85,7 +85,7 @@ def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
 
 
 def _of_risk(risk: Described, d: int) -> Arrays:
-    """Arrays of a risk; of a sum those of all summands, with points stored once where they are equal."""
+    """Arrays of a risk, or of all summands of a sum, with equal points stored once."""
     if not risk.summands:
         return _listed(_dense(risk.arrays, d))
     each = [_of_risk(one, d) for one in risk.summands]
@@ -97,7 +97,7 @@ def _of_risk(risk: Described, d: int) -> Arrays:
 
 
 def named_by_summand(each: Sequence[Arrays], start: str = kernel.SUMMAND) -> Arrays:
-    """Arrays of all summands, under names that begin with the number of the summand."""
+    """Collect the arrays of all summands, under names that begin with the number of the summand."""
     return {start.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()}
 
 
@@ -115,7 +115,7 @@ def _dense(arrays: Arrays, d: int) -> Arrays:
 def _listed(arrays: Arrays) -> Arrays:
     """Concatenate the lists of positives and of negatives, and name the point of each query.
 
-    Negatives that are all points but the positives, and perhaps the query itself, are not written out.
+    Negatives that are all points except the positives, and perhaps the query itself, are not written out.
     """
     if "near" not in arrays:
         return arrays
@@ -137,13 +137,13 @@ def _listed(arrays: Arrays) -> Arrays:
 
 
 def _slices(arrays: Arrays, name: str) -> list[np.ndarray]:
-    """Remove the lists called ``name`` from the arrays, and return one list a query."""
+    """Remove the lists called ``name`` from the arrays, and return one list per query."""
     items, start, stop = (arrays.pop(f"{name}{part}") for part in ("", "_start", "_stop"))
     return [items[first:last] for first, last in zip(start, stop, strict=True)]
 
 
 def _complements(positives: list[np.ndarray], negatives: list[np.ndarray], n: int) -> np.ndarray | None:
-    """The one row in neither list of each query, n where there is none; None if a query has more than one."""
+    """Return the only row in neither list of each query, or n if there is none; None if a query has more than one."""
     found = np.full(len(positives), n)
     for q, (one, other) in enumerate(zip(positives, negatives, strict=True)):
         counts = np.bincount(other, minlength=n)

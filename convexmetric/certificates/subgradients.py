@@ -1,4 +1,4 @@
-r"""Dual scalings and subgradients of regularizers as certificate files hold them: found here, evaluated by the kernel.
+r"""Dual scalings and subgradients of regularizers for certificate files: found here, evaluated by the kernel.
 
 The minorant of a dual point, :math:`R(M) \ge v - \langle S, M \rangle`, is used at a scaling :math:`\theta` with a
 subgradient :math:`\Omega(M) \ge \langle P, M \rangle - e` with :math:`P \succeq \theta S - G`. The first summands of a
@@ -90,7 +90,7 @@ def _free(problem: kernel.Problem, says: kernel.Minorant, upper: Fraction) -> tu
 
 
 def _proves(problem: kernel.Problem, says: kernel.Minorant, share: float) -> bool:
-    """Whether a share of a dual point is feasible, and more of it proves more."""
+    """Whether a share of a dual point is feasible, and its bound increases with the share."""
     try:
         lower = [problem.lower(says, Fraction(at), None, None) for at in (share, share * (1.0 - 1e-4))]
     except kernel.NotProven:
@@ -141,7 +141,7 @@ class _Summands:
         kinds[-1] = Hinted if self.more and "arrays" in hints else kinds[-1]
         rules = [kind(part, cone, backoff, whole, hints) for kind, part in zip(kinds, each, strict=True)]
         self.norms, self.last = rules[:-1], rules[-1]
-        #: Of every norm an r such that ``r I`` is a subgradient.
+        #: For every norm an r such that ``r I`` is a subgradient.
         known = zip(self.norms, hints.get("radii", [np.inf] * len(given)), strict=True)
         radii = [min(norm.radius(), r) for norm, r in known]
         self.radii = [r if np.isfinite(r) else 0.0 for r in radii]

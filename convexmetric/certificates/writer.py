@@ -1,8 +1,8 @@
 """Rigorous certificates: the writer of the files that :mod:`convexmetric.certificates.checker` proves.
 
 The statement is joined from the descriptions of the blocks (``convexmetric/certificates/statement.py``), and the
-hints are the risk's form of its dual point. The bounds that a file claims are those that the checker proves of the
-statement, so that its value at the metric is held against the problem's own.
+hints are the risk's form of its dual point. A file claims the bounds that the checker proves for its statement, so the
+value of the statement at the metric is compared with the problem's own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ AGREEMENT, CAREFUL, ROUNDING, NOTHING = 1e-6, 1e4, 1e-10, 1e-120
 MOST = 10**300
 #: Proven relative gap below which no warning is given, and the largest multiple of the solution's gap without one.
 CLOSE, WEAKER = 1e-6, 2.0
-#: Part of a dual point that is as good as all of it, and by how much more they are moved inside than to the border.
+#: Part of a dual point that is as good as all of it, and how much further than to the border dual points are moved.
 WHOLE, INWARDS = 1.0 - 1e-9, (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 #: Most tangent planes in the search for a dual point inside.
 PLANES = 30
@@ -78,24 +78,24 @@ def write_certificate(
     path : path
         Ends in ``.npz``.
     problem : MetricProblem, Instance, str, Solution, estimator or ProgramCertificate
-        A solution and a fitted estimator bring their problem with them, and stand alone, as does what
-        :func:`~convexmetric.certify_program` returned. What a :class:`~convexmetric.RetrievalAdapter` did not keep is
+        A solution and a fitted estimator contain their problem and are passed alone, as is the result of
+        :func:`~convexmetric.certify_program`. A :class:`~convexmetric.RetrievalAdapter` that did not store its data is
         refused: pass its ``solution_``.
     solution : Solution, Certificate or estimator, optional
         A metric and a dual point of a problem; neither is trusted.
     title : str
-        One line for people. Default: the first line of the problem's text, and on which coordinates the proven metric
-        acts where these are not the features.
+        One line of text for readers. Default: the first line of the problem's text, and the coordinates on which the
+        proven metric acts if these are not the features.
     parts : int
-        If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, of about as many queries or comparisons
-        each, which prove the bounds together: :func:`convexmetric.verify` holds one of them at a time in memory.
+        If more than one, files ``name-1.npz``, ``name-2.npz``, ... are written, each with about as many queries or
+        comparisons, which prove the bounds together: :func:`convexmetric.verify` has one of them in memory at a time.
     rules : path, str, module, or a list of these
         Rules of your own that the kernel does not have, as for :func:`convexmetric.verify`.
 
     Returns
     -------
     Verdict
-        With the bounds that were proven, and are claimed in the file.
+        With the bounds that were proven and that the file claims.
 
     Warns
     -----
@@ -106,9 +106,9 @@ def write_certificate(
     ------
     InputError
         If there is no solution, or an estimator is not fitted; if the certificate does not fit the
-        problem, or proves nothing; if a block of the problem is not known to certificates, or describes
-        another than it is; if the title is no line of text, there are more parts than queries or comparisons, or a file
-        cannot be written.
+        problem, or proves nothing; if certificates do not support a block of the problem, or its description is wrong;
+        if the title is not a line of text, there are more parts than queries or comparisons, or a file cannot be
+        written.
     """
     path, start = check_solution_path(path, "a certificate"), perf_counter()
     if not isinstance(title, str) or len(title) > 500 or not title.isprintable():
@@ -142,7 +142,7 @@ def write_certificate(
 
 @contextlib.contextmanager
 def _admitted(rules: Any) -> Iterator[None]:
-    """Admit rules of the user's own; what is wrong with them is wrong input."""
+    """Admit rules of the user's own; errors in them are raised as wrong input."""
     try:
         with checker.admitted(rules):
             yield
@@ -151,7 +151,7 @@ def _admitted(rules: Any) -> Iterator[None]:
 
 
 def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], parts: int = 1) -> None:
-    """Write a file, and read it again."""
+    """Write a file, and read it back."""
     _write(place, table, arrays)
     try:
         held, _ = checker.read(place)
@@ -165,7 +165,7 @@ def write_contents(place: Path, table: Table, arrays: Mapping[str, np.ndarray], 
 def _stated_and_certified(
     problem: AnyProblem | Certified | Learner, solution: Certified | Certificate | Learner | None
 ) -> tuple[MetricProblem, Certificate]:
-    """Find the problem and its certificate among the arguments, one of which may bring the other."""
+    """Find the problem and its certificate among the arguments, one of which may contain the other."""
     if isinstance(problem, str | KnownProblem):
         problem = as_problem(problem)
     solved: Any = problem if solution is None else solution
@@ -220,7 +220,7 @@ def _proven(
 
 @contextlib.contextmanager
 def _unproven() -> Iterator[None]:
-    """Raise what ends a proof as wrong input."""
+    """Raise errors that end a proof as wrong input."""
     try:
         yield
     except (kernel.NotProven, np.linalg.LinAlgError) as error:
@@ -248,7 +248,7 @@ def _files(
     arrays: Arrays,
     ends: Sequence[int],
 ) -> list[tuple[Table, Arrays]]:
-    """Documents and arrays of all parts, from the statement's: the metric, the dual point, and what it is proven by."""
+    """Add metric, dual point and their proofs to a statement: documents and arrays of all parts."""
     terms = ConicTerms(problem, stated, point) if isinstance(stated.omega, kernel.ConicTerm) else None
     if terms is None:
         upper, own = _upper(problem, stated, certificate.M, arrays)
@@ -272,8 +272,8 @@ def _feasible(
 ) -> tuple[list[tuple[Table, Arrays]], Table, Arrays]:
     """Dual point of every part, and table and arrays of the scaling and subgradient that show it feasible.
 
-    Where nothing but the risk grows with every metric, a dual point at the border of feasibility counts for nothing,
-    and is moved into the inside, by as little as is accepted.
+    If only the risk grows with every metric, a dual point on the border of feasibility proves nothing, and is moved
+    inside, as little as is accepted.
     """
     risk, hints = problem.risk, {}
     if terms is None:
@@ -309,7 +309,7 @@ def _feasible(
 
 
 def _inwards(problem: MetricProblem, said: Described, S: Array, M: Array) -> Iterator[Described]:
-    """The hints of a dual point, and of those between it and one inside, if there is one."""
+    """Yield the hints of a dual point, and of points between it and one inside, if there is one."""
     yield said
     inner = problem.inner_plane(M, PLANES) if S.any() else None
     if inner is None:
@@ -325,7 +325,7 @@ def _inwards(problem: MetricProblem, said: Described, S: Array, M: Array) -> Ite
 def _said(
     stated: kernel.Problem, table: Table, found: Arrays, ends: Sequence[int]
 ) -> tuple[list[tuple[Table, Arrays]], kernel.Minorant]:
-    """Dual point of every part, and the minorant that they make together."""
+    """Dual point of every part, and the minorant of all together."""
     dual, said = [], []
     for rows, own in in_parts(stated.risk, found, ends):
         dual.append((table | ({"rows": rows} if len(ends) > 2 else {}), {name: small(of) for name, of in own.items()}))
@@ -334,9 +334,9 @@ def _said(
 
 
 def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arrays) -> tuple[Fraction, Arrays]:
-    """Upper bound, and arrays of the metric, scaled slightly where constraints hold by less than rounding.
+    """Upper bound, and arrays of the metric, scaled slightly if the slack of constraints is within rounding.
 
-    It is scaled up for hard margins, and else down, for constraints of a regularizer.
+    It is scaled up for hard margins, and otherwise down for constraints of a regularizer.
     """
     nudges = NUDGES if problem.risk.hard else tuple(-nudge for nudge in NUDGES)
     for nudge in nudges:
@@ -360,7 +360,7 @@ def small(array: np.ndarray) -> np.ndarray:
 
 
 def _factor(stated: kernel.Problem, problem: MetricProblem, M: Array) -> Arrays:
-    """Arrays of a metric's factor; a triangle where it must be definite."""
+    """Arrays of a metric's factor; a triangle if it must be definite."""
     if problem.cone.free:
         return {"matrix": plain(problem.cone.element(M))}
     if problem.cone.diagonal:
@@ -378,7 +378,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
     """Raise unless risk and penalty as stated agree with the problem's own values at the metric of the file.
 
     Blocks describe themselves: with a wrong description the bounds would be those of another problem. The
-    penalty, which may be small beside the risk, is also compared by itself, there and at the Euclidean metric.
+    penalty, which may be small next to the risk, is also compared by itself, there and at the Euclidean metric.
     """
     cone = problem.cone
     factor = arrays["matrix" if cone.free else "weights_of_metric" if cone.diagonal else "factor"]
@@ -401,7 +401,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
         own_constant = float(stated.constant) - problem.constant
         sizes = abs(float(omega.mid)) + abs(own_constant) + float(np.abs(G * metric).sum())
         allowed = AGREEMENT * sizes + 2.0 * float(omega.rad)
-        # What an inner point mixed in may cost.
+        # Possible cost of mixing in an inner point.
         allowed += AGREEMENT * abs(upper) if own_terms else 0.0
         # Terms that cancel leave their rounding errors.
         allowed += problem.regularizer.size(metric, cone) * ROUNDING + NOTHING
@@ -416,7 +416,7 @@ def _compare(problem: MetricProblem, stated: kernel.Problem, arrays: Arrays, upp
 
 
 def _agree(what: str, stated: float, own: float, allowed: float) -> None:
-    """Raise unless both values agree up to ``allowed``; nothing is checked where the problem's own is infinite."""
+    """Raise unless both values agree up to ``allowed``; nothing is checked if the problem's own is infinite."""
     if not (np.isposinf(own) or abs(stated - own) <= allowed):
         raise InputError(
             f"a block describes another one than it is: {what} of the statement is {stated!r} at a metric, that of the "

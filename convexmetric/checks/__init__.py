@@ -1,4 +1,4 @@
-"""Checks of the contracts that the blocks of a problem keep."""
+"""Checks that the blocks of a problem fulfil their contracts."""
 
 from convexmetric.checks.problem import check_problem
 

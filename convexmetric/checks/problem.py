@@ -9,7 +9,7 @@ block            rule
 ===============  ==================================================================================================
 every            no NaN; infinity only for what a hard constraint or an infinite penalty costs, or above the largest
                  float; a fingerprint that stays the same
-loss             ``value = sum values``; ``l >= 0`` where it says so;
+loss             ``value = sum values``; ``l >= 0`` if declared so;
                  ``l(t s + (1 - t) s') <= t l(s) + (1 - t) l(s')``; ``l(s') >= l(s) - u (s' - s)`` with u its
                  subgradient at s; ``l(s) >= -l*(-u) - u s`` for every clipped u, with equality for the subgradient;
                  box, hinges and the CVXPY statement are the same loss; curvature is minus the slope of the subgradient
@@ -20,13 +20,13 @@ regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) 
                  <M, Q M> / 2`` where a quadratic part is given, ``a tr M + b ||M||^2 / 2 + c ||M||`` where weights
                  are, the sum of its parts where it is split; for any v and S, ``bound(v, S, G)`` is below
                  ``max(0, v - <S, M>) + <G, M> + Omega(M)``; CVXPY expression and restriction agree
-risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative where it says so; finite
-                 unless it says that it is hard; its forms are the same function;
-                 ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and what its own
-                 dual points say are below it
+risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative if declared so; finite
+                 unless declared hard; its forms are the same function;
+                 ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and the bounds
+                 of its own dual points are below it
 problem          ``value = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
                  of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
-                 penalty; program and statement in CVXPY, at a metric, are worth the objective
+                 penalty; program and statement in CVXPY, at a fixed metric, have the value of the objective
 ===============  ==================================================================================================
 
 CVXPY statements are compared on small problems, where solving them takes seconds. Cones and comparisons are the
@@ -57,24 +57,24 @@ from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.regularizers import Regularizer
 from convexmetric.risks import CutDual, PairwiseRisk, Risk, SeparableRisk, SmoothRisk
 
-#: Tolerances relative to the magnitudes met: for rounding, and for a conic solver.
+#: Tolerances relative to the magnitudes that occur: for rounding, and for a conic solver.
 ROUNDING, CONIC = 1e-8, 1e-4
 #: CLARABEL's absolute tolerance; CLARABEL is not used on metrics smaller than this, or larger than its inverse.
 SOLVED = 1e-8
 #: Statements of more rows, or of more rows times coordinates of the metric, are not solved.
 STATEMENT_ROWS, STATEMENT_SIZE = 3_000, 100_000
-#: Numbers of random bounds tried: at least, and in total over the coordinates of the cone; and the number of those,
-#: over the coordinates, for which CVXPY searches for a metric with a lower objective.
+#: Number of random bounds tried: at least the first, or the second divided by the number of coordinates of the cone.
+#: CVXPY searches for a metric with a lower objective for the third, divided likewise.
 BOUNDS, BOUNDS_OF_ONE, SEARCHES_OF_ONE = 12, 2_000, 2_000
-#: Largest multiple of their value at zero that risks and losses reach at test points: beyond, rounding hides errors.
+#: Largest multiple of their value at zero that risks and losses reach at test points; beyond it rounding hides errors.
 LARGEST = 1e6
 #: Lengths of metrics at which bounds are tried.
 LENGTHS: Array = np.array([1.0, *np.logspace(-3, 3, 13)])
 #: A value that overflows must have exceeded this at smaller arguments.
 NEARLY_INFINITE = 1e150
-#: What CVXPY must say of a regularizer.
+#: Rule for the CVXPY expression of a regularizer.
 CONVEX = "its CVXPY expression must be convex, of metrics of the cone"
-#: Up to so many parts, each is a group of its own.
+#: Number of parts up to which each is a group of its own.
 OWN_GROUPS = 40
 
 
@@ -140,11 +140,11 @@ class _Block:
 
     kind: str
     block: Any
-    #: Least magnitude to which rounding is relative: terms that cancel are not seen in the result.
+    #: Least magnitude to which rounding is relative: terms that cancel do not show in the result.
     least: float = 0.0
 
     def of_size(self, values: list[Any]) -> _Block:
-        """A copy whose least magnitude is a thousandth of the largest of the values."""
+        """Return a copy whose least magnitude is a thousandth of the largest of the values."""
         return replace(self, least=1e-3 * max(map(_size, values), default=0.0))
 
     def demand(self, holds: bool, rule: str) -> None:
@@ -218,10 +218,10 @@ def _fingerprint(problem: MetricProblem) -> str:
 
 
 def _metrics(problem: MetricProblem, rng: np.random.Generator) -> list[Array]:
-    """Test metrics: zero, and some of rank one, of intermediate and of full rank, around the scale of the risk.
+    """Test metrics: zero, and random ones of rank one, of intermediate and of full rank, around the scale of the risk.
 
-    Also some on the way down from zero, and, where a statement can be solved, its optimum: bounds that are too high
-    show there first, and hard constraints may allow no other metric.
+    Also two along the direction of descent from zero, and the optimum if a statement can be solved: bounds that are too
+    high show there first, and hard constraints may allow no other metric.
     """
     risk, cone = problem.risk, problem.cone
     block, unit = _Block("risk", risk), 1.0
@@ -524,7 +524,7 @@ def _check_regularizer(
             value = float(rng.standard_normal()) * _size([v for v, _ in cuts])
             points.append((value, width * unit / max(_size(S), 1e-300) * S))
     linear = problem.G if problem.G is not None else unit / _size(some) * some
-    # A linear term that rewards large metrics, which the dual point may or may not hold.
+    # A linear term that rewards large metrics, which the dual point may or may not outweigh.
     outward = -2.0 * unit / _size(cone.identity()) * cone.identity()
     sizes = max(abs(value) for value, _ in points) * np.array([-1.0, 1.0])
     held = [(value, share * outward) for value in sizes for share in (0.5, 2.0)]

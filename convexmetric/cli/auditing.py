@@ -1,4 +1,4 @@
-"""The command ``convexmetric audit``: metrics and iterates from anywhere, on an instance or on a table of one's own."""
+"""The command ``convexmetric audit``: metrics and iterates of any origin, on an instance or on your own table."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def audit(
         ),
     ] = True,
 ) -> None:
-    """How far are anybody's metrics from the optimum of an objective, and what is wrong with them?
+    """Bound how far metrics are from the optimum of an objective, and show what is wrong with them.
 
     The objective is an instance, which comes with a certified bound, or that of a method on a table of your own, which
     is solved first:
@@ -132,7 +132,7 @@ def audit(
 
 
 def _check(name: str, files: list[Path], label: str | None, tol: float | None) -> None:
-    """Refuse a table without a label, no files, and a tolerance that is none."""
+    """Refuse a table without a label, an empty list of files, and an invalid tolerance."""
     # Names of instances have no folder and no suffix.
     if label is None and (Path(name).suffix.lower() in (".csv", ".tsv", ".txt") or Path(name).is_file()):
         raise InputError(f"{name} is no instance; if it is a table of yours, name its column of labels by --label")
@@ -158,7 +158,7 @@ def _within(result: Any, tol: float) -> bool:
 
 
 def _drawn(problem: MetricProblem, found: list[Any], optimum: Solution | None) -> Figure:
-    """Draw an audit, or all trails, beside that of the optimum if there is one."""
+    """Draw an audit, or all trails, with that of the optimum if there is one."""
     if isinstance(found[0], audits.Audit):
         from convexmetric.plotting import plot_audit
 
@@ -169,7 +169,7 @@ def _drawn(problem: MetricProblem, found: list[Any], optimum: Solution | None) -
 
 
 def _print(files: list[Path], title: str, found: list[Any]) -> None:
-    """Print what was found of each file: an audit, or a trail of iterates."""
+    """Print the result for each file: an audit, or a trail of iterates."""
     out = shared.console()
     for file, result in zip(files, found, strict=True):
         out.print(f"{file} on {title}", soft_wrap=True)

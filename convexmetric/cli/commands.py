@@ -77,7 +77,7 @@ def _made_by(name: str) -> MetricProblem:
 
 
 def solved(problem: MetricProblem, tol: float, quiet: bool, **limits: Any) -> Solution:
-    """Solve without a warning of the gap, which a note after the result tells."""
+    """Solve without a warning of the gap, which a note after the result reports."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GapWarning)
         return solvers.solve(problem, tol=tol, progress=not quiet, **limits)
@@ -215,7 +215,7 @@ def verify(
     deviation = None
     limits: dict[str, Any] = {"rules": rules or (), "max_bytes": max_bytes, "max_work": max_work}
     try:
-        # Rules of others may print.
+        # Third-party rules may print.
         with redirect_stdout(sys.stderr), shared.interruptible("nothing is proven"):
             if instance is None:
                 verdict = certificates.verify(*files, **limits)
@@ -257,7 +257,7 @@ def demo(plot: shared.Picture = Path("convexmetric-demo.png")) -> None:
 def main(begun: float | None = None) -> None:
     """Run the command; errors a user can cause are one line on standard error.
 
-    ``begun`` is when its time began, by ``perf_counter``; by default now.
+    ``begun`` is the start of its time, by ``perf_counter``; by default now.
     """
     with shared.whole_output():
         try:

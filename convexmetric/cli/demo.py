@@ -1,4 +1,4 @@
-"""Two minutes with the package: one problem solved exactly, other metrics held against the optimum, one picture."""
+"""Two minutes with the package: one problem solved exactly, other metrics compared with the optimum, one picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from convexmetric.plotting import plot_solution, save_picture
 from convexmetric.solution import Solution
 from convexmetric.solvers import SmoothedNewton, solve
 
-#: The slack trade-off: large enough for the loss to rule, and for the bounds to start far apart.
+#: The slack trade-off: large enough for the loss to dominate, and for the bounds to start far apart.
 C = 100.0
 SUBGRADIENT_STEPS = (10, 100, 1000)
 
@@ -31,7 +31,7 @@ EXPLANATION = (
 
 
 def run_demo(picture: Path, console: Console) -> Solution:
-    """Solve ranking AUC on wine exactly, audit other metrics against the optimum, draw what happened.
+    """Solve ranking AUC on wine exactly, audit other metrics against the optimum, draw the results.
 
     Parameters
     ----------

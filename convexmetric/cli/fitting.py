@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     # Imported where they are used: scikit-learn takes a while.
     from convexmetric.estimators.base import MetricEstimator
 
-#: What can be learned from points with labels: the estimator that does, and its purpose, in the words of
+#: Methods that learn from points with labels: the estimator, and its purpose, in the words of
 #: docs/estimators.md.
 METHODS = {
     "neighbors": ("NeighborMetric", "nearest neighbours"),
@@ -88,7 +88,7 @@ class Fitted:
 
     @property
     def recommendation(self) -> str:
-        """Advice in a sentence: what the metric is good for, or what to try next."""
+        """Advice in a sentence: recommended uses of the metric, or what to try next."""
         if self.held_out is None:
             kept = "" if self.kept else "Euclidean distance is kept. "
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
@@ -124,8 +124,8 @@ def fit_table(
 ) -> Fitted:
     """Choose the weight of a method that has one, unless it is given, learn from all rows, and score held-out rows.
 
-    Ctrl-C in the fit or in the folds keeps what is there. Where the limit leaves no time to state the problem of all
-    rows, a sample of them is learned from, with a warning.
+    Ctrl-C in the fit or in the folds keeps the results so far. If the limit leaves no time to state the problem of all
+    rows, the metric is learned from a sample of them, with a warning.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _learner(method: str, settings: dict[str, Any], tol: float, rows: int, limit
 
 
 def _scored(fitted: Fitted, part: Any, clock: Clock, rows: int, progress: bool) -> Fitted:
-    """Add scores of held-out rows, by what is learned from the others; or say why there are none."""
+    """Add scores of held-out rows, by metrics learned from the others; or the reason why there are none."""
     data, labels = fitted.data, labels_of(fitted.data)
     sample, left = stratified_sample(labels, rows, 0), clock.left(SAFE_SHARE) or PATIENCE
     try:
@@ -219,7 +219,7 @@ def estimator_of(method: str, settings: dict[str, Any], **limits: Any) -> Metric
 
 
 def labels_of(data: Dataset) -> np.ndarray:
-    """Label of every row, by its name in the table."""
+    """Name of every row's label in the table."""
     return np.array(data.target_names)[data.y]
 
 
@@ -230,5 +230,5 @@ def deviations(data: Dataset, scale: bool) -> Array:
 
 
 def points_of(data: Dataset, scale: bool) -> Array:
-    """Rows as a method takes them: columns of mean 0 and deviation 1 where ``scale`` asks for these."""
+    """Rows in the form that methods get: with ``scale``, columns of mean 0 and deviation 1."""
     return np.asarray(preprocess(data.X, ["zscore"] if scale else []))

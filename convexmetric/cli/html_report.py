@@ -37,7 +37,7 @@ SCORED = (
 
 
 def write_report(path: Path, fitted: Fitted, command: str, clock: Clock) -> None:
-    """Write the page, all or nothing; without the costliest comparisons where there is no time for them."""
+    """Write the page, all or nothing; without the costliest comparisons if there is no time for them."""
     write_page(path, f"A metric for {fitted.data.name}", _sections(fitted, command, clock))
 
 

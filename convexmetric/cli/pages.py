@@ -81,7 +81,7 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def certified(solution: Solution) -> str:
-    """Make the section of what is certified."""
+    """Make the section on what is certified."""
     low = digits(solution.lower_bound, solution.gap, ROUND_FLOOR)
     high = digits(solution.upper_bound, solution.gap, ROUND_CEILING)
     early = f" The solve ended before the tolerance asked for ({solution.status})."
@@ -99,7 +99,7 @@ def certified(solution: Solution) -> str:
 
 
 def reproduced(command: str, facts: Sequence[tuple[str, str]] = ()) -> str:
-    """Make the section of what it takes to do it again: the command, facts, and the versions of what computed it."""
+    """Make the section on reproducing the result: the command, facts, and the versions of the software."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     machine = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     versions = "versions", f"convexmetric {__version__}, {packages}, {machine}"

@@ -46,7 +46,7 @@ def solution_table(solution: Solution) -> Table:
 
 
 def fit_record(file: str, fitted: Fitted) -> dict[str, Any]:
-    """Record that ``fit --json`` prints; what was not asked for, or could not be had, is null."""
+    """Record that ``fit --json`` prints; values not requested or not available are null."""
     path, scores = fitted.path, fitted.held_out
     return {
         "name": file,
@@ -113,7 +113,7 @@ def figures_table(result: Tabled) -> Table:
 
 
 def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
-    """Record that ``explain --json`` prints; what was not measured or is not known is null."""
+    """Record that ``explain --json`` prints; values not measured or not known are null."""
     steps, others = (
         [{"solver": step.name, "why": step.why} for step in found] for found in (explanation.steps, explanation.others)
     )

@@ -94,7 +94,7 @@ Report = Annotated[
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Print warnings as notes, but those of a gap, for which the command has its own message."""
+    """Print warnings as notes, except those of a gap, for which the command has its own message."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -108,7 +108,7 @@ def noted() -> Iterator[None]:
 
 @contextmanager
 def interruptible(left: str) -> Iterator[None]:
-    """Let Ctrl-C end the command, and say what is left behind."""
+    """Let Ctrl-C end the command, with a message about what is left behind."""
     try:
         yield
     except KeyboardInterrupt:
@@ -117,7 +117,7 @@ def interruptible(left: str) -> Iterator[None]:
 
 
 def end(solution: Solution | None, interrupted: bool = False) -> None:
-    """Exit with the code of a result that was interrupted or is not certified to its tolerance, and say so."""
+    """Exit, with a message, with the code of a result that was interrupted or is not certified to its tolerance."""
     if solution is not None and solution.status != "optimal":
         say(f"not certified to tol = {solution.tol:g}: the gap is {solution.gap:.2e} ({solution.status})")
         interrupted = interrupted or solution.status == "interrupted"
@@ -127,7 +127,7 @@ def end(solution: Solution | None, interrupted: bool = False) -> None:
 
 
 class _Kept(io.RawIOBase):
-    """Bytes of a standard stream; after the first that could not be written all are dropped, and ``lost`` says why."""
+    """Bytes of a standard stream; after the first failed write all are dropped, and ``lost`` holds the reason."""
 
     def __init__(self, own: TextIO | None) -> None:
         self.own: Any = None if own is None else getattr(own.buffer, "raw", own.buffer)
@@ -160,9 +160,9 @@ def _kept(own: Any) -> tuple[Any, _Kept]:
 
 @contextmanager
 def whole_output() -> Iterator[None]:
-    """Say so, and exit with a code of its own, where a command succeeds but its output cannot be written.
+    """Exit with a separate code, and a message, if a command succeeds but its output cannot be written.
 
-    What the command writes to files is written all the same. Where messages cannot be written they are lost.
+    Files of the command are written all the same. Messages that cannot be written are lost.
     """
     if sys.stdout is not sys.__stdout__:
         yield
@@ -215,7 +215,7 @@ def command_line() -> str:
 
 
 def write_picture(figure: Figure, path: Path, title: str | None = None) -> None:
-    """Write a figure, under a title, and say where."""
+    """Write a figure, under a title, and print its path."""
     # Imported here, as Matplotlib takes a third of a second to import.
     from convexmetric.plotting import save_picture
     from convexmetric.plotting.axes import text_of

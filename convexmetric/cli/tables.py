@@ -1,4 +1,4 @@
-"""The commands ``convexmetric fit`` and ``apply``, for tables of one's own, their options, and files of metrics."""
+"""The commands ``convexmetric fit`` and ``apply``, for your own tables, their options, and files of metrics."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def read_labelled(
 
 
 def _say_lone(data: Dataset) -> None:
-    """Print a note that names the classes of one row."""
+    """Print a note that names the classes with a single row."""
     assert data.y is not None
     lone = [name for name, rows in zip(data.target_names, np.bincount(data.y), strict=True) if rows == 1]
     if lone:
@@ -280,7 +280,7 @@ def saved_settings(path: Path, method: str) -> dict[str, Any]:
 
 
 def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool) -> NDArray[np.float64]:
-    """Read a metric on the (scaled) columns of a table: converted if ``fit`` saved it, otherwise as it is.
+    """Read a metric on the (scaled) columns of a table: converted if ``fit`` saved it, otherwise unchanged.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The contract of listed comparisons, a linear operator on metrics, and several kinds of them in a row."""
+"""The contract of listed comparisons, a linear operator on metrics, and the concatenation of several kinds."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Comparisons(ABC):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Point sets that are compared, one matrix a set; empty where ``D_t`` is made of something else."""
+        """Point sets that are compared, one matrix per set; empty if ``D_t`` is made of something else."""
         return ()
 
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
-        """Pairs of points, ``(P, 2)``, and a matrix that makes s of their squared distances; None without one."""
+        """Pairs of points, ``(P, 2)``, and a matrix that maps their squared distances to s; None if there is none."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-r"""Triplet margins under diagonal metrics, without a stored row for each triplet.
+r"""Triplet margins under diagonal metrics, without storing a row for each triplet.
 
 .. math:: s_t = \sum_f w_f \, (x_{jf} - x_{kf}) (2 x_{if} - x_{jf} - x_{kf})
               = \sum_f w_f \, x_{kf} (x_{kf} - 2 x_{if}) - \sum_f w_f \, x_{jf} (x_{jf} - 2 x_{if})

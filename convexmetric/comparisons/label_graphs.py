@@ -1,4 +1,4 @@
-r"""Objects that share labels: which pairs do, and the sums of squared differences over their graph.
+r"""Objects that share labels: the pairs that do, and the sums of squared differences over their graph.
 
 Labels are 0/1 indicators, ``(objects, labels)``, so that an object may have several; two objects are of the same kind
 when they share one.
@@ -16,7 +16,7 @@ from convexmetric.comparisons.points import zero_one
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
-#: Numbers held at a time.
+#: Numbers in memory at a time.
 BLOCK = 2**22
 
 
@@ -26,7 +26,7 @@ def as_indicators(labels_x: Any, labels_y: Any) -> tuple[sp.csr_array, sp.csr_ar
     Parameters
     ----------
     labels_x, labels_y : (m,) and (n,) arrays, or (m, L) and (n, L) 0/1 matrices
-        One label an object; or which of L labels each object has, dense or sparse.
+        One label per object; or indicators of the L labels of each object, dense or sparse.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def cross_product(X: Array, Y: Array, labels_x: sp.csr_array, labels_y: sp.csr_a
 
 
 def _over_roots(X: Array, degrees: Array) -> Array:
-    """Points over the roots of their degrees; zero where there is no link."""
+    """Points divided by the roots of their degrees; zero for points without a link."""
     return np.asarray(X * np.divide(1.0, np.sqrt(degrees), where=degrees > 0.0, out=np.zeros_like(degrees))[:, None])
 
 

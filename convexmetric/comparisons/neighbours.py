@@ -13,9 +13,9 @@ from convexmetric.comparisons.relevance import Relevance, against_all_others, as
 from convexmetric.deadline import until_deadline
 from convexmetric.errors import InputError
 
-#: Largest number of distances held at a time.
+#: Largest number of distances in memory at a time.
 BLOCK = 2**22
-#: Size of the first sample of items, whose nearest bound the distances of the nearest of all.
+#: Size of the first sample of items; the distances to its nearest items bound those to the nearest of all.
 SOME = 1000
 
 

@@ -25,9 +25,9 @@ from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Pairs whose differences are held at a time.
+#: Pairs whose differences are in memory at a time.
 BLOCK = 4_096
-#: Share of all pairs of points from which products of all points take less time than sums over the listed pairs.
+#: Share of all pairs of points from which on products of all points are faster than sums over the listed pairs.
 MANY = 1 / 12
 
 
@@ -39,11 +39,11 @@ class PairDistances(Comparisons):
     X : (n, d) array
         Points in rows.
     pairs : (T, 2) int array
-        Rows ``(i, j)``; the same pair may come more than once.
+        Rows ``(i, j)``; the same pair may occur more than once.
     signs : (T,) array
         +1 or -1.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class PairDistances(Comparisons):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The one set of points, X."""
+        """The only set of points, X."""
         return (self.X,)
 
     @property
@@ -91,7 +91,7 @@ class PairDistances(Comparisons):
 
     @cached_property
     def _entries(self) -> np.ndarray | None:
-        """Places of the pairs in a matrix of all pairs of points; None where they are few of these."""
+        """Places of the pairs in a matrix of all pairs of points; None if they are a small share of them."""
         i, j = self.pairs.T
         n = self.X.shape[0]
         return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= MANY * n * n else None

@@ -4,7 +4,7 @@ r"""Sets of pairs and their mean squared distance.
 
 is one weighted graph Laplacian. All pairs of a set of n points sum up to :math:`2 n X^\top X - 2 s s^\top` with
 :math:`s = X^\top 1`, so that pairs of one label, of different labels, or without a link need not be listed.
-Pairs are ordered: (i, j) and (j, i) count separately where both are there.
+Pairs are ordered: (i, j) and (j, i) count separately if both are present.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class LabelledPairs(Pairs):
         self.size = within if same else codes.size * (codes.size - 1) - within
 
     def total(self, X: Any, cone: Cone) -> Array:
-        """Sums within classes; for pairs of different labels, these subtracted from the sum over all pairs."""
+        """Sum within classes; for pairs of different labels, the sum over all pairs minus that."""
         within = cone.zeros()
         for rows in np.split(self.by_class, np.cumsum(self.counts)[:-1]):
             within = within + _every_pair(X[rows], cone)
@@ -145,7 +145,7 @@ class UnlinkedPairs(Pairs):
         self.size = n * (n - 1) - len(self.links)
 
     def total(self, X: Any, cone: Cone) -> Array:
-        """The sum over all pairs, less that over the links."""
+        """The sum over all pairs, minus that over the links."""
         return _every_pair(X, cone) - self.links.total(X, cone)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:

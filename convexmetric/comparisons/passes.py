@@ -1,12 +1,12 @@
 r"""The work of a pass over rankings in any array library: distances, selection and adjoint of a block of queries.
 
-Points that are given as arrays of PyTorch, CuPy, JAX or another library with the array API standard stay where they
-are if that is an accelerator, and passes over them are made there in double precision. Nothing else is to be set.
-Everything outside of passes is NumPy, and so are passes over points in the host's memory, where compiled loops are
-faster: they need no other package. Certificates (:func:`convexmetric.certify`) are always made in NumPy.
+Points given as arrays of PyTorch, CuPy, JAX or another library with the array API standard stay on their accelerator,
+if they are on one, and passes over them run there in double precision, without any setting. Everything outside of
+passes is NumPy, and so are passes over points in the host's memory, where compiled loops are faster: they need no other
+package. Certificates (:func:`convexmetric.certify`) are always made in NumPy.
 
-For hinges over pairs all of a pass is done there. With :math:`k = d + \mu` for positives and :math:`k = d` for
-negatives, a pair costs where the positive comes after the negative in the order of k; so one sort a query and two
+For hinges over pairs the whole pass runs on the accelerator. With :math:`k = d + \mu` for positives and :math:`k = d`
+for negatives, a pair costs if the positive comes after the negative in the order of k; so one sort per query and two
 running counts give the weights T of all distances,
 
 .. math:: T_j = \#\{i : k_i > k_j\}, \qquad T_i = -\#\{j : k_j < k_i\}, \qquad
@@ -29,7 +29,7 @@ import numpy as np
 from convexmetric.arrays import Array
 from convexmetric.imports import optional
 
-#: Number that DLPack gives to the memory of the host; points elsewhere are on an accelerator.
+#: DLPack's device number of the host's memory; points with another number are on an accelerator.
 HOST = 1
 #: Whether passes are made in NumPy, wherever points are.
 NUMPY_ONLY: ContextVar[bool] = ContextVar("numpy_only", default=False)
@@ -86,7 +86,7 @@ class Passes:
         ----------
         distances : (B, n) array
         sides : (B, n) array
-            How often an item is a positive of a query; minus how often it is a negative.
+            Number of times that an item is a positive of a query; or minus the number that it is a negative.
         margin : float
 
         Returns
@@ -115,14 +115,14 @@ class Passes:
 
 
 def numpy_array(values: Any) -> np.ndarray:
-    """An array of any library in NumPy, that may be written to; copied where that is needed."""
+    """Convert an array of any library to a writable NumPy array; copied if needed."""
     # How arrays come to the host is no part of the standard; those of other libraries NumPy fetches by itself.
     sent = compat().is_torch_array(values) or compat().is_cupy_array(values)
     return np.require(compat().to_device(values, "cpu") if sent else values, requirements="W")
 
 
 def compat() -> Any:
-    """What makes arrays of other libraries follow the standard."""
+    """Return the module with which arrays of other libraries follow the standard."""
     return optional("array_api_compat", "arrays", "points on an accelerator")
 
 

@@ -17,7 +17,7 @@ from convexmetric.errors import InputError
 LARGEST = 1e60
 #: The largest absolute entry must exceed this, unless all are zero: squares of squared distances do not underflow.
 SMALLEST = 1e-60
-#: An offset is subtracted if it is at least so many times the range of its column; >= 1, so that this is exact.
+#: An offset is subtracted if it is at least this many times the range of its column; >= 1, so that this is exact.
 OFFSET = 16.0
 
 
@@ -26,17 +26,17 @@ class Checked:
     """Points that :func:`as_points` returned; functions that take a user's points skip the checks of these."""
 
     points: Any
-    #: The points as they were given, where those decide where passes are made (:mod:`convexmetric.comparisons.passes`).
+    #: The points as given, if their memory decides where passes run (:mod:`convexmetric.comparisons.passes`).
     given: Any = None
 
 
 def as_points(X: Any, name: str = "X", *, sparse: bool = False) -> Any:
-    """``X`` as float64 points in rows: a C-ordered array, or CSR where ``sparse`` allows it.
+    """``X`` as float64 points in rows: a C-ordered array, or CSR if ``sparse`` allows it.
 
-    Points in that form are not copied. All others are copied once: float32 because bounds are proven for the numbers
-    given, whose squared distances lose half of their digits in single precision (float64 holds every float32, so that
-    the problem is the same one); Fortran order because compiled code goes through points row by row. What only decides
-    where to look, such as products inside conjugate gradients, makes single precision copies of its own.
+    Points in that form are not copied. All others are copied once. float32 is converted because bounds are proven for
+    the given numbers, whose squared distances lose half of their digits in single precision (float64 represents every
+    float32, so that the problem is the same). Fortran order is converted because compiled code reads points row by row.
+    Heuristic computations, such as products inside conjugate gradients, make their own single precision copies.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def points_on(X: Any, cone: Cone, *, sparse: bool) -> Any:
 
 
 def check_width(points: Any, features: int, has: str, other: str) -> None:
-    """Raise an :class:`~convexmetric.errors.InputError` unless points have as many features as what they go with.
+    """Raise an :class:`~convexmetric.errors.InputError` unless points and their counterpart have as many features.
 
     ``has`` and ``other`` are words of the message: ``"queries have"``, ``"X has"``.
     """
@@ -105,12 +105,11 @@ def as_rows(X: Any) -> Array:
 def translated(*sets: Any) -> tuple[Any, ...]:
     """Points without a large common offset: the same vector is subtracted from all sets, exactly.
 
-    Squared distances do not change under translation, but what rounding leaves of them does: they are evaluated from
-    inner products, whose size is that of the offset. A column loses its middle c where that is :data:`OFFSET` times the
-    range or more. Its entries are within a factor of two of c then, and the difference of two such floats is a float
-    (Sterbenz 1974), so that the problem stays the same problem. Smaller offsets cost little, and stay, so that
-    points at equal distances are not told apart by other rounding than that of the points as they are. Sparse points
-    stay as they are.
+    Squared distances do not change under translation, but their rounding errors do: they are evaluated from inner
+    products, whose size is that of the offset. The middle c of a column is subtracted if it is :data:`OFFSET` times the
+    range or more. Its entries are then within a factor of two of c, and the difference of two such floats is a float
+    (Sterbenz 1974), so that the problem stays the same. Smaller offsets cost little, and stay, so that translation adds
+    no rounding that would distinguish points at equal distances. Sparse points are not changed.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ def translated(*sets: Any) -> tuple[Any, ...]:
     Returns
     -------
     tuple
-        The sets; the very same objects where nothing was subtracted.
+        The sets; the same objects if nothing was subtracted.
     """
     if not all(isinstance(points, np.ndarray) for points in sets):
         return sets

@@ -32,7 +32,7 @@ class Quadruplets(Comparisons):
     quadruplets : (T, 4) int array
         Rows ``(i, j, k, l)``: i and j are closer than k and l.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
 
     Raises
     ------
@@ -53,7 +53,7 @@ class Quadruplets(Comparisons):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The one set of points, X."""
+        """The only set of points, X."""
         return self.pairs.points
 
     @property

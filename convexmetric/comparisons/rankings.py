@@ -11,9 +11,9 @@ graph Laplacian between queries and corpus; no (d, d) matrix is made for a compa
 Under matrices without a cone (:class:`~convexmetric.cones.AllMatrices`) the distance of an item is minus its
 similarity, :math:`-q^\top W x`, the adjoint is :math:`-Q^\top T X`, and rows need not sum to zero.
 
-Queries are taken in blocks of bounded memory, in one of two layouts. Where most of the corpus takes part in a ranking
-(relevance by labels), a block holds its queries' distances to the whole corpus, made by a matrix product. Where few
-points do (lists from a catalogue of users), it holds the listed distances only: nothing is of size queries x corpus.
+Queries are taken in blocks of bounded memory, in one of two layouts. If most of the corpus takes part in a ranking
+(relevance by labels), a block has its queries' distances to the whole corpus, made by a matrix product. If few points
+do (lists from a catalogue of users), it has the listed distances only: no array has the size queries x corpus.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Bytes of distances held at a time; a pass needs about three times this beside the data.
+#: Bytes of distances in memory at a time; a pass needs about three times this in addition to the data.
 BLOCK_BYTES = 64 * 2**20
 #: Least number of distances per entry of a metric for which computing its eigenvectors pays.
 THIN_FROM = 30.0
@@ -60,7 +60,7 @@ class Rankings:
     relevance : Relevance
         Relevant and irrelevant corpus rows per query.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
     anchors : (len(relevance),) int array, optional
         Row of ``Q`` of each query. Default: every row of ``Q`` is a query. A row may be several queries with
         lists of their own, or none.
@@ -98,7 +98,7 @@ class Rankings:
 
     @property
     def sets(self) -> tuple[Any, ...]:
-        """Point sets: corpus and queries, or one set where they are the same."""
+        """Point sets: corpus and queries, or one set if they are the same."""
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property
@@ -136,7 +136,7 @@ class Rankings:
         return part
 
     def listing(self, relevance: Relevance) -> Rankings:
-        """Rank other lists for the same queries, of which only the listed distances are made; points must be dense."""
+        """Rank other lists for the same queries, with only the listed distances computed; points must be dense."""
         part = copy(self)
         part.relevance, part.sizes, part.dense = relevance, relevance.n_relevant + relevance.n_irrelevant, False
         return part
@@ -197,7 +197,7 @@ class Rankings:
         return Block(self, queries, values, items)
 
     def thin(self, M: Array) -> Array | None:
-        """Factor B with ``M = B^T B``, or None where distances from images ``B x`` would not be cheaper."""
+        """Factor B with ``M = B^T B``, or None if distances from images ``B x`` would not be cheaper."""
         numbers = float(len(self)) * self.X.shape[0]
         return self.cone.thin_factor(M) if self.dense and numbers >= THIN_FROM * self.cone.d**2 else None
 
@@ -248,7 +248,7 @@ class Rankings:
     def worst_pair(
         self, query: int, M: Array, other: Array | None, loss: Callable[[Array], Array]
     ) -> tuple[tuple[int, int, int], float, float]:
-        """Rows (query, positive, negative) whose loss at M exceeds most that at ``other``, and both losses.
+        """Rows (query, positive, negative) whose loss at M most exceeds that at ``other``, and both losses.
 
         Searches all pairs, one positive at a time.
         """
@@ -266,13 +266,13 @@ class Rankings:
 
 
 def passes_of(rankings: Rankings) -> Passes | None:
-    """Passes where the points of the rankings are, if that is not in NumPy."""
+    """Passes on the accelerator that has the points of the rankings; None for NumPy."""
     full = rankings.dense and type(rankings.cone) is PSDCone and isinstance(rankings.X, np.ndarray)
     return rankings._there if full and not NUMPY_ONLY.get() else None
 
 
 def sides_of(rankings: Rankings, queries: np.ndarray) -> np.ndarray:
-    """How often every item is a positive of some queries less how often it is a negative, ``(len(queries), n)``."""
+    """Times that an item is a positive of some queries minus times that it is a negative, ``(len(queries), n)``."""
     sides = np.zeros((len(queries), rankings.X.shape[0]), dtype=np.int16)
     over_rows(_count_sides, len(queries), sides.size, rankings.relevance.lists(queries), sides)
     return sides
@@ -352,7 +352,7 @@ class Block:
 
 
 class BlockThere(Block):
-    """Weights of the distances of some queries, ``(B, n)``, that are where the points are.
+    """Weights of the distances of some queries, ``(B, n)``, in the memory of the points' accelerator.
 
     ``sizes`` are the sums of their absolute values, ``(B,)``.
     """
@@ -365,13 +365,13 @@ class BlockThere(Block):
         return float(self.sizes[start:stop].sum())
 
     def adjoint(self, start: int, stop: int) -> Array:
-        """As of a block in NumPy."""
+        """As for a block in NumPy."""
         return self.rankings.adjoint(self.weights[start:stop, :], self.queries[start:stop])
 
 
 @compiled
 def _count_sides(begin, end, lists, sides):
-    """Count how often items are positives, less how often they are negatives, of every query."""
+    """Count how often items are positives minus how often they are negatives, for every query."""
     for row in range(begin, end):
         positives, negatives = lists_of(lists, row)
         for i in positives:

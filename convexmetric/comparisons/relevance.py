@@ -27,8 +27,8 @@ class Relevance:
     ones. Slices may overlap, so that relevance by labels takes memory for the corpus and not for every query. Points in
     neither list take no part in the query's ranking.
 
-    With ``complement``, the irrelevant points are all the others of a corpus of ``n_corpus``, but for the query's own
-    row ``itself[q]`` where the queries are rows of the corpus; the irrelevant lists are empty then, and made for a few
+    With ``complement``, the irrelevant points are all the others of a corpus of ``n_corpus``, except the query's own
+    row ``itself[q]`` if the queries are rows of the corpus; the irrelevant lists are then empty, and made for a few
     queries at a time.
     """
 
@@ -68,7 +68,7 @@ class Relevance:
 
     @cached_property
     def _left_out(self) -> np.ndarray:
-        """Number of corpus points in neither list, 0 or 1, of each query of a complement."""
+        """Number of corpus points in neither list, 0 or 1, for each query of a complement."""
         if self.itself is None:
             return np.zeros(len(self), dtype=np.int64)
         lists = (self.relevant[a:b] for a, b in zip(self.relevant_start, self.relevant_stop, strict=True))
@@ -147,8 +147,8 @@ class Relevance:
                 f"y has classes with a single member ({', '.join(map(repr, lonely[:5].tolist()))}): such a query "
                 "has no relevant point; drop these points or merge the classes"
             )
-        # Every class twice in a row, so that all of it but one member is a slice; and all classes twice, so that
-        # everything but one class is a slice.
+        # Every class twice in a row, so that all of it except one member is a slice; and all classes twice, so that
+        # everything except one class is a slice.
         n = labels.size
         by_class = np.argsort(code, kind="stable").astype(np.int32)
         first = np.cumsum(counts) - counts
@@ -165,7 +165,7 @@ class Relevance:
         Raises
         ------
         InputError
-            If labels are malformed, or a query's label is that of no corpus point or of all of them.
+            If labels are malformed, or no corpus point or all of them have a query's label.
         """
         asked, known = as_labels(labels), as_labels(y)
         classes, code, counts = np.unique(known, return_inverse=True, return_counts=True)
@@ -230,7 +230,7 @@ class Relevance:
 def against_all_others(
     relevant: tuple[np.ndarray, np.ndarray, np.ndarray], itself: np.ndarray | None, n_corpus: int
 ) -> Relevance:
-    """Relevance by lists of relevant rows alone: irrelevant are all others of the corpus, but for ``itself``."""
+    """Relevance by lists of relevant rows alone: all others of the corpus except ``itself`` are irrelevant."""
     none = np.zeros(len(relevant[1]), dtype=np.int64)
     return Relevance(*relevant, np.empty(0, dtype=np.int32), none, none, True, itself, n_corpus)
 

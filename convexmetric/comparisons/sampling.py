@@ -1,4 +1,4 @@
-"""Triplets drawn from labels, as Schultz and Joachims (2003, section 5) draw theirs."""
+"""Triplets drawn from labels, after Schultz and Joachims (2003, section 5)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def triplets_from_labels(
     y : (n,) array
         Labels.
     n_triplets : int
-        How many to keep, in the order drawn. The same triplet can be drawn twice.
+        Number of triplets to keep, in the order drawn. The same triplet can be drawn twice.
     random_state : int, numpy.random.Generator or None
-        A seed for PCG64, a generator to draw from (in batches, so that it is left further on than the last
+        A seed for PCG64, a generator to draw from (in batches, so that its state is beyond the last
         triplet), or None for fresh randomness.
     also : sequence of (label_i, label_j, labels_k)
         Rules that keep more: i and j with these two labels, k with any of those in ``labels_k``. The
@@ -59,7 +59,7 @@ def triplets_from_labels(
         raise InputError(f"y has one class only ({classes.tolist()[0]!r}), so no point is farther than another")
     rules = [_rule(rule, classes, counts, f"also[{r}]") for r, rule in enumerate(also)]
     n = codes.size
-    # A lower bound where rules overlap; only the guard against an endless loop depends on it.
+    # A lower bound if rules overlap; only the guard against an endless loop depends on it.
     same_label = float(np.sum(counts * (counts - 1.0) * (n - counts)))
     fitting = max([same_label, *(_count(rule, counts) for rule in rules)])
     if fitting == 0:

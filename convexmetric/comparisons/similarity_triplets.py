@@ -30,7 +30,7 @@ class SimilarityTriplets(Comparisons):
     triplets : (T, 3) int array
         Rows ``(i, j, k)``: a query, the item that is more similar to it, and one that is less.
     cone : AllMatrices
-        Where the matrix lives.
+        Cone of the matrix.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class SimilarityTriplets(Comparisons):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Items and queries, or one set where they are the same."""
+        """Items and queries, or one set if they are the same."""
         return (self.X,) if self.Q is self.X else (self.X, self.Q)
 
     @property

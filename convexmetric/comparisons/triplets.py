@@ -32,7 +32,7 @@ class Triplets(Comparisons):
     """The linear operator from metrics to triplet margins, and its adjoint.
 
     Under full matrices triplets that share a pair share its distance: work is done once per *distinct pair*. Under
-    diagonal ones few triplets are written out as rows, and of many nothing is stored but the data
+    diagonal ones a few triplets are written out as rows; for many only the data are stored
     (:mod:`convexmetric.comparisons.diagonal_triplets`).
 
     Parameters
@@ -42,7 +42,7 @@ class Triplets(Comparisons):
     triplets : (T, 3) int array
         Rows ``(i, j, k)``: i is closer to j than to k.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Triplets(Comparisons):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The one set of points, X."""
+        """The only set of points, X."""
         return (self.X,)
 
     @property
@@ -110,7 +110,7 @@ class Triplets(Comparisons):
         return incidence @ self.cone.outer_rows(as_rows(differences))
 
     def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
-        """Some ``D_t`` in some coordinates of the cone, made without the others where the metric is diagonal."""
+        """Some ``D_t`` in some coordinates of the cone, made without the others if the metric is diagonal."""
         if self.cone.diagonal:
             return self._diagonal.block(rows, columns)
         return super().block(rows, columns)

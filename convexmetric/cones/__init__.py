@@ -1,4 +1,4 @@
-"""The convex cones a metric lives in: PSD matrices, of one block or several, nonnegative diagonals, all matrices."""
+"""The convex cones of metrics: PSD matrices, of one block or several, nonnegative diagonals, all matrices."""
 
 from convexmetric.cones.base import Cone
 from convexmetric.cones.block_diagonal import BlockDiagonal, shared_points

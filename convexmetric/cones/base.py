@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from convexmetric.cones.projection import Projection
     from convexmetric.cones.scaling import Scaling
 
-#: Why a solver does not fit :class:`~convexmetric.cones.AllMatrices`: it has no interior, and gives no distances.
+#: Why a solver does not support :class:`~convexmetric.cones.AllMatrices`: it has no interior, and gives no distances.
 NO_CONE = "its matrices are not restricted to a cone"
 
 
@@ -25,8 +25,8 @@ class Cone(ABC):
 
     Elements are plain arrays: symmetric ``(d, d)`` matrices, or vectors ``(d,)`` that stand for diagonal
     matrices. *Coordinates* are vectors of length :attr:`size` in which ``<., .>`` is the dot product; a
-    solver that works in coordinates serves every cone. Methods that need an interior or squared distances are missing
-    where every matrix is allowed (:attr:`free`), and raise :class:`~convexmetric.errors.UnsupportedProblemError` there.
+    solver that works in coordinates serves every cone. If every matrix is allowed (:attr:`free`), methods that need an
+    interior or squared distances raise :class:`~convexmetric.errors.UnsupportedProblemError`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Cone(ABC):
 
     #: Whether every element of the space is allowed. Comparisons are of similarities ``<q, W x>`` then.
     free: ClassVar[bool] = False
-    #: Weight of the inner product of a query and an item in what is compared, beside :meth:`norms`: a distance is
+    #: Weight of the inner product of a query and an item in the compared numbers, added to :meth:`norms`: a distance is
     #: ``x^T M x - 2 q^T M x`` up to a constant of the query, and a similarity counts as ``-q^T W x``.
     cross_weight: ClassVar[float] = -2.0
 
@@ -71,7 +71,7 @@ class Cone(ABC):
         """
 
     def full(self, M: Array) -> Array:
-        """The element as a ``(d, d)`` matrix; by default itself, where elements are matrices."""
+        """The element as a ``(d, d)`` matrix; by default itself, for elements that are matrices."""
         return M
 
     def identity(self) -> Array:
@@ -120,7 +120,7 @@ class Cone(ABC):
     def scaling(self, U: Array, Z: Array, L: float | Array = 0.0) -> Scaling:
         """Nesterov-Todd scaling of interior points, for an objective with the quadratic part ``<U, L U> / 2``.
 
-        L is a number, or a ``(d, d)`` matrix where metrics are diagonal.
+        L is a number, or a ``(d, d)`` matrix if metrics are diagonal.
         """
         raise UnsupportedProblemError(NO_CONE)
 
@@ -153,7 +153,7 @@ class Cone(ABC):
         raise UnsupportedProblemError(NO_CONE)
 
     def norms(self, X: Any, M: Array) -> Array:
-        """Part of what is compared that depends on the item alone: ``x^T M x``."""
+        """Part of the compared numbers that depends on the item alone: ``x^T M x``."""
         return self.quadratic_forms(X, M)
 
     def outer_sum(self, V: Any, u: Array) -> Array:
@@ -169,7 +169,7 @@ class Cone(ABC):
         return self.outer_sum(np.asarray(v)[None], np.ones(1))
 
     def thin_factor(self, M: Array) -> Array | None:
-        """B with ``M = B^T B`` and at most half as many rows as columns; None where there is none."""
+        """B with ``M = B^T B`` and at most half as many rows as columns; None if there is none."""
         return None
 
     @abstractmethod
@@ -179,7 +179,7 @@ class Cone(ABC):
     def gram(self, A: Any, M: Array, B: Any) -> Array:
         """All inner products ``<a_i, b_j>_M`` between the rows of ``A`` and of ``B``.
 
-        By default ``A M B^T``, the smaller side first, where elements are matrices.
+        By default ``A M B^T``, the smaller side first, for elements that are matrices.
         """
         product = A @ (M @ B.T) if B.shape[0] < A.shape[0] else (A @ M) @ B.T
         return np.ascontiguousarray(product)
@@ -203,7 +203,7 @@ class Cone(ABC):
     def on_subspace(self, count: int) -> Cone | None:
         """The cone of all U with ``V U V^T`` in this one, for any V with ``count`` orthonormal columns.
 
-        None unless it is the same for every V.
+        None unless this cone is the same for every V.
         """
         return None
 

@@ -43,7 +43,7 @@ class BlockDiagonal(MatrixCone):
     Raises
     ------
     InputError
-        If there is no block, or one of no features.
+        If there is no block, or one without features.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def shared_points(X: Any, task: ArrayLike, of_tasks: int | None = None) -> Any:
     Raises
     ------
     InputError
-        If there is not one task a point, or one is no number from 0 to ``of_tasks - 1``.
+        If there is not one task per point, or one is not a number from 0 to ``of_tasks - 1``.
 
     Examples
     --------

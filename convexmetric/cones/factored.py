@@ -1,6 +1,6 @@
 """Quadratic forms of a low-rank metric ``M = B^T B`` from its factor, without any ``(d, d)`` matrix.
 
-Comparisons and risks on these cones are given the factor B in place of the metric. Inner products are computed from
+Comparisons and risks on these cones take the factor B in place of the metric. Inner products are computed from
 the images ``B v`` of points, and sums of outer products are returned multiplied by B from the left.
 """
 

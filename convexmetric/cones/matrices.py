@@ -2,11 +2,11 @@ r"""All matrices, and all symmetric ones: similarities :math:`q^\top W x` in pla
 
 .. math:: s_{qx} = q^\top W x, \qquad W \in \mathbb{R}^{d \times k} \text{ or } W = W^\top
 
-Nothing is asked of W but its shape, so that K is the whole space and its dual cone is zero: a minorant
+Only the shape of W is prescribed, so that K is the whole space and its dual cone is zero: a minorant
 :math:`R(W) \ge v - \langle S, W \rangle` bounds the problem by a conjugate over the whole space, such as
-:math:`v - \langle S - G, W_0 \rangle - \frac{1}{2 \lambda} \|S - G\|_F^2` with the squared distance to a prior. What
-the trace is to semidefinite matrices the trace norm is here, the sum of the singular values, whose dual norm is the
-largest of them.
+:math:`v - \langle S - G, W_0 \rangle - \frac{1}{2 \lambda} \|S - G\|_F^2` with the squared distance to a prior. The
+trace norm, the sum of the singular values, takes the place of the trace of semidefinite matrices; its dual norm is the
+largest singular value.
 
 Rankings under these matrices order items by *descending* similarity: their distances are :math:`-q^\top W x`.
 """
@@ -78,7 +78,7 @@ class AllMatrices(Cone):
         return S
 
     def shrink(self, V: Array, t: float) -> Array:
-        """Singular values less ``t``, those below it zero: the proximal map of the trace norm."""
+        """Singular values minus ``t``, or zero if they are smaller: the proximal map of the trace norm."""
         if t == 0.0:
             return V
         left, values, right = np.linalg.svd(V, full_matrices=False)
@@ -98,7 +98,7 @@ class AllMatrices(Cone):
         return -np.outer(left[:, 0], right[0])
 
     def largest_ratio(self, S: Array, H: Array) -> float:
-        """NaN, as there is no interior in whose units S could be measured."""
+        """NaN, as there is no interior and so no valid H."""
         return np.nan
 
     def spectrum(self, M: Array) -> Array:
@@ -118,7 +118,7 @@ class AllMatrices(Cone):
         return v.reshape(*v.shape[:-1], *self.shape)
 
     def norms(self, X: Any, M: Array) -> Array:
-        """Zero: similarities have no part of the item alone."""
+        """Zero: similarities have no part that depends on the item alone."""
         return np.zeros(X.shape[0])
 
     def times(self, V: Any, M: Array) -> Array:
@@ -139,7 +139,7 @@ class AllMatrices(Cone):
         return cp.normNuc(M)
 
     def factor(self, M: Array) -> Array:
-        """Refuse: similarities under M are no distances between images of the points."""
+        """Refuse: similarities under M are not distances between images of the points."""
         raise InputError("a matrix of similarities has no factor: multiply queries by it, Q @ W, and leave items alone")
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ class Symmetric(AllMatrices):
         return -np.sign(values[at]) * np.outer(vectors[:, at], vectors[:, at])
 
     def coordinates(self, S: Array) -> Array:
-        """Svec, as of :class:`~convexmetric.cones.PSDCone`."""
+        """Svec, as for :class:`~convexmetric.cones.PSDCone`."""
         return self._matrices.coordinates(S)
 
     def from_coordinates(self, v: Array) -> Array:

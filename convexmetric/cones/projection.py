@@ -6,8 +6,8 @@ For a symmetric matrix :math:`W = Q \, \mathrm{diag}(e) \, Q^\top` it is
 
 .. math:: \Pi(V) = Q \, (\Omega \circ Q^\top V Q) \, Q^\top
 
-with :math:`\Omega_{pq} = 1` where both eigenvalues are positive, :math:`e_p / (e_p - e_q)` where only the first is, 0
-where none is. Where an eigenvalue is zero there is no derivative, and Pi is an element of the generalised Jacobian.
+with :math:`\Omega_{pq} = 1` if both eigenvalues are positive, :math:`e_p / (e_p - e_q)` if only the first is, and 0
+if neither is. If an eigenvalue is zero there is no derivative, and Pi is an element of the generalised Jacobian.
 Semismooth Newton methods work in the coordinates in which Omega is not zero.
 """
 
@@ -25,7 +25,7 @@ from convexmetric.numerics.threads import over_rows
 
 
 class ListedDifferences(Protocol):
-    """Comparisons ``D_t = n_t n_t^T - p_t p_t^T``: p_t is a query less a positive, n_t the query less a negative."""
+    """Comparisons ``D_t = n_t n_t^T - p_t p_t^T``: p_t is a query minus a positive, n_t the query minus a negative."""
 
     @property
     def rows(self) -> Any:
@@ -80,7 +80,7 @@ class Projection(Protocol):
         """``Pi^(1/2) v`` as an element of the cone's space."""
 
     def rows(self, listed: ListedDifferences) -> Any:
-        """``H Pi^(1/2)``, ``(N, size)``, where the rows of H are the listed elements; a new array, or sparse."""
+        """``H Pi^(1/2)``, ``(N, size)``, with the listed elements as rows of H; a new array, or sparse."""
 
     def products(self, listed: ListedDifferences) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
         """Products with ``H Pi^(1/2)`` and with its transpose."""

@@ -18,7 +18,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 #: Asymmetry above this fraction of the largest entry is more than the rounding of a computed metric.
 NOT_ROUNDING = 1e-3
-#: Numbers of rows that stay in the cache between being weighted and being multiplied.
+#: Most numbers in rows that stay in the cache between weighting and multiplication.
 CACHED = 50_000
 A_FACTOR = "if this is a factor L, (k, d), of a metric (distances ||L x - L x'||^2), pass L.T @ L"
 
@@ -107,7 +107,7 @@ class PSDCone(MatrixCone):
 
     def bottom(self, S: Array) -> Array:
         """``v v^T`` of an eigenvector of the smallest eigenvalue."""
-        # Solvers for a subset of the eigenvalues fail where entries differ by many orders of magnitude.
+        # Solvers for a subset of the eigenvalues fail if entries differ by many orders of magnitude.
         v = np.linalg.eigh(S)[1][:, 0]
         return np.outer(v, v)
 
@@ -155,7 +155,7 @@ class PSDCone(MatrixCone):
         return np.asarray(np.linalg.eigvalsh(M)[::-1], dtype=np.float64)
 
     def factor(self, M: Array) -> Array:
-        """Eigenvectors times the roots of their eigenvalues, largest first; those at rounding are left out."""
+        """Eigenvectors times the roots of their eigenvalues, largest first; those at rounding level are left out."""
         values, vectors = np.linalg.eigh(M)
         kept = values > max(0.0, values[-1]) * values.size * np.finfo(float).eps
         return np.asarray(np.sqrt(values[kept])[::-1, None] * vectors[:, kept].T[::-1])

@@ -27,14 +27,14 @@ class Scaling(Protocol):
     v : (d,) array
         Spectrum of both points in the frame: ``<U, Z> = v @ v``.
     H : (size,) or (size, size) array
-        ``I + G^T L G`` in coordinates of the Newton system; its diagonal where it has no other entries.
+        ``I + G^T L G`` in coordinates of the Newton system; its diagonal if it has no other entries.
     """
 
     v: Array
     H: Array
 
     def rows(self, elements: Any) -> Any:
-        """Elements of the cone's space, flattened and one a row, in coordinates of the Newton system."""
+        """Elements of the cone's space, flattened and one per row, in coordinates of the Newton system."""
 
     def outer_rows(self, V: Array) -> Array:
         """``v v^T`` in coordinates of the Newton system for every row ``v``."""
@@ -58,7 +58,7 @@ class Scaling(Protocol):
         """``V^-1 o (target I - V^2 - dU o dZ)``: right-hand side of a step towards ``U Z = target I``."""
 
     def longest(self, V: Array) -> float:
-        """Largest step along the direction ``V`` that stays in the cone; infinite if all do."""
+        """Largest step along the direction ``V`` that stays in the cone; infinite if every step does."""
 
     def along(self, V: Array) -> float:
         """Change of ``<U, Z>`` to first order along a step."""

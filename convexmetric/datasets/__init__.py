@@ -1,8 +1,8 @@
 """Data sets by name, tables of your own, and named preprocessing steps.
 
 ``load("wine")`` and ``load("rotated-letters")`` work anywhere; most other sets are read from a folder of plain
-data files named by the environment variable ``CONVEXMETRIC_DATA``. Nothing is ever unpickled, and nothing is
-downloaded but three UCI tables from OpenML, when the folder does not have them.
+data files named by the environment variable ``CONVEXMETRIC_DATA``. Nothing is ever unpickled. Nothing is
+downloaded except three UCI tables from OpenML, if the folder does not have them.
 """
 
 from convexmetric.datasets.dataset import Dataset, sha256

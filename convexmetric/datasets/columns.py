@@ -1,4 +1,4 @@
-"""Tables of text held by column, a block of rows as one string, with a count of the memory that they take."""
+"""Tables of text stored by column, a block of rows as one string, with a count of their memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from convexmetric.datasets.numerals import SEPARATOR, Marks
 from convexmetric.errors import InputError
 from convexmetric.files import Held
 
-#: Cells and letters after which a block is complete.
+#: Cells and characters after which a block is complete.
 BLOCK_CELLS, BLOCK_LETTERS = 2**16, 2**21
-#: Bytes that are reckoned for a cell, which is a number in its column and in a matrix, for a line, and for a name.
+#: Bytes counted for a cell, which is a number in its column and in a matrix, for a line, and for a name.
 CELL, LINE, NAME = 18, 32, 160
-#: Cells that are looked at one by one for a message.
+#: Cells that are examined one by one for a message.
 MOST_LOOKED = 2**20
 #: Number of rows by which a column is judged.
 HEAD = 100
@@ -50,7 +50,7 @@ class Column:
         return list(islice(self, HEAD))
 
     def numbers(self) -> NDArray[np.float64]:
-        """Cells as float64, NaN where one is no plain number."""
+        """Cells as float64, NaN for those that are not plain numbers."""
         if self._plain is None:
             self._plain, start = np.empty(len(self)), 0
             for block in self.blocks:
@@ -60,7 +60,7 @@ class Column:
         return self._plain
 
     def read(self, marks: Marks) -> NDArray[np.float64] | None:
-        """Cells as float64 in a notation; None if one is no finite number in it."""
+        """Cells as float64 in a notation; None if one is not a finite number in it."""
         found, start = self.numbers(), 0
         if marks is numerals.PLAIN:
             return found if np.isfinite(found).all() else None
@@ -74,7 +74,7 @@ class Column:
         return found
 
     def first_odd(self, ways: Sequence[Marks]) -> int | None:
-        """The first row whose cell is no finite number in any of some notations, unless one must look too long."""
+        """Find the first row whose cell is not a finite number in any of the given notations; the search is limited."""
         start, looked = 0, 0
         for block in self.blocks:
             cells = block.split(SEPARATOR)
@@ -90,13 +90,13 @@ class Column:
         return None
 
     def among(self, words: Collection[str]) -> NDArray[np.bool_]:
-        """Where a cell is no number but, in lower case, one of some words."""
+        """Mask of cells that are, in lower case, one of the given words instead of a number."""
         found = np.isnan(self.numbers())
         found[found] = [cell.lower() in words for cell in compress(self, found)]
         return found
 
     def take(self, rows: NDArray[np.bool_]) -> Column:
-        """The cells of some rows."""
+        """Select the cells of the rows in a mask."""
         taken, start = Column(), 0
         for block in self.blocks:
             cells = block.split(SEPARATOR)
@@ -107,13 +107,13 @@ class Column:
 
     @property
     def repeats(self) -> bool:
-        """Whether a cell is in two rows, but for a chance of 1e-5."""
+        """Whether two rows have equal cells, up to an error probability of 1e-5."""
         found = np.fromiter(map(hash, self), np.int64)
         found.sort()
         return bool((found[1:] == found[:-1]).any())
 
     def codes(self, names: dict[str, int], held: Held) -> NDArray[np.int64]:
-        """The number of every cell in ``names``, to which new ones are added."""
+        """Encode cells by their numbers in ``names``, to which new ones are added."""
         found, start = np.empty(len(self), dtype=np.int64), 0
         for block in self.blocks:
             cells, known = block.split(SEPARATOR), len(names)
@@ -126,7 +126,7 @@ class Column:
 
 
 def _read(block: str, marks: Marks) -> NDArray[np.float64] | None:
-    """The numbers of a block; None if a cell is no number in this notation."""
+    """The numbers of a block; None if a cell is not a number in this notation."""
     text = marks.rewritten(block)
     try:
         return None if text is None else np.fromiter(map(float, text.split(SEPARATOR)), np.float64)
@@ -144,11 +144,11 @@ class Columns:
     body : list of Column
         The cells below it.
     lines : array of int
-        The line, or number, of every row; that of the first included.
+        The line, or number, of every row, including the first.
     delimiter : str
         What separates columns in the file; empty for Parquet files and workbooks.
     named : bool or None
-        Whether the first row names the columns, where the format says so.
+        Whether the first row names the columns, if the format defines it; else None.
     """
 
     def __init__(self, held: Held, delimiter: str = "", named: bool | None = None, fill: str = "") -> None:
@@ -160,7 +160,7 @@ class Columns:
         self._cells = self._letters = 0
 
     def add(self, line: int, row: list[str], letters: int = 0) -> None:
-        """Add a row; ``letters`` is how long its text is at most."""
+        """Add a row; ``letters`` is an upper bound on the length of its text."""
         self.lines.append(line)
         if len(self.lines) == 1:
             self.first = row
@@ -172,7 +172,7 @@ class Columns:
             self.close()
 
     def close(self) -> None:
-        """Turn rows that wait into a block; rows that are shorter than others are filled up."""
+        """Turn pending rows into a block; short rows are padded."""
         rows, self._rows, self._cells, self._letters = self._rows, [], 0, 0
         self._widen(max(map(len, rows), default=0))
         width = len(self.body)
@@ -183,7 +183,7 @@ class Columns:
             column.blocks.append(self.block(SEPARATOR.join(cells), len(rows)))
 
     def _widen(self, width: int) -> None:
-        """Add columns that are empty so far, to as many as the first row has at least."""
+        """Add empty columns, up to at least the number of the first row."""
         self.first = self.first + [self.fill] * (width - len(self.first))
         sizes = [block.count(SEPARATOR) + 1 for block in self.body[0].blocks] if self.body else []
         while len(self.body) < len(self.first):
@@ -192,8 +192,8 @@ class Columns:
             self.body[-1].blocks = [self.block(SEPARATOR.join([self.fill] * size), size) for size in sizes]
 
     def block(self, block: str, size: int) -> str:
-        """Count the text of some rows, and check that as many cells will be found in it."""
-        # Text is reckoned with what it takes while it is looked at.
+        """Count the text of a block of rows, and check that it will split into ``size`` cells."""
+        # Text is counted with the memory that parsing it takes.
         self.held.add(sys.getsizeof(block) * 5 // 4)
         if block.count(SEPARATOR) >= size:
             raise InputError(
@@ -203,7 +203,7 @@ class Columns:
         return block
 
     def whole(self) -> list[Column]:
-        """All columns with the first row, where that is no names."""
+        """All columns, including the first row unless it holds names."""
         for column, cell in zip(self.body, self.first, strict=True):
             column.blocks.insert(0, self.block(cell, 1))
             column._plain = None

@@ -21,11 +21,11 @@ from convexmetric.datasets.workbooks import is_workbook, read_workbook
 from convexmetric.errors import InputError
 from convexmetric.files import MAX_LINE, Held, guarded, lines_of, opened, opened_archive, opened_member
 
-#: First bytes of files that are refused: old workbooks, and archives by zip, gzip, bzip2, xz or Zstandard.
+#: First bytes of files that are refused: old workbooks, and archives of zip, gzip, bzip2, xz or Zstandard.
 PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 #: Delimiters in the order in which they are tried; the comma last, as it may be a decimal mark.
 DELIMITERS = ("\t", ";", ",")
-#: Letters of the lines by which a file is judged.
+#: Characters of the lines from which the format is detected.
 SHOWN = 2**22
 #: Largest number of a feature in a file of SVMlight.
 MOST_FEATURES = 2**20
@@ -41,7 +41,7 @@ def read_columns(path: Path, encoding: str, archives: bool = False) -> Columns:
     Raises
     ------
     InputError
-        If the file is missing, too large, empty, or no table.
+        If the file is missing, too large, empty, or not a table.
     """
     held = Held(path)
     with opened(path) as stream:
@@ -101,7 +101,7 @@ class _Text:
             raise InputError(f"{self.path} is not {self.encoding.upper()} text; {hint}") from error
 
     def _head(self) -> tuple[str, list[str]]:
-        """The last comment above the first line, and the lines from there by which the file is judged."""
+        """The last comment above the first line, and the lines after it from which the format is detected."""
         above, head, count = "", list[str](), 0
         for line in self.lines:
             comment = line.startswith("#")
@@ -139,7 +139,7 @@ class _Text:
         return table
 
     def _without_comments(self, lines: Iterable[str], delimiter: str, width: int) -> Iterator[str]:
-        """Blank out lines that begin with #, but for those with as many cells as other lines; limit a row's letters."""
+        """Blank out lines that begin with #, except those with as many cells as other lines; limit a row's length."""
         for line in lines:
             if line.startswith("#") and not self._fits(line, delimiter, width):
                 self.left_out += 1
@@ -156,12 +156,12 @@ class _Text:
         """Whether a line that begins with # has as many cells as other lines have."""
         if width < 2 or line.count(delimiter) < width - 1:
             return False
-        # To look at such a line takes longer than to leave it out: files have few of them.
+        # Checking such a line takes longer than leaving it out: files have few of them.
         self.held.add(NAME)
         return len(_cells(line, delimiter)) == width
 
     def _fill(self, table: Columns, reader: Any, quoted: bool) -> None:
-        """Add the rows of a reader, without names of rows where these have no name of a column, as R writes them."""
+        """Add the rows of a reader, without R's row names, which are those without a column name."""
         above, names = self.number, 0
         for row in reader:
             letters, self.letters = self.letters, 0
@@ -189,7 +189,7 @@ class _Text:
         return InputError(f"{self.path}, line {self.number}: {len(cells)} cells, but {first} {n}{hint}")
 
     def _arff(self, head: list[str]) -> Columns:
-        """Attributes are columns; what is nominal stays text."""
+        """Read ARFF: attributes are columns; nominal values stay text."""
         table, names, lines = Columns(self.held, ",", True), list[str](), chain(head, self.lines)
         for line in lines:
             self.number += 1
@@ -206,7 +206,7 @@ class _Text:
         return table
 
     def _svmlight(self, head: list[str], queries: bool) -> Columns:
-        """Columns are called label, qid where the file is of LETOR, and the numbers of features; others are 0."""
+        """Read SVMlight: columns are label, qid in a LETOR file, and feature numbers; unlisted features are 0."""
         named = ["label"] + ["qid"] * queries
         table, least = Columns(self.held, named=True, fill="0"), 1
         table.add(self.number, named)
@@ -228,7 +228,7 @@ class _Text:
         return table
 
     def _features(self, row: list[str], begin: int, queries: bool) -> tuple[list[str], int]:
-        """Cells of a row of SVMlight, and the lowest number of a feature."""
+        """Parse a row of SVMlight to cells; also returns its lowest feature number."""
         pairs = [pair.partition(":") for pair in row[1:]]
         if queries != (pairs[:1] != [] and pairs[0][0] == "qid") or not all(
             place.isdecimal() and len(place) < 9 and int(place) <= MOST_FEATURES and value
@@ -262,7 +262,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _delimiter(head: list[str]) -> str:
     """Find the delimiter that divides the first lines into equally many cells; else the most frequent in line 1.
 
-    Blanks are one where R wrote the lines, with names in quotes.
+    Blanks count as a delimiter in files that R wrote, with names in quotes.
     """
     for delimiter in DELIMITERS:
         widths = set(_widths(head, delimiter))
@@ -270,7 +270,7 @@ def _delimiter(head: list[str]) -> str:
             return delimiter
     first, *others = _widths(head, " ")
     if len(set(others)) == 1 and head[0].startswith('"'):
-        # Numbers may be in groups that blanks separate: names of rows are in quotes as well.
+        # Blanks may also separate groups of digits, so row names must be in quotes as well.
         quoted = all(line.startswith('"') for line in head)
         if first == others[0] > 1 or (first == others[0] - 1 and quoted):
             return " "
@@ -278,7 +278,7 @@ def _delimiter(head: list[str]) -> str:
 
 
 def _widths(head: list[str], delimiter: str) -> list[int]:
-    """Numbers of cells; one where a cell is too long, as the whole line may be between other delimiters."""
+    """Numbers of cells of each line; 1 if a cell is too long, as the whole line is under a wrong delimiter."""
     try:
         return [len(row) for row in csv.reader(head, delimiter=delimiter)] or [0]
     except csv.Error:
@@ -288,9 +288,9 @@ def _widths(head: list[str], delimiter: str) -> list[int]:
 def names_columns(table: Columns) -> bool:
     """Whether the first row names the columns.
 
-    It does not where it is like the others, with numbers where they have numbers and text that they have as well. But
-    names may be numbers too, such as wavelengths or what pandas calls columns: these are evenly spaced, or beside text
-    that is none of the repeated values below it.
+    It does not if it is like the others, with numbers where they have numbers and text that they have as well. But
+    names may be numbers too, such as wavelengths or the default names of pandas: these are evenly spaced, or next to
+    text that is not among the repeated values below it.
     """
     numeric = [all(map(may_be_number, column.head)) for column in table.body]
     heads = [cell for cell, here in zip(table.first, numeric, strict=True) if here]

@@ -1,4 +1,4 @@
-"""Rows of Parquet files as text, by pyarrow where it is installed, once all their headers say that they fit."""
+"""Rows of Parquet files as text, by pyarrow if installed, once all page headers show that they fit in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INDEX = "__index_level_"
 PAGE, HEADER, PAGES = 2**25, 2**16, 2**17
 #: Most structures in a header, of which a reader makes hundreds of bytes each, and most values.
 STRUCTURES, VALUES = 2**18, 2**21
-#: Types of columns, as pyarrow calls them, up to a bracket.
+#: Accepted types of columns, by their pyarrow names up to a bracket.
 TYPES = frozenset(
     ["null", "bool", "halffloat", "float", "double", "string", "large_string", "date32", "timestamp", "decimal128"]
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -28,12 +28,12 @@ TYPES = frozenset(
 
 
 def is_parquet(start: bytes) -> bool:
-    """Whether a file that starts so is a Parquet file."""
+    """Whether the first bytes of a file are those of Parquet."""
     return start.startswith(b"PAR1")
 
 
 def read_parquet(path: Path, held: Held) -> Columns:
-    """Rows of a Parquet file, numbered from 1, below one of names with the number 0.
+    """Read the rows of a Parquet file, numbered from 1; row 0 holds the names.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _cells(values: list[Any]) -> list[str]:
 
 
 def _largest_page(path: Path, stream: IO[bytes]) -> int:
-    """Bytes that the largest page takes, by the headers of all of them: what they say is allocated and filled.
+    """Size in bytes of the largest page, as declared by the page headers: readers allocate what these declare.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class _Thrift:
             head = self._byte()
             count = head >> 4 if head >> 4 < 15 else self._natural()
             return [self._value(head & 15) for _ in range(count)]
-        # Maps are in no header.
+        # No header contains maps.
         size = self._natural() if kind == 8 else {1: 1, 2: 1, 3: 1, 7: 8}[kind]
         self.at += size
         if self.at > len(self.data):

@@ -1,4 +1,4 @@
-"""Read tables of triplets: who was judged, what is nearer to it, and what is farther from it."""
+"""Read tables of triplets: an object, one that is nearer to it, and one that is farther."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ def read_triplets(
     Parameters
     ----------
     path : path
-        A text file of three columns, separated by commas, semicolons or tabs, perhaps packed by gzip or bzip2, or the
-        only file of a zip archive; at most 512 MiB, packed or unpacked. Columns are in the order (i, j, k), i nearer to
-        j than to k, unless the first line has names of which head or anchor, winner or near, loser or far are known,
-        in any order and among others.
+        A text file of three columns, separated by commas, semicolons or tabs, optionally compressed by gzip or bzip2,
+        or the only file of a zip archive; at most 512 MiB, compressed or not. Columns are in the order (i, j, k), i
+        nearer to j than to k, unless the first line has the names head or anchor, winner or near, loser or far, in any
+        order and among others.
     encoding : str
-        Of the text.
+        Encoding of the text.
 
     Returns
     -------
     triplets : (T, 3) int array
         Numbers of objects.
     names : tuple of str
-        Names of the objects: in the order of their numbers where all are whole numbers, else of the alphabet.
+        Names of the objects: sorted as numbers if all are whole numbers, else alphabetically.
 
     Raises
     ------
     InputError
-        If the file is missing, too large, damaged or no such table, a cell is empty, or a row names an object twice.
+        If the file is missing, too large, damaged or not such a table, a cell is empty, or a row names an object twice.
     """
     path = Path(path)
     table = read_columns(path, encoding, archives=True)

@@ -10,22 +10,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-#: What separates the cells of a block, and is in none of them.
+#: Separator of the cells of a block, which no cell contains.
 SEPARATOR = "\0"
-#: Texts of cells without a value, in lower case, and of those among numbers.
+#: Texts for a missing value, in lower case, and those recognised among numbers.
 MISSING = frozenset(["", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"])
 GAPS = MISSING | {".", "-", "missing"}
 
 
 @dataclass(frozen=True)
 class Marks:
-    """A way to write numbers: the decimal mark, and the characters that may stand between groups of three digits."""
+    """A notation for numbers: the decimal mark, and the thousands separators."""
 
     decimal: str = "."
     thousands: str = ""
 
     def rewritten(self, cells: str) -> str | None:
-        """Rewrite a block of cells with decimal points and without groups; None where one is not written so."""
+        """Rewrite a block of cells with decimal points and without separators; None if one is not in this notation."""
         if self.thousands:
             if not self._grouped.fullmatch(cells):
                 return None
@@ -36,11 +36,11 @@ class Marks:
         return None if "." in cells else cells.replace(self.decimal, ".")
 
     def plain(self, cell: str) -> str:
-        """Rewrite a number; empty where it is not written so."""
+        """Rewrite a number; empty if it is not in this notation."""
         return self.rewritten(cell) or ""
 
     def touch(self, cells: str) -> bool:
-        """Whether a block has a mark that may be read in another way than in plain numbers."""
+        """Whether a block has a mark that this notation reads differently from plain numbers."""
         return any(mark in cells for mark in {".", ",", *self.thousands})
 
     @cached_property
@@ -56,17 +56,17 @@ class Marks:
 PLAIN, DECIMAL_COMMAS = Marks(), Marks(",")
 #: Apostrophes, and blanks of all widths.
 _BLANKS = "'\u2019 \xa0\u2009\u202f"
-#: Ways to write numbers, in the order in which they are tried.
+#: Notations for numbers, in the order in which they are tried.
 WAYS = (PLAIN, DECIMAL_COMMAS, Marks(".", ","), Marks(",", "."), Marks(".", _BLANKS), Marks(",", _BLANKS))
 
 
 def ways_to_write(delimiter: str) -> list[Marks]:
-    """Ways to write numbers in a file with this delimiter: with commas between columns, no decimal commas."""
+    """Notations for numbers in a file with this delimiter: with commas between columns, no decimal commas."""
     return [marks for marks in WAYS if marks.decimal != delimiter]
 
 
 def numbers(cells: list[str]) -> NDArray[np.float64]:
-    """Convert cells to float64; NaN where a cell is no plain number."""
+    """Convert cells to float64; NaN where a cell is not a plain number."""
     try:
         return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
@@ -81,12 +81,12 @@ def is_number(cell: str) -> bool:
 
 
 def may_be_number(cell: str) -> bool:
-    """Whether a cell is a number, or one that is missing."""
+    """Whether a cell is a number or a missing value."""
     return cell.lower() in GAPS or is_number(cell)
 
 
 def number(cell: str) -> float:
-    """A plain number, or NaN."""
+    """Convert a cell to a number; NaN if it is not a plain one."""
     try:
         return float(cell)
     except ValueError:

@@ -52,7 +52,7 @@ def preprocess(X: Any, steps: Sequence[str]) -> Matrix:
             each with the sign that makes its entry of largest modulus (the first of them, if several)
             positive. :math:`1 \le K \le \min(n, d)`.
         ``"divide:N"``
-            :math:`x_{ij} / N`, N a positive integer: what the largest possible value is, such as 255 for grey levels.
+            :math:`x_{ij} / N`, N a positive integer: the largest possible value, such as 255 for grey levels.
         ``"unit"``
             :math:`x_{ij} / (\sum_j x_{ij}^2)^{1/2}`: rows of unit length; no row may be zero.
         ``"drop-constant"``

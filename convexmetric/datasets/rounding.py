@@ -3,8 +3,8 @@ r"""Remove directions of a table in which only the rounding of its numbers varie
 Column :math:`j` is printed with a last digit worth :math:`u_j` and has the deviation :math:`\sigma_j`. In columns
 divided by their deviations rounding is noise of deviation :math:`r_j = u_j / (\sqrt{12}\, \sigma_j)`, and at least
 :math:`10^{-6}`. Let :math:`C` be the correlations of the columns. A direction :math:`v` in which
-:math:`v^\top C v \le 4\, v^\top \operatorname{diag}(r)^2\, v` varies by no more than twice what rounding alone makes of
-it: its columns are combinations of each other, and a metric that stretches it learns digits that nobody measured.
+:math:`v^\top C v \le 4\, v^\top \operatorname{diag}(r)^2\, v` varies by no more than twice what rounding alone
+causes: its columns are combinations of each other, and a metric that stretches it learns rounding noise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FLOOR = 1e-6
 STEPS = 30
 #: Largest spread of a direction that may be rounding, in standard deviations of the rounding error along it.
 SLACK = 2.0
-#: Digits after the point beyond which a column is taken as exact, with the rounding FLOOR.
+#: Decimal digits beyond which a column is treated as exact, with the rounding FLOOR.
 DIGITS = 12
 #: Entries of the projection on the flat directions above this link two columns into a group.
 PART = 0.01
@@ -40,19 +40,19 @@ def flattened(data: Dataset) -> Dataset:
     r"""Take out of a table the directions in which only rounding varies, and name their columns in a warning.
 
     Rows :math:`x` become :math:`\mu + (x - \mu)\, Q`, with the mean :math:`\mu` and a projection :math:`Q` that is
-    kept in ``extras["flattening"]``: components :math:`L` that are learned from the result act on rows as they were as
-    :math:`L Q^\top`, and give these directions no weight. Tables without such directions, and those with no more rows
-    than columns, come back as they are.
+    stored in ``extras["flattening"]``: components :math:`L` that are learned from the result act on the original rows
+    as :math:`L Q^\top`, and give these directions no weight. Tables without such directions, and those with no more
+    rows than columns, are returned unchanged.
 
     Parameters
     ----------
     data : Dataset
-        With names of columns in ``extras["columns"]``, or else they are called by their numbers.
+        With names of columns in ``extras["columns"]``; without them, columns are named by their numbers.
 
     Returns
     -------
     Dataset
-        The table in the directions that are left.
+        The table in the remaining directions.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def flattened(data: Dataset) -> Dataset:
 
 
 def on_raw_rows(data: Dataset, components: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn components learned from a table that may be flattened into those that act on the rows of its file."""
+    """Convert components learned from a possibly flattened table to those that act on the rows of its file."""
     Q = data.extras.get("flattening")
     return components if Q is None else np.asarray(components @ Q.T)
 

@@ -32,7 +32,7 @@ FEW_CLASSES = 10
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
 #: Number of rows from which on a column of distinct whole numbers looks like an identifier.
 MANY_ROWS = 20
-#: Letters of a cell that a message shows.
+#: Characters of a cell that a message shows.
 SHOWN = 80
 #: Integers beyond this are not all representable as floats.
 LARGEST_INTEGER = 2**53
@@ -49,26 +49,25 @@ def read_csv(
 ) -> Dataset:
     """Read a table of numbers with a column of labels.
 
-    Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Where that is no comma,
-    decimal commas are read as well. Thousands may be separated where the numbers of the table can be read in one way
-    only, and lines that begin with # are left out, as are the names of rows that R writes. What was assumed about the
-    file is said in warnings.
+    Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Unless it is the comma,
+    decimal commas are read as well. Thousands separators are accepted if the numbers of the table can be read in only
+    one way. Lines that begin with # are left out, as are the names of rows that R writes. Assumptions about the file
+    are reported in warnings.
 
     Parameters
     ----------
     path : path
-        A text file, a row a line, also packed by gzip or bzip2; one of ARFF, or of SVMlight and LETOR, whose columns
-        are called label, qid and by the numbers of features; the first sheet of an Excel workbook; or, with
+        A text file, a row a line, also compressed by gzip or bzip2; one of ARFF, or of SVMlight and LETOR, whose
+        columns are named label, qid and by the numbers of features; the first sheet of an Excel workbook; or, with
         ``pip install 'convexmetric[tables]'``, a Parquet file of numbers and text.
     label : str or int
         The column of labels, which may be text: its name, or its number, from 0, or from the end by -1.
     drop : sequence of str or int
-        Columns to leave out. A column without a name that numbers the rows, as pandas and R write it, is left out in
-        any case.
+        Columns to leave out. A column without a name that numbers the rows, as pandas and R write it, is always
+        left out.
     header : bool, optional
-        Whether the first line names the columns; if not, they are called by their numbers. By default that is seen
-        from the file: names are not numbers where the other lines have numbers, unless evenly spaced, and no text that
-        occurs below.
+        Whether the first line names the columns; if not, they are named by their numbers. By default this is detected:
+        names are not numbers in columns of numbers, unless evenly spaced, and not text that occurs below.
     drop_missing : bool
         Leave out rows with a missing value instead of refusing the table.
     encoding : str
@@ -145,7 +144,7 @@ def read_table(
     Raises
     ------
     InputError
-        As for :func:`read_csv`, or if there is no such column: the message has the one that may be meant.
+        As for :func:`read_csv`, or if there is no such column: the message suggests the most similar name.
     """
     path = Path(path)
     table = _named(path, delimited.read_columns(path, encoding), header, 0)
@@ -168,7 +167,7 @@ class _Table:
     cells: list[Column]
     lines: NDArray[np.int64]
     delimiter: str
-    #: Whether the first line was taken for data by a guess and not by ``header=False``.
+    #: Whether the first line was guessed to be data, without ``header=False``.
     assumed: bool
     held: Held
 
@@ -202,7 +201,7 @@ class _Table:
         return repr(self.names[c]) if self.names[c] else f"{c} (without a name)"
 
     def kept(self, drop: Sequence[str | int], *others: int) -> list[int]:
-        """Columns to keep: not to be dropped, not empty, and not a numbering of the rows, of which a warning tells."""
+        """Columns to keep: not to be dropped, not empty, and not a numbering of the rows (with a warning)."""
         if isinstance(drop, str):
             raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
         # Delimiters at the ends of lines make columns without a name and without values.
@@ -244,7 +243,7 @@ class _Table:
             raise InputError(f"{self.path}: every row lacks a value, most in column {self.shown(c)}; leave out columns")
         _warn(f"left out for a missing value: {_amount(rows)} of {len(rows)} in {self.path.name}")
         for c, column in enumerate(self.cells):
-            # One after the other: a copy of all columns is not held beside them.
+            # One at a time, so that no second copy of all columns is in memory.
             self.cells[c] = column.take(~rows)
         return replace(self, lines=self.lines[~rows])
 
@@ -259,7 +258,7 @@ class _Table:
 
     def numbers(self, columns: list[int]) -> NDArray[np.float64]:
         """Convert columns to numbers, all in the same notation."""
-        # Columns that are no plain numbers decide which notation it is.
+        # Columns that are not plain numbers decide the notation.
         order = sorted(columns, key=lambda c: self.cells[c].read(numerals.PLAIN) is not None)
         for marks in numerals.ways_to_write(self.delimiter):
             found = {}
@@ -310,7 +309,7 @@ class _Table:
         )
 
     def _check_integers(self, values: dict[int, NDArray[np.float64]], marks: numerals.Marks) -> None:
-        """Refuse integers of which a float has only the first digits."""
+        """Refuse integers that a float cannot represent exactly."""
         for c, column in values.items():
             large = np.abs(column) >= LARGEST_INTEGER
             for row, said in zip(np.flatnonzero(large), compress(self.cells[c], large), strict=True):
@@ -371,12 +370,12 @@ def _is_integer(column: str | int) -> bool:
 
 
 def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
-    """Whether all values are whole numbers, and different."""
+    """Whether all values are distinct whole numbers."""
     return bool(np.all(column == np.round(column)) and np.unique(column).size == len(column))
 
 
 def _check_classes(table: _Table, target: int, classes: list[str], n: int) -> None:
-    """Refuse labels that are values of a measurement: hardly a row would have another of its class."""
+    """Refuse labels that are values of a measurement: most rows would be alone in their class."""
     if len(classes) <= FEW_CLASSES or not all(map(numerals.is_number, classes)):
         return
     values = numerals.numbers([name.replace(",", ".") for name in classes])

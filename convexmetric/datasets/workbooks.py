@@ -1,4 +1,4 @@
-"""Rows of the first sheet of an Excel workbook as text: its XML is read as a stream, of which only cells are held."""
+"""Rows of the first sheet of an Excel workbook as text: its XML is parsed as a stream, and only cells are held."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKBOOKS = (".xlsx", ".xlsm")
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
 #: Bytes of XML that are parsed at a time, and of the longest tag; most kinds of tags, depth of tags, and tags.
 CHUNK, LONGEST, KINDS, DEPTH, TAGS = 2**16, 2**21, 2**12, 64, 2**24
-#: Numbers of formats of dates, and what in the text of a format is no letter of a date.
+#: Numbers of date formats, and the parts of a format's text that are not date letters.
 DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _NO_DATE = re.compile(r'"[^"]*"|\[(?!h+\]|m+\]|s+\])[^\]]*\]|[\\_*].|general', re.IGNORECASE)
 #: Day 0 of a workbook, and of one that counts from 1904.
@@ -36,7 +36,7 @@ def is_workbook(path: Path, start: bytes) -> bool:
 
 
 def read_workbook(path: Path, held: Held) -> Columns:
-    """Rows of the first sheet that are not empty, with their numbers in it.
+    """Read the rows of the first sheet that are not empty, with their row numbers.
 
     Raises
     ------
@@ -59,7 +59,7 @@ class _Workbook:
         self.members = {info.filename.lower(): info for info in archive.infolist()}
         self.sheets: list[tuple[str, str]] = []
         self.strings: list[str] = []
-        #: Formats of the workbook's own that are dates, and whether the styles of cells are.
+        #: Custom formats of the workbook that are dates, and for each cell style whether it is a date.
         self.dates, self.styles = set(DATES), list[bool]()
         self.epoch = EPOCH
         self.tags = 0
@@ -134,7 +134,7 @@ class _Workbook:
 
 
 class _Part:
-    """What is taken out of a part of a workbook: ``start`` is called with every tag."""
+    """Handler of a part of a workbook: ``start`` is called with every tag."""
 
     def __init__(self, start: Start) -> None:
         self.start = start
@@ -154,12 +154,12 @@ class _Part:
         self.end(name.rpartition(":")[2] if ":" in name else name)
 
     def end(self, tag: str) -> None:
-        """Take what a tag holds."""
+        """Process the content of a tag."""
         self.text.clear()
 
 
 class _Strings(_Part):
-    """Texts of a sheet, without how they are pronounced."""
+    """Texts of a sheet, without phonetic guides."""
 
     def __init__(self, strings: list[str], held: Held) -> None:
         super().__init__(self._start)

@@ -1,6 +1,6 @@
-"""Estimators in the dialect of scikit-learn, one for most papers: ``fit``, ``transform``, ``score``, and a certificate.
+"""Estimators like those of scikit-learn, one for most papers: ``fit``, ``transform``, ``score``, and a certificate.
 
-Comparisons come in three forms, told apart by the shape of what ``fit`` is given:
+Comparisons come in three forms, distinguished by the shape of the input of ``fit``:
 
 ==========================  ==========================================================================================
 ``fit(X, y)``               points in rows and a label for each; labels make the comparisons
@@ -11,8 +11,8 @@ Comparisons come in three forms, told apart by the shape of what ``fit`` is give
 A 2-D array is points in rows without a ``preprocessor``, and tuples of indices with one; a 1-D array with a
 ``preprocessor`` is points by index.
 
-:func:`~convexmetric.held_out` says what a metric is good for, and :class:`~convexmetric.WeightSearch` chooses the
-weight of an estimator.
+:func:`~convexmetric.held_out` evaluates a metric on held-out rows, and :class:`~convexmetric.WeightSearch`
+chooses the weight of an estimator.
 """
 
 from convexmetric.estimators.choices import ChoiceMetric

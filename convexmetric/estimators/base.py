@@ -63,23 +63,23 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     certificate_ : Certificate
         Bounds on the optimal value, with the points that prove them.
     gap_ : float
-        Certified relative gap; at most ``tol`` unless a limit ended the solve, which is warned about.
+        Certified relative gap; at most ``tol`` unless a limit ended the solve, which raises a warning.
     n_iter_ : int
         Iterations of the solver.
     components_ : (n_components, d) array
         L: the leading eigenvectors of the metric M, each times the root of its eigenvalue, largest first. With at least
         as many rows as M has rank ``L^T L = M``; the certificate is that of M whatever the number of rows. A diagonal
-        metric that is not cut has its features in their order, and is a sparse matrix where points are sparse or have
-        more than 10,000 features.
+        metric that is not truncated has its features in their order, and is a sparse matrix where points are sparse or
+        have more than 10,000 features.
     """
 
     #: Advice for a metric that is zero: the parameter that makes it grow.
     _stronger: ClassVar[str] = "raise C"
-    #: Absolute gap at which to stop as well, in units of the objective.
+    #: Absolute gap at which a solve also stops, in units of the objective.
     _atol: ClassVar[float] = 0.0
     #: Added to the error for points without labels: the shape of the tuples that may have been meant.
     _otherwise: ClassVar[str] = ""
-    #: Whether points may be sparse whatever the parameters; where not, they may be under a diagonal metric.
+    #: Whether points may be sparse for all parameters; otherwise only under a diagonal metric.
     _takes_sparse: ClassVar[bool] = False
 
     #: Engine that evaluates the risk; a parameter of the estimators that support one.
@@ -286,7 +286,7 @@ class MetricEstimator(CertifiedEstimator):
         return np.sqrt(listed_squared_distances(self._images(points), rows))
 
     def pair_score(self, pairs: Any) -> Array:
-        """``(n,)`` scores that grow with similarity: learned distances with a minus."""
+        """``(n,)`` scores that grow with similarity: minus the learned distances."""
         return -self.pair_distance(pairs)
 
     def get_operator(self) -> SimilarityOperator:
@@ -348,7 +348,7 @@ class MetricEstimator(CertifiedEstimator):
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Make a NumPy generator from a ``random_state`` as scikit-learn has it, or pass a generator on.
+    """Make a NumPy generator from a ``random_state`` as in scikit-learn, or return a generator as it is.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def has_class_mate(labels: np.ndarray, *, warn: bool = False) -> np.ndarray:
     Raises
     ------
     InputError
-        If all points are alone.
+        If no two points share a label.
     """
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     kept = counts[codes] > 1

@@ -23,11 +23,11 @@ from convexmetric.problem import MetricProblem
 
 @parameters
 class ChoiceMetric(TripletEstimator):
-    """A metric under which what people chose is probable: odd ones out, the k nearest of n, triplets.
+    """A metric under which the choices of people are probable: odd ones out, the k nearest of n, triplets.
 
-    ``fit(X, trials)`` takes objects and rows of their numbers, ``fit(trials)`` rows with a ``preprocessor``, or of
-    objects themselves; :class:`~convexmetric.ChoiceProblem` says what stands in a row. ``fit(X, y)`` draws triplets
-    from labels: of (i, j, k) the third has another label than the first two, and is the odd one.
+    ``fit(X, trials)`` takes objects and rows of their indices; ``fit(trials)`` takes rows of indices into the
+    ``preprocessor``, or of the objects themselves. Rows are as for :class:`~convexmetric.ChoiceProblem`. ``fit(X, y)``
+    draws triplets from labels: the third of (i, j, k) has another label than the first two, and is the odd one.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ChoiceMetric(TripletEstimator):
     penalty : str
         ``"trace"``, or ``"squared-frobenius"``.
     prior : "identity" or array, optional
-        A metric known before, to which the regularizer draws.
+        A metric known beforehand, towards which the regularizer pulls.
     diagonal : bool
         Learn weights of features.
     n_trials : int, optional
@@ -162,7 +162,7 @@ class ChoiceMetric(TripletEstimator):
         return float(np.mean((others >= last).all(axis=1) / comb(held + tied, held)))
 
     def _distances(self, trials: Any, X: Any) -> Array:
-        """Squared distances of the candidates of some trials, ``(T, k)``."""
+        """Squared distances of the candidates of trials, ``(T, k)``."""
         if X is None:
             points, rows = self._tuples(trials, self._width(trials))
             images = self._images(points)
@@ -172,7 +172,7 @@ class ChoiceMetric(TripletEstimator):
         return listed_squared_distances(images, pairs.reshape(-1, 2)).reshape(pairs.shape[:2])
 
     def _width(self, trials: Any) -> int:
-        """Objects of a trial: as many as it has with an anchor, else three."""
+        """Number of objects in a trial: the length of the given row with an anchor, else three."""
         return int(np.shape(trials)[1]) if self.kind == "anchor" and np.ndim(trials) > 1 else 3
 
 

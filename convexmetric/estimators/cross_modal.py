@@ -24,13 +24,14 @@ from convexmetric.papers import CrossModalProblem
 class CrossModalMetric(CertifiedEstimator):
     """Maps of two modalities to one space in which objects of x find those of y that share a label.
 
-    ``fit_modalities(X, Y, labels_x, labels_y)`` takes the two modalities as they are, which need not be of the same
+    ``fit_modalities(X, Y, labels_x, labels_y)`` takes the two modalities separately; they need not be of the same
     objects. ``fit(Z, y)``, ``transform(Z)`` and ``score(Z, y)`` take them side by side: the first ``n_features_x``
     columns of Z are one modality of an object, and the others are the other.
 
-    Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, of as many rows as the optimum has rank, and
-    M = ``components_.T @ components_`` the certified optimum W, a metric on ``z = [x; -y]``; ``components_x_`` and
-    ``components_y_`` are the two parts of the factor. Fewer columns come from ``solution_.problem.factors``.
+    Distances are ``||U^T x - V^T y||``. ``components_`` is ``[U; V]^T``, with ``n_components`` rows. If these are at
+    least the rank of the certified optimum W, ``components_.T @ components_`` is W, a metric on ``z = [x; -y]``.
+    ``components_x_`` and ``components_y_`` are the two parts of the factor. Fewer columns come from
+    ``solution_.problem.factors``.
 
     Parameters
     ----------

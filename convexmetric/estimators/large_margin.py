@@ -52,12 +52,12 @@ class LargeMargin(NeighborEstimator):
     push : float
         mu, between 0 and 1: weight of pushing, 1 - mu that of pulling.
     ridge : float
-        Pull every target neighbour by ``ridge`` times the mean squared distance of all points as well: where there are
-        few points a feature, metrics are learned by heart without it; 0 is the paper's objective.
+        Pull every target neighbour by ``ridge`` times the mean squared distance of all points as well: without it,
+        metrics overfit when there are few points per feature; 0 is the paper's objective.
     prior : "identity" or array, optional
-        A metric known before, near which the learned one stays, by the Frobenius norm on the features. The margin is 1:
-        features of variance 1 suit ``"identity"``, and ten over the median squared distance of two points, times I,
-        suits any.
+        A metric known beforehand, near which the learned one stays, in the Frobenius norm on the features. The margin
+        is 1: ``"identity"`` suits features of variance 1, and I times ten over the median squared distance of two
+        points suits any.
     reg : float, optional
         Weight of the prior, 1 by default: much less leaves the metric to the data, much more returns the prior.
     diagonal : bool
@@ -129,7 +129,7 @@ class LargeMargin(NeighborEstimator):
         return LargeMarginProblem(points, labels, **options, weights=weights)
 
     def _full_width(self, problem: MetricProblem) -> int:
-        """Number of features, those included that never vary and are left out of the problem."""
+        """Number of features, including constant ones, which the problem leaves out."""
         return int(self.n_features_in_)
 
 

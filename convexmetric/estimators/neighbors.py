@@ -1,4 +1,4 @@
-r"""A metric for nearest neighbours that stays near the Euclidean one, and is kept only if held-out rows say so.
+r"""A metric for nearest neighbours that stays near the Euclidean one, and is kept only if held-out rows favour it.
 
 .. math:: \min_{M \succeq 0} \; \frac{\lambda}{2} \|M - s I\|_F^2
    + \frac{1}{|S|} \sum_{(i,j,k) \in S} \max(0, D_M(i, j) - D_M(i, k) + 1)
@@ -9,12 +9,11 @@ s is ``scale`` times ten over the median squared distance of two points, so that
 distance at scale 1. :math:`\lambda` is ``strength`` times a hundredth of :attr:`TripletProblem.reg_max
 <convexmetric.TripletProblem.reg_max>`.
 
-Of more than a hundred features the metric is learned on the hundred leading principal components.
+With more than a hundred features, the metric is learned on the hundred leading principal components.
 
-Scale and strength, and whether to leave Euclidean distance at all, are chosen by rows that the metric has not seen; the
-rows of each fold are then scored by a choice that has not seen them either (``selection/folds.py``).
-The paired test over rows takes the learned metrics as given: it speaks of other rows of the same kind, not of other
-training sets.
+Scale and strength, and whether to leave Euclidean distance at all, are chosen on rows held out from learning; the rows
+of each fold are then scored by a choice made without them (``selection/folds.py``). The paired test over rows treats
+the learned metrics as fixed: it generalises to other rows of the same kind, not to other training sets.
 """
 
 from __future__ import annotations
@@ -63,11 +62,11 @@ class NeighborMetric(NeighborEstimator):
     Parameters
     ----------
     n_neighbors : int
-        Nearest points of the same label, and of other labels, that make the triplets of a point; also the k of the
-        accuracy that chooses, and of :meth:`score`.
+        Number of nearest points of the same label, and of other labels, in the triplets of a point; also the k of the
+        accuracy used in the choice, and of :meth:`score`.
     scoring : str
-        Score that chooses: ``"accuracy"`` of nearest neighbours, or ``"auc"`` of retrieval by label, as
-        :class:`~convexmetric.selection.HeldOut` has it.
+        Score used in the choice: ``"accuracy"`` of nearest neighbours, or ``"auc"`` of retrieval by label, as
+        in :class:`~convexmetric.selection.HeldOut`.
     scale, strength : float or sequence of float
         Values to try, in the units of the module's formula. A single scale and a single strength are taken as they
         are, and their metric is kept.
@@ -79,7 +78,7 @@ class NeighborMetric(NeighborEstimator):
         Certified relative gap at which the last solve stops; those that choose stop at 0.2, and
         those that score the choice at 0.01.
     max_seconds : float, optional
-        Limit for all of it, 70% of it for the choice.
+        Time limit of the whole fit, 70% of it for the choice.
     solver, max_iter
         As for :func:`~convexmetric.solve`, of the last solve.
     progress : bool
@@ -99,7 +98,7 @@ class NeighborMetric(NeighborEstimator):
         Scores of the candidates; None where there was nothing to choose, or no time. Gaps are those of solves that a
         limit ended, else 0; a candidate with one above 0.5 is not chosen.
     held_out_ : HeldOut or None
-        Scores of every row before and after, by metrics that have not seen it.
+        Out-of-fold scores of every row, Euclidean and learned.
     reason_ : str
         Why there are no scores; empty where there are.
 
@@ -254,7 +253,7 @@ class _Folds(NestedFolds):
     ) -> None:
         self.points, self.labels, self.clock = points, labels, estimator._clock
         self.k = estimator.n_neighbors
-        #: Order of the scores of rows: the one that chooses is first. Twice it is the order of before.
+        #: Order of the scores of rows, with the deciding one first; a permutation that is its own inverse.
         self.order = [1, 0, 2] if estimator.scoring == "auc" else [0, 1, 2]
         super().__init__(fold, np.zeros((3, len(labels))), candidates)
         # Learning without a single fold solves only for the candidate chosen for it.
@@ -263,7 +262,7 @@ class _Folds(NestedFolds):
         self.discriminant = np.zeros((3, len(labels)))
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
-        """Solve a path over strengths for each scale, without the folds ``out``; yields as the base class says."""
+        """Solve a path over strengths for each scale, without the folds ``out``; yields as in the base class."""
         learn, wanted, tol = self.without(out), list(range(1, len(self.candidates))), CHOICE_TOL
         A, y = self.points[learn], self.labels[learn]
         self.score(0, out, self._scores(self.points, learn, out))

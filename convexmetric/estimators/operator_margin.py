@@ -33,9 +33,9 @@ class OperatorMarginMetric(MetricEstimator):
     ----------
     n_pairs : int, optional
         Pairs drawn from labels; by default all, which are never listed, while there are at most 32 million of them
-        (8,000 points), and 200,000 of more: ``print(solution_.problem)`` says which.
+        (8,000 points), and 200,000 of more: ``print(solution_.problem)`` shows which.
     balanced : bool
-        Whether similar and dissimilar pairs from labels weigh the same in sum, or are equally likely to be drawn.
+        Whether similar and dissimilar pairs from labels have the same total weight, or are equally likely to be drawn.
     reg : float
         lambda; the norm has the weight lambda / sqrt(m).
     margin : float or (float, float)
@@ -46,12 +46,12 @@ class OperatorMarginMetric(MetricEstimator):
         ``"linear"``, ``"rbf"``, ``"unit-rbf"``, or a function of two point matrices. ``components_`` then act on
         coordinates in the span of the points' differences, which ``embedding_`` gives.
     prior : "identity" or array, optional
-        A metric known before: half the squared distance to it takes the place of the norm.
+        A metric known beforehand: half the squared distance to it takes the place of the norm.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     solver, tol, max_iter, max_seconds, progress, preprocessor
-        As for :class:`MLR`; the paper's own way is ``"stochastic-factors"``.
+        As for :class:`MLR`; the paper's own method is ``"stochastic-factors"``.
     random_state : int, RandomState, Generator or None
         Seed or generator for draws and stochastic solvers. A fixed seed by default, so fits repeat; None draws anew.
 
@@ -85,7 +85,7 @@ class OperatorMarginMetric(MetricEstimator):
         y : (n,) array
             +1 and -1, one a pair. Or labels, one a point.
         sample_weight : (n,) array, optional
-            Weights of pairs. Points with labels have none: their pairs weigh the same, but for ``balanced``.
+            Weights of pairs. Not for points with labels, whose pairs weigh the same up to ``balanced``.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class OperatorMarginMetric(MetricEstimator):
         return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1).astype(np.int64)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Area under the ROC curve: the chance that a similar pair is nearer than a dissimilar one, ties half.
+        """Area under the ROC curve: the chance that a similar pair is nearer than a dissimilar one, ties counted half.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class OperatorMarginMetric(MetricEstimator):
         return roc_area(None, images, self._scored_labels(images, y))
 
     def set_threshold(self, threshold: float) -> Self:
-        """Take a threshold for :meth:`predict`.
+        """Set the threshold of :meth:`predict`.
 
         Raises
         ------
@@ -163,11 +163,11 @@ class OperatorMarginMetric(MetricEstimator):
         return self
 
     def calibrate_threshold(self, pairs_valid: Any, y_valid: ArrayLike) -> Self:
-        """Choose the threshold that gets the most pairs right, which should not be those of the fit.
+        """Choose the threshold that classifies the most pairs correctly; the pairs should not be those of the fit.
 
-        Every threshold that treats the pairs differently is tried: halfway between distances that follow each other,
-        below the smallest and at the largest. For any other aim, take one from ``sklearn.metrics.roc_curve`` of
-        :meth:`decision_function`, with a minus, to :meth:`set_threshold`.
+        Every distinct threshold is tried: halfway between consecutive distances, below the smallest and at the largest.
+        For any other criterion, pass minus a threshold from ``sklearn.metrics.roc_curve`` of :meth:`decision_function`
+        to :meth:`set_threshold`.
 
         Parameters
         ----------

@@ -27,7 +27,8 @@ class RandomProjectionMetric(TripletEstimator):
     Parameters
     ----------
     projection : str or None
-        ``"gaussian"``, ``"uniform"`` (the paper's), ``"sparse"``, ``"orthonormal"`` or ``"pca"``; None for none.
+        ``"gaussian"``, ``"uniform"`` (the paper's), ``"sparse"``, ``"orthonormal"`` or ``"pca"``; None for no
+        projection.
     n_components : int
         Features after projection. Points with no more features than that are not projected.
     n_same, n_other : int or None
@@ -44,14 +45,14 @@ class RandomProjectionMetric(TripletEstimator):
     penalty : str
         ``"squared-frobenius"``, or ``"trace"``.
     solver, tol, max_iter, max_seconds, progress, preprocessor, backend
-        As for :class:`MLR`; the paper's own way is ``"stochastic-batch"``.
+        As for :class:`MLR`; the paper's own method is ``"stochastic-batch"``.
     random_state : int, RandomState, Generator or None
         Seed or generator for projection and stochastic solvers. A fixed seed by default: fits repeat; None draws anew.
 
     Attributes
     ----------
     projection_ : Projection or None
-        What points were projected by.
+        The projection applied to points.
     reg_ : float
         lambda.
     """

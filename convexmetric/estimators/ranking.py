@@ -31,9 +31,9 @@ class MLR(MetricEstimator):
     ----------
     measure : str
         ``"map"``, ``"auc"``, ``"mrr"``, ``"precision"``, ``"ndcg"``, ``"ndcg-log2"`` (1 / log2(rank + 1)),
-        ``"knn"`` or ``"err"``: what rankings are measured by.
+        ``"knn"`` or ``"err"``: the ranking measure.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default.
+        Cutoff of precision, ndcg and knn; 10 by default.
     C : float
         Weight of the mean loss against the regularizer; :class:`WeightSearch` chooses it by held-out rows.
     penalty : str
@@ -62,10 +62,10 @@ class MLR(MetricEstimator):
         Rows of ``components_``, the leading directions of the metric: None for all dimensions, so that transforms
         of all folds have the same width; ``"rank"`` for as many as the metric has rank.
     backend : Executor, callable, distributed.Client or str, optional
-        What evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the address of
-        its scheduler, and an executor is left out.
+        Backend that evaluates the risk in ``fit``, as for :func:`~convexmetric.solve`. Pickled, a client becomes the
+        address of its scheduler, and an executor is left out.
     prior : "identity" or array, optional
-        A metric known before, to which the squared norm is the distance; with ``penalty="squared-frobenius"``.
+        A metric known beforehand, subtracted in the squared norm; with ``penalty="squared-frobenius"``.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class MLR(MetricEstimator):
         qrels, corpus_ids, query_ids, unjudged, relevant_from, mined
             As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`.
         **settings
-            What else these take and is no parameter of the estimator, such as ``skip_incomplete``.
+            Other options of it that are not parameters of the estimator, such as ``skip_incomplete``.
 
         Raises
         ------

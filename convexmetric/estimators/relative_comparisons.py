@@ -29,9 +29,9 @@ class RelativeComparisonMetric(TripletEstimator):
     C : float
         Weight of each violated margin; ``inf`` for hard margins.
     A : (d, m) array, optional
-        Fixed linear map, of whose columns weights are learned; the features themselves by default.
+        Fixed linear map, one weight for each of its columns; the features themselves by default.
     kernel : str or callable, optional
-        ``"linear"``, ``"rbf"``, or a function of two point matrices: one weight for each point that was learned from.
+        ``"linear"``, ``"rbf"``, or a function of two point matrices: one weight for each training point.
         ``components_`` then act on the kernel values with these, which ``embedding_`` gives.
     n_components : int, "rank" or None
         Rows of ``components_``, the leading directions of the metric: None for all weights, so that transforms

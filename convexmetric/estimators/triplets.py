@@ -37,11 +37,11 @@ class TripletEstimator(MetricEstimator):
         return np.asarray(negatives - positives)
 
     def predict(self, triplets: Any) -> NDArray[np.int64]:
-        """``(n,)``: 1 where i is closer to j than to k, -1 where it is farther, 0 where both are as far."""
+        """``(n,)``: 1 where i is closer to j than to k, -1 where it is farther, 0 where both are equally far."""
         return np.sign(self.decision_function(triplets)).astype(np.int64)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Share of triplets that the metric orders rightly, ties counted half.
+        """Share of triplets that the metric orders correctly, ties counted half.
 
         Parameters
         ----------

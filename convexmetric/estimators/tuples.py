@@ -29,9 +29,9 @@ def dimensions(X: Any) -> int:
 
 
 def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.ndarray]:
-    """The different points of some tuples, and the rows of these that every tuple names.
+    """Return the distinct points of tuples, and the rows of these in every tuple.
 
-    Points of equal features are one point, as are equal indices; but inside a tuple two points stay two, so that
+    Points with equal features are merged, as are equal indices; but the points within a tuple stay distinct, so that
     different objects with the same features can be compared.
 
     Parameters
@@ -77,12 +77,12 @@ def points_and_rows(tuples: Any, size: int, preprocessor: Any) -> tuple[Any, np.
 
 
 def look_up(indices: Any, preprocessor: Any) -> Any:
-    """Points by index: rows of an array, or what a callable makes of the indices.
+    """Look up points by index: rows of an array, or the result of a callable.
 
     Raises
     ------
     InputError
-        If indices are not integers of rows, or a callable does not give one point an index.
+        If indices are not row numbers, or a callable does not return one point for each index.
     """
     if callable(preprocessor):
         made = preprocessor(indices)

@@ -1,7 +1,7 @@
-"""The weight of an estimator, chosen by the nearest-neighbour accuracy of held-out rows.
+"""The weight of an estimator, chosen by nearest-neighbour accuracy on held-out rows.
 
-Every fold is one path of solves over all values (:func:`~convexmetric.solve_path`), each of which uses what the one
-before found; the estimator is then fitted to all rows with the best value.
+Every fold is one path of solves over all values (:func:`~convexmetric.solve_path`), each of which starts from the
+results of the one before; the estimator is then fitted to all rows with the best value.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         :class:`MLR` or :class:`RelativeComparisonMetric`, whose C is chosen, or :class:`RandomProjectionMetric` or
         :class:`OperatorMarginMetric`, whose reg is. :class:`LargeMargin` has no such weight.
     values : sequence of float, optional
-        Values to try. By default four or five, each about ten times the one before or a tenth, as the estimator's
-        ``weights(problem)`` says; a weight that depends on the number of comparisons is scaled with it.
+        Values to try. By default four or five, each about ten times the one before or a tenth, as given by the
+        estimator's ``weights(problem)``; a weight that depends on the number of comparisons is scaled with it.
     cv : int
         Folds, stratified by label.
     n_neighbors : int
-        k of the accuracy that chooses; of equal ones the simplest metric is taken.
+        k of the deciding accuracy; ties go to the strongest regularization.
     max_rows : int, optional
-        Choose by a stratified sample of so many rows.
+        Choose on a stratified sample of this many rows.
     tol : float
-        Certified relative gap of the solves of the choice; the fit has the estimator's own.
+        Certified relative gap of the solves of the choice; the final fit has the estimator's own.
     max_seconds : float, optional
-        Limit for all of it, three tenths of it for the choice at most.
+        Time limit of the whole fit, at most three tenths of it for the choice.
     progress : bool
         Show a progress bar of the choice on standard error.
     random_state : int
@@ -63,7 +63,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         Values and accuracies; None where none was solved in time, or Ctrl-C ended the choice. A value with a certified
         relative gap above 0.5 is not chosen.
     reason_ : str
-        Why nothing was chosen, and the weight is the estimator's own; empty where it was.
+        Why no weight was chosen, so that the estimator has its own; empty if one was chosen.
     estimator_ : MetricEstimator
         Fitted to all rows with the best value.
 
@@ -99,7 +99,8 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         InputError
             If an argument is malformed, or the estimator has no weight to choose.
         KeyboardInterrupt
-            At Ctrl-C; during the choice once the estimator is fitted with its own weight, which another one cuts short.
+            At Ctrl-C. During the choice, the estimator is first fitted with its own weight; a second Ctrl-C ends that
+            fit.
         """
         if not isinstance(self.estimator, MetricEstimator):
             raise InputError(f"estimator must be an estimator of metrics, got {type(self.estimator).__name__}")

@@ -12,7 +12,7 @@ from convexmetric.arrays import Array
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 
-#: Rows of one matrix that stay in the processor's cache while the rows of the other one pass by.
+#: Rows of one matrix that stay in the processor's cache during a pass over the rows of the other.
 TILE = 16
 
 

@@ -1,4 +1,4 @@
-r"""Operators that say which points are similar (Maurer 2008, "paper 4").
+r"""Operators that decide which points are similar (Maurer 2008, "paper 4").
 
 .. math:: f_T(x, x') = \mathrm{sgn}(1 - \|T x - T x'\|)
 
@@ -45,7 +45,7 @@ class SimilarityOperator:
     Raises
     ------
     InputError
-        If ``components`` is no finite matrix, or the embedding has no ``transform``.
+        If ``components`` is not a finite matrix, or the embedding has no ``transform``.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class SimilarityOperator:
         return np.ascontiguousarray(as_rows(self.coordinates(X) @ self.components.T))
 
     def squared_distances(self, X: Any, X2: Any = None) -> Array:
-        """``(n, n2)`` array of ``||T x - T x'||^2``, between all points of X and of X2 (of X, without X2).
+        """``(n, n2)`` array of ``||T x - T x'||^2``, between all points of X and of X2 (by default X).
 
         Raises
         ------
@@ -128,7 +128,7 @@ class SimilarityOperator:
 
     @cached_property
     def singular_values(self) -> Array:
-        """Singular values of T*T, largest first: the eigenvalues of the metric that are not zero for want of rank."""
+        """Singular values of T*T, largest first: the min(rank, d') leading eigenvalues of the metric."""
         if not len(self.components):
             return np.zeros(0)
         return np.asarray(np.linalg.svd(self.components, compute_uv=False) ** 2)

@@ -8,10 +8,10 @@ and :math:`\psi` is the hinge :math:`h_\gamma(t) = \max(0, 1 - t / \gamma)`, wit
 similar and one for dissimilar pairs. Labels make every pair of points similar or dissimilar; *balanced*, either kind
 weighs one half. Pairs of labels are never listed: their squared distances come in blocks, each pair once.
 
-Wherever an operator T is asked for, anything with a method ``transform`` will do, such as an embedding alone, and None
+Wherever an operator T is expected, any object with a method ``transform`` works, such as an embedding alone; None
 stands for the points as they are.
 
-What is printed otherwise. Section 5.1 defines :math:`C_{-1}` with y' = y; it is the probability of y' != y. The draw
+Errors of the paper. Section 5.1 defines :math:`C_{-1}` with y' = y; it is the probability of y' != y. The draw
 from the balanced oracle described there (x first, then a coin, then x') is not the oracle it defines, unless all
 classes are equally likely: the class of a similar pair has a probability proportional to the square of its own, and
 that is what is summed here. In table 2 the test risk of rotation, 0.55, is 0.055 in table 4.
@@ -58,8 +58,8 @@ def empirical_risk(
     margin : float or (similar, dissimilar), optional
         Margin of the hinge. By default the loss is 0 or 1: an undecided pair is an error.
     balanced : bool
-        Whether the mean over similar and the mean over dissimilar pairs weigh one half each, instead of all pairs the
-        same.
+        Whether the mean over similar and the mean over dissimilar pairs weigh one half each, instead of equal weights
+        for all pairs.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def empirical_risk_from_labels(
     y : (n,) array
         Labels.
     balanced : bool
-        Whether similar and dissimilar pairs weigh one half each, instead of all pairs the same.
+        Whether similar and dissimilar pairs weigh one half each, instead of equal weights for all pairs.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def empirical_risk_from_labels(
 def verifier_errors(T: Embedding | None, X: Any, y: ArrayLike, *, balanced: bool = True) -> Array:
     r"""Error of the elementary verifier of every point, judged on all others (paper 4, section 5.1).
 
-    The verifier of the example (x, y) says of x' that it is of type y if :math:`\|T(x - x')\| < 1`, that it is not if
-    the distance is above 1, and nothing, which is an error, at 1. Its balanced error is
+    The verifier of the example (x, y) decides that x' is of type y if :math:`\|T(x - x')\| < 1`, that it is not if
+    the distance is above 1, and nothing at 1, which counts as an error. Its balanced error is
 
     .. math:: \frac{1}{2 C_1} \Pr\{\|T(x - x')\| \ge 1, y' = y\}
        + \frac{1}{2 C_{-1}} \Pr\{\|T(x - x')\| \le 1, y' \ne y\}
@@ -171,8 +171,8 @@ class RocCurve:
     thresholds : (k,) array
         Distances; the first is minus infinity, the last infinity.
     area : float
-        Probability that a similar pair is nearer than a dissimilar one, ties counted half, over all such couples: the
-        area under the whole curve, of which the points above are some.
+        Probability that a similar pair is nearer than a dissimilar one, ties counted half, over all pairs: the exact
+        area under the whole curve, of which the arrays above are a sample.
     """
 
     false_positive_rate: Array
@@ -184,8 +184,8 @@ class RocCurve:
 def roc_curve(T: Embedding | None, X: Any, y: ArrayLike, *, n_points: int = 1000) -> RocCurve:
     """Points of the ROC curve, and the exact area under all of it.
 
-    All pairs of different points take part. Of the rarer kind of pairs all squared distances are held and sorted (8
-    bytes each); those of the other kind pass by in blocks and are counted. 10,000 points in ten classes have 50
+    All pairs of different points take part. All squared distances of the rarer kind of pairs are held and sorted (8
+    bytes each); those of the other kind are computed in blocks and counted. 10,000 points in ten classes have 50
     million pairs, of which 5 million are held.
 
     Parameters
@@ -247,7 +247,7 @@ def roc_area(T: Embedding | None, X: Any, y: ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, 1]; one half for distances that say nothing.
+        In [0, 1]; one half for uninformative distances.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def single_prototype_error(
     Raises
     ------
     InputError
-        If an argument is malformed, or there are fewer than two classes or no point beside the prototypes.
+        If an argument is malformed, or there are fewer than two classes or no point besides the prototypes.
     """
     check_count(n_draws, "n_draws")
     Z, _, stops = _by_class(T, X, y)
@@ -332,7 +332,7 @@ def loss_of(squared: Array, r: Any, gammas: tuple[float, float] | None) -> Array
 
 
 def both_kinds(r: Array) -> list[NDArray[np.bool_]]:
-    """Which pairs are similar, and which are not.
+    """Return masks of the similar and of the dissimilar pairs.
 
     Raises
     ------

@@ -2,13 +2,13 @@ r"""Scores of retrieval and classification by a metric, on points it was not tra
 
 Retrieval scores are means over queries of the plain definitions of the ranking measures: k is never cut, so that a
 query with fewer than k relevant items cannot have precision 1, and the discount of NDCG is that of metric learning to
-rank, which the name says: ``ndcg-paper``. Losses of learning differ there (see
+rank, hence the name ``ndcg-paper``. Losses of learning differ in both (see
 :class:`~convexmetric.measures.Measure`).
-Ties are settled the same way every time, and never by relevance: of two points at the same distance, as computed in
+Ties are broken deterministically, and never by relevance: of two points at the same distance, as computed in
 float64, the one with the smaller row number is nearer; of classes with equally many votes the one with the nearest
-member wins. So the metric zero scores by the order of the rows, not perfectly.
+member wins. So the zero metric scores by the order of the rows, not perfectly.
 
-Of distances alone there are precision and recall (:func:`~convexmetric.evaluation.retrieval_curve`). For a query with
+Distances alone suffice for precision and recall (:func:`~convexmetric.evaluation.retrieval_curve`). For a query with
 p relevant items, at ranks :math:`r_1 < \dots < r_p`,
 
 .. math:: \mathrm{AP} = \frac1p \sum_{i=1}^p \frac{i}{r_i}, \qquad
@@ -77,7 +77,7 @@ def retrieval_scores(
 ) -> RetrievalScores:
     """Scores of the rankings of a corpus that a metric makes for every query.
 
-    Of a query with p relevant and n irrelevant points:
+    For a query with p relevant and n irrelevant points:
 
     - ``auc``: share of the p n pairs in which the relevant point is nearer
     - ``map``: mean over the relevant points of the precision at their places
@@ -97,7 +97,7 @@ def retrieval_scores(
         As for :class:`~convexmetric.RankingProblem`: lists of corpus rows, 0/1 matrices, or a ``Relevance`` (see
         ``Relevance.between`` for labels of queries and corpus).
     k : int or sequence of int
-        Number of places that count for precision and NDCG.
+        Cutoff of precision and NDCG.
 
     Returns
     -------
@@ -162,7 +162,8 @@ def retrieval_curve(distances: ArrayLike, relevant: Any) -> RetrievalCurve:
     Parameters
     ----------
     distances : (q, n) array
-        Distances from every query to every item, such as those of a cross-modal problem, or numbers that grow so.
+        Distances from every query to every item, such as those of a cross-modal problem, or increasing functions of
+        them.
     relevant : (q, n) 0/1 array or sparse matrix
         Which items are relevant to which query.
 
@@ -300,10 +301,10 @@ def knn_right(
 def nearest_points(
     cone: Cone, metric: Any, corpus: Any, points: Any, k: int
 ) -> Iterator[tuple[slice, NDArray[np.int64], Array]]:
-    """Find the k points of a corpus nearest to each of some points; yields rows and squared distances in blocks.
+    """Find the k points of a corpus nearest to each given point; yields rows and squared distances in blocks.
 
-    Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus. Under matrices
-    without a cone they are similarities with a minus.
+    Squared distances from a point q lack the term ``q^T M q``, which does not depend on the corpus. For matrices
+    without a cone they are negative similarities.
     """
     n, m = points.shape[0], corpus.shape[0]
     norms = cone.norms(corpus, metric)

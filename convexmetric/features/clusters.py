@@ -68,7 +68,7 @@ def representatives(
     labels_x, labels_y : (m, L) and (n, L) sparse 0/1 matrices
         Labels of queries and items.
     n_clusters : int
-        Clusters of relevant items; where there are no more items than that, each stands for itself.
+        Clusters of relevant items; with no more items than that, each represents itself.
     random_state : int, numpy.random.Generator or None
         Seed or generator for k-means.
 

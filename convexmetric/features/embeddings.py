@@ -1,8 +1,8 @@
 """Embeddings: maps from points to the coordinates on which an operator acts, and how they are stored.
 
-An embedding is any object with ``transform(X)``. One that can be stored also names itself (``stored_as``), says what
-it is made of as arrays of numbers and text (``arrays``), and is made again from these (``from_arrays``). Files name
-the embedding, never a class to import: only those in ``STORABLE`` are ever made from a file.
+An embedding is any object with ``transform(X)``. One that can be stored also has a name (``stored_as``), returns
+its state as arrays of numbers and text (``arrays``), and is rebuilt from these (``from_arrays``). Files name
+the embedding, never a class to import: only those in ``STORABLE`` are ever built from a file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class StorableEmbedding(Embedding, Protocol):
         Raises
         ------
         InputError
-            If this one cannot be stored, such as a kernel that is a function.
+            If it cannot be stored, as with a kernel that is a function.
         """
         ...
 
@@ -50,12 +50,12 @@ class StorableEmbedding(Embedding, Protocol):
         Raises
         ------
         InputError
-            If they are no such embedding.
+            If they do not form such an embedding.
         """
         ...
 
 
-#: Embeddings by the names that files have for them.
+#: Embeddings by their names in files.
 STORABLE: dict[str, type[StorableEmbedding]] = {kind.stored_as: kind for kind in (KernelSpan, KernelValues, Projection)}
 
 
@@ -65,7 +65,7 @@ def embedding_from_arrays(stored_as: str, arrays: Mapping[str, NDArray[Any]]) ->
     Raises
     ------
     InputError
-        If no embedding has that name, or the arrays are none.
+        If no embedding has that name, or the arrays do not form one.
     """
     if stored_as not in STORABLE:
         raise InputError(f"there is no embedding {stored_as!r}; known: {', '.join(sorted(STORABLE))}")

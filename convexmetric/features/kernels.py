@@ -95,7 +95,7 @@ class KernelSpan:
     Attributes
     ----------
     kernel : str, callable or None
-        None where only the kernel matrix of the points is known.
+        None if only the kernel matrix of the points is known.
     points : (n, d) array or sparse matrix
         Points whose images span it.
     coefficients : (n, r) array
@@ -214,7 +214,7 @@ class KernelValues:
         Raises
         ------
         InputError
-            If X has other features, or the kernel gives anything but one number for each two points.
+            If X has other features, or the kernel does not return one number for each pair of points.
         """
         given = as_points(X, sparse=True)
         if given.shape[1] != self.points.shape[1]:

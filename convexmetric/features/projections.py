@@ -75,7 +75,7 @@ class Projection:
         Raises
         ------
         InputError
-            If the arrays are none.
+            If the arrays do not form one.
         """
         if "L" in arrays:
             return cls(as_points(arrays["L"], "L"), str(arrays["kind"]))

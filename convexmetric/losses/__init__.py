@@ -1,4 +1,4 @@
-"""Losses of a comparison's margin, one object a file."""
+"""Losses of a comparison's margin, one per file."""
 
 from convexmetric.losses.base import Loss, SmoothLoss
 from convexmetric.losses.box import BoxLoss

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 class Loss(ABC):
     """A loss applied to every margin ``s_t`` and summed."""
 
-    #: Whether the loss or its slope grows without bound where it becomes infinite: a barrier, not a step.
+    #: Whether the loss or its slope grows without bound towards the end of its domain: a barrier, not a step.
     barrier: ClassVar[bool] = False
     #: Whether it has two derivatives: a :class:`SmoothLoss`.
     differentiable: ClassVar[bool] = False
 
     @property
     def nonnegative(self) -> bool:
-        """Whether the loss is nowhere negative; bounds rely on it only where this is True."""
+        """Whether the loss is nowhere negative; bounds rely on that only if this is True."""
         return False
 
     @property
@@ -38,7 +38,7 @@ class Loss(ABC):
         return False
 
     def box(self, size: int) -> BoxLoss | None:
-        """The loss as a :class:`BoxLoss` of ``size`` comparisons; None if its conjugate is no parabola on a box."""
+        """The loss as a :class:`BoxLoss` of ``size`` comparisons; None if its conjugate is not a parabola on a box."""
         return None
 
     def hinges(self, size: int) -> tuple[Array, Array] | None:

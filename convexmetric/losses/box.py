@@ -49,7 +49,7 @@ class BoxLoss(Loss):
 
     @classmethod
     def hinge(cls, weights: Array, margins: Array, linear: np.ndarray | None = None) -> BoxLoss:
-        """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that can never be kept.
+        """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that are never reached.
 
         Raises
         ------
@@ -95,8 +95,8 @@ class BoxLoss(Loss):
     def described(self, signs: Array) -> Described:
         """Squared or absolute errors, or hinges, each with its weight and its target or margin; else boxes.
 
-        A linear loss counts as a hinge where that is never zero: ``mu + d`` with a nonnegative mu. Of boxes the weight
-        is ``1 / (2 kappa)``, or the size of the larger end where kappa is zero.
+        A linear loss counts as a hinge if that hinge is never zero: ``mu + d`` with a nonnegative mu. The weight of a
+        box is ``1 / (2 kappa)``, or the size of the larger end where kappa is zero.
         """
         if (self.curvature > 0.0).all() and np.isinf(self.high).all() and np.isinf(self.low).all():
             return Described({"loss": "squared"}, {"weights": 0.5 / self.curvature, "margins": self.offset})
@@ -114,7 +114,7 @@ class BoxLoss(Loss):
         return Described({"loss": "box"}, {"weights": weights, "margins": self.offset, **box})
 
     def box(self, size: int) -> BoxLoss:
-        """Itself."""
+        """The loss itself."""
         return self
 
     def hinges(self, size: int) -> tuple[Array, Array] | None:
@@ -123,7 +123,7 @@ class BoxLoss(Loss):
         return (self.high, self.offset) if hinges.all() else None
 
     def values(self, s: Array) -> Array:
-        """``l_t(s_t)``, by the multiplier that attains it."""
+        """``l_t(s_t)``, from the multiplier that attains it."""
         u = self.subgradient(s)
         with np.errstate(over="ignore"):
             return np.asarray(u * (self.offset - s - 0.5 * self.curvature * u))
@@ -148,8 +148,8 @@ class BoxLoss(Loss):
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: hinges with slacks; else ``mu - s = sqrt(kappa) bend + rise - fall``.
 
-        The cost is ``bend^2 / 2 + b rise - a fall``. ``bend`` is there where kappa is not zero, ``rise`` and ``fall``
-        where that end of the box is finite. The equation is an inequality, ``<=``, if no box has negative multipliers.
+        The cost is ``bend^2 / 2 + b rise - a fall``. ``bend`` exists where kappa is not zero, ``rise`` and ``fall``
+        where their end of the box is finite. The equation is an inequality, ``<=``, if no box has negative multipliers.
         """
         if self.hinges(s.size) is not None:
             xi = cp.Variable(s.shape, nonneg=True, name="xi")
@@ -168,7 +168,7 @@ class BoxLoss(Loss):
 
 
 def _checked(weights: Array, values: Array, name: str, what: str) -> tuple[Array, Array]:
-    """Weights that are not negative, and as many margins or targets."""
+    """Check that weights are not negative and as many as margins or targets; return both as arrays."""
     weights, values = real_array(weights, "weights"), real_array(values, what)
     if not (weights >= 0.0).all():
         raise InputError(f"weights must not be negative: {name}(weights, {what}) takes the weights first")

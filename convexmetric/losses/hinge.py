@@ -68,7 +68,7 @@ class Hinge(Loss):
         return self.C * np.maximum(0.0, self.margin - s)
 
     def feasible_scale(self, s: Array) -> float:
-        """``margin / min_t s_t``, if that is positive."""
+        """``margin / min_t s_t``, if that minimum is positive."""
         smallest = float(s.min())
         return self.margin / smallest if smallest > 0.0 else np.inf
 

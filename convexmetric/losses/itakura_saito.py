@@ -47,7 +47,7 @@ class ItakuraSaito(Loss):
     """
 
     barrier: ClassVar[bool] = True
-    #: As ``h(r) >= h(1) = 0``.
+    #: Since ``h(r) >= h(1) = 0``.
     nonnegative = True
 
     gamma: float
@@ -65,7 +65,7 @@ class ItakuraSaito(Loss):
             raise InputError("signs must be 1, for a distance to be large, or -1, for one to be small")
 
     def described(self, signs: Array) -> Described:
-        """Bounds with their signs as margins, all of the weight gamma."""
+        """Bounds with their signs as margins, all with the weight gamma."""
         margins = self.signs * self.bounds
         return Described({"loss": "itakura-saito"}, {"weights": np.full(margins.shape, self.gamma), "margins": margins})
 

@@ -3,7 +3,7 @@ r"""Minus the logarithm, and minus the root: losses that reward every distance, 
 .. math:: \ell(s) = -C \ln s, \quad -\ell^*(-u) = C + C \ln(u / C) \quad \text{for } u > 0, \qquad
    \ell(s) = -C \sqrt{s}, \quad -\ell^*(-u) = -\frac{C^2}{4 u} \quad \text{for } u > 0
 
-Both are negative somewhere, so that minorants are not scaled down. The root is finite at zero, where its slope is not.
+Both take negative values, so that minorants are not scaled down. The root is finite at zero, its slope is not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 #: Smallest multiplier, in units of C: that of the logarithm at a margin of 1e100.
 LEAST = 1e-100
-#: Newton steps of a proximal map at most; some six reach rounding.
+#: Most Newton steps of a proximal map; about six reach rounding.
 PROX_STEPS = 60
 
 
@@ -45,7 +45,7 @@ class _Reward(Loss):
         check_positive_number(self.C, "C")
 
     def weighed(self, loss: str, size: int) -> Described:
-        """Table of a loss of the file format, with the weight C for every comparison."""
+        """Return the table of a loss in the file format, with the weight C for every comparison."""
         return Described({"loss": loss}, {"weights": np.full(size, float(self.C)), "margins": np.zeros(size)})
 
     def clip(self, u: Array) -> Array:

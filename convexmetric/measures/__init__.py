@@ -1,4 +1,4 @@
-"""Ranking measures: the score of a ranking and the most violated ranking, measures of one oracle a file."""
+"""Ranking measures: the score of a ranking and the most violated ranking; one file per oracle."""
 
 from convexmetric.measures.auc import AUC
 from convexmetric.measures.base import MEASURES, Measure, MeasureAtK, measure_named, rankings_of, register

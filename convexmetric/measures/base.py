@@ -1,8 +1,8 @@
 r"""The contract of a ranking measure, and brute force over all rankings.
 
-A ranking of p relevant and n irrelevant items enters everything through the number :math:`b_i` of irrelevant items
-above relevant item i (relevant items from top to bottom, so that :math:`b_1 \le \dots \le b_p`). Every measure here is
-a sum of gains that each depend on one of them,
+All that matters of a ranking of p relevant and n irrelevant items is the number :math:`b_i` of irrelevant items above
+relevant item i (relevant items from top to bottom, so that :math:`b_1 \le \dots \le b_p`). Every measure here is a sum
+of gains that each depend on one of these numbers,
 
 .. math:: \mathrm{score}(y) = \sum_{i=1}^{p} g(i, b_i), \qquad \Delta(y) = 1 - \mathrm{score}(y),
 
@@ -15,13 +15,13 @@ distance, x of the relevant and z of the irrelevant ones, the most violated rank
 :mod:`convexmetric.measures.reference` solves this for any gains in O(p n), and is used for user-defined measures;
 each measure's file here has a faster way.
 
-A loss needs a perfect ranking of score 1. Measures of the first k places have none where a query has p < k relevant
-items, for of k places at most p are relevant. The paper prints Score(y*) - Score(y) = 1 - Score(y), of which only the
-first is then 0 at the perfect ranking. For queries with p < k learning has two options:
+A loss needs a perfect ranking of score 1. A measure of the first k places has none if a query has p < k relevant items,
+because at most p of the k places are then relevant. The paper prints Score(y*) - Score(y) = 1 - Score(y); for such a
+query only the left side is 0 at the perfect ranking. For queries with p < k learning has two options:
 
 - ``short="cut"`` departs from the paper: k <- min(k, p), and the loss is again 1 - Score(y);
-- ``short="printed"`` keeps k, and the loss is Score(y*) - Score(y), at most Score(y*) < 1. As gains: those of the
-  paper, with 1 - Score(y*) added to the first, which every ranking has.
+- ``short="printed"`` keeps k, and the loss is Score(y*) - Score(y), at most Score(y*) < 1. Its gains are those of the
+  paper, with 1 - Score(y*) added to the first, whatever the ranking.
 
 Scores of retrieval (``plain_gains``) do not cut k, and add nothing.
 
@@ -59,7 +59,7 @@ class Measure(ABC):
     #: Whether ``Delta`` is the mean of inverted pairs, ``g(i, b) = (n - b) / (p n)``, so that the risk is a hinge for
     #: each pair. A subclass that overrides :meth:`gains` does not inherit it.
     pairwise: ClassVar[bool] = False
-    #: Number of places that count; 0 where all of them do.
+    #: Number of places that count; 0 if all of them do.
     k: int = 0
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -71,7 +71,7 @@ class Measure(ABC):
 
     @abstractmethod
     def gains(self, i: np.ndarray, b: np.ndarray, p: Any, n: Any) -> Array:
-        """``g(i, b)``: what relevant item i (1 is the highest) with b irrelevant items above it adds to the score.
+        """``g(i, b)``: contribution to the score of relevant item i (1 is the highest) with b irrelevant ones above it.
 
         All arguments may be arrays: p and n are the numbers of items of the query that i belongs to. Gains are in
         [0, 1], and those of the perfect ranking, ``b = 0``, add up to 1.
@@ -97,7 +97,7 @@ class Measure(ABC):
         return self.name, self.k, *sorted(vars(self).items())
 
     def _described(self) -> Described:
-        """Name of the measure; classes that certificates know have it as ``described``."""
+        """Name of the measure; classes that certificates support use this as ``described``."""
         return Described({"measure": self.name})
 
     @property
@@ -225,7 +225,7 @@ def register(compiled: Callable[..., None] | None = None) -> Callable[[Kind], Ki
 
 
 def measure_named(name: str, k: int | None = None, *, short: str = "cut") -> Measure:
-    """A measure by its name, or by that of tables; ``k=None`` means 10 where it has one, ``short`` matters there only.
+    """Return a measure by its name, or its name in tables; for those with k, ``k=None`` is 10 and ``short`` matters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Average precision and expected reciprocal rank, measures with convex gains of every relevant item.
+r"""Average precision and expected reciprocal rank, measures in which every relevant item has a convex gain.
 
 Average precision is the precision at the places of the relevant items, averaged:
 
@@ -8,20 +8,20 @@ Putting irrelevant item j (the j-th nearest) above the relevant items r, ..., p 
 
 .. math:: f_j(r) = \sum_{i \ge r} \Bigl[ \frac{i}{p \, (i + j - 1)(i + j)} - \frac{2}{p n} (z_j - x_i) \Bigr]
 
-whatever the others do, and the largest best r grows with j: divide and conquer over j (Mohapatra, Rolinek, Jawahar,
-Kolmogorov and Kumar, CVPR 2018, who also show that comparisons alone cannot do better).
+wherever the others are placed, and the largest best r grows with j: divide and conquer over j (Mohapatra, Rolinek,
+Jawahar, Kolmogorov and Kumar, CVPR 2018, who also show that comparisons alone cannot do better).
 
 Irrelevant items are taken in chunks from the nearest on. Once one of them is best placed below everything, so are all
 that are further away, and these need no sorting.
 
-Expected reciprocal rank: where a reader stops who is satisfied by every relevant item with the same chance.
+Expected reciprocal rank models where a reader stops whom each relevant item satisfies with the same probability.
 
 .. math:: \mathrm{ERR}(y) = \frac{1}{Z_p} \sum_{i=1}^{p} \frac{w_i}{i + b_i}, \qquad w_i = 2^{-i}, \quad
    Z_p = \sum_{i=1}^{p} \frac{w_i}{i}
 
 A relevant item satisfies with probability 1/2, and the reader stops at the place :math:`i + b_i` of relevant item i
-with probability :math:`2^{-i}`. Divided by :math:`Z_p` the perfect ranking scores 1. Gains are those of average
-precision but for their weights, and so is the oracle.
+with probability :math:`2^{-i}`. Division by :math:`Z_p` gives the perfect ranking the score 1. Gains and oracle differ
+from those of average precision only in the weights.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def every_weighted(stopping, begin, end, block, k, cut, losses, violations):
 def worst_weighted(x, z, v, b, weight):
     """Place irrelevant items by divide and conquer, for convex gains ``weight_i / (p (i + b))``; returns the loss.
 
-    Gains are convex in b, so that every irrelevant item has a best place of its own, and later ones no higher.
-    Only the cells of items at which the others are divided are sorted.
+    Gains are convex in b, so that every irrelevant item has a best place that does not depend on the others, and later
+    items have no higher one. Only the cells of the items at which the others are divided are sorted.
     """
     p, n = x.size, z.size
     # The largest best r of an irrelevant item is p + 1 - v, and projected[r] is the number of these items.

@@ -52,8 +52,8 @@ def worst_mrr(x, z, v, b):
     p, n = x.size, z.size
     place(x, z, 0.0, v, b)
     base, scale = x[0], 2.0 / (p * n)
-    # Items that are above everything in the natural ranking cost nothing; the others are candidates, unless their
-    # own price exceeds what they gain if only those stand above them that are above a relevant item nearer than they.
+    # Items that are above everything in the natural ranking cost nothing. The others are candidates, unless their own
+    # price exceeds their gain with no irrelevant items above but those above the last relevant item nearer than they.
     top = b[0]
     sums, limits = np.empty(p + 1), np.empty(p + 1)
     sums[0], limits[0] = 0.0, -1.0

@@ -1,4 +1,4 @@
-r"""Normalised discounted cumulative gain at k, with the paper's discount or with the one in general use.
+r"""Normalised discounted cumulative gain at k, with the paper's discount or with the usual one.
 
 .. math:: \mathrm{NDCG@}k(y) = \frac{1}{\sum_{t \le k} D(t)} \sum_{i : i + b_i \le k} D(i + b_i)
 
@@ -7,8 +7,8 @@ r"""Normalised discounted cumulative gain at k, with the paper's discount or wit
 ``ndcg-log2``  :math:`D(t) = 1 / \log_2 (t + 1)`        Burges et al. (2005); trec_eval, BEIR, scikit-learn
 =============  ======================================  =====================================================
 
-The first gives the places 1 and 2 the same worth, the second does not; the figures of the two are not comparable, and
-tables call the first ``ndcg-paper``.
+The first discounts places 1 and 2 equally, the second does not; scores of the two are not comparable, and tables call
+the first ``ndcg-paper``.
 
 With p >= k relevant items the loss is 1 - NDCG@k. With p < k the perfect ranking scores less than 1: the loss is
 1 - NDCG@p with ``short="cut"``, a departure from the paper, and NDCG@k(y*) - NDCG@k(y) with ``short="printed"``. Scores
@@ -18,8 +18,8 @@ With m relevant items in the first k places, the r = k - m nearest irrelevant it
 (as for precision at k), and the order inside the head is settled by dynamic programming over
 :math:`b_1 \le \dots \le b_m \le r`: prefix maxima of at most k (k + 1) / 2 numbers, shared by all m.
 
-Nothing but :math:`D(1) \ge D(2) \ge \dots` is asked of the discount. The divide and conquer that is right for average
-precision is wrong here: D(1) = D(2) = 1 and the cut at k break the convexity it needs.
+The discount need only satisfy :math:`D(1) \ge D(2) \ge \dots`. The divide and conquer of average precision would be
+wrong here: D(1) = D(2) = 1 and the cut at k break the convexity it needs.
 """
 
 from __future__ import annotations

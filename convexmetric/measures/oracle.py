@@ -23,14 +23,14 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
     measure : Measure
         Loss of a ranking.
     block : Block
-        Distances up to a constant a query; its values are overwritten by the coefficients of ``<W, dpsi>``.
+        Distances, up to a constant per query; its values are overwritten by the coefficients of ``<W, dpsi>``.
 
     Returns
     -------
     losses : (B,) array
         ``Delta = 1 - score``.
     violations : (B,) array
-        ``Delta - <W, dpsi>``, never negative but for rounding (the perfect ranking has 0).
+        ``Delta - <W, dpsi>``, nonnegative up to rounding (the perfect ranking has 0).
 
     Raises
     ------
@@ -48,7 +48,7 @@ def most_violated_rankings(measure: Measure, block: Block) -> tuple[Array, Array
 
 
 def _by_programme(measure: Measure, block: Block, losses: Array, violations: Array) -> None:
-    """Run the dynamic program for any gains, one query after the other."""
+    """Run the dynamic program for any gains, query by query."""
     for row in range(len(block)):
         _, _, x, z = block.of(row)
         order, order_z = np.argsort(x, kind="stable"), np.argsort(z, kind="stable")

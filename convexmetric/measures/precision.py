@@ -13,8 +13,7 @@ the m nearest relevant ones and leaves everything else in its natural order:
 
 .. math:: \frac{2}{p n} \sum_{i > m} \sum_{j \le r} \max(0, z_j - x_i).
 
-Only m from k - n on and below the natural number can pay, and going from m to m - 1 adds one row and one column of
-pairs.
+Only m >= k - n below the natural number can be better, and going from m to m - 1 adds one row and one column of pairs.
 
 Binary k-nearest-neighbour prediction: is the majority of the first k places relevant?
 

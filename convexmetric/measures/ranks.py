@@ -1,8 +1,8 @@
 """Natural ranking by distance, with ties resolved, for scores.
 
-Items are ranked by (distance, row in the corpus). Relevance does not matter: a metric that cannot tell points apart,
-such as zero, scores what the order of the rows happens to be worth. (The separation oracle may order ties as it
-likes: equal distances have equal parts in its objective.)
+Items are ranked by (distance, row in the corpus). Relevance does not break ties: the score of a metric that cannot tell
+points apart, such as zero, is that of the order of the rows. (The separation oracle may order ties in any way: equal
+distances contribute equally to its objective.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def irrelevant_above(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 @compiled
 def _place(begin, end, values, dense, first, lists, start, above):
-    """Count the irrelevant items above each relevant one: sort the relevant ones and find the others' places."""
+    """Count the irrelevant items above each relevant one: sort the relevant ones and find the places of the others."""
     for row in range(begin, end):
         positives, negatives = lists_of(lists, row)
         near, far = places_of(dense, first, lists, row)
@@ -63,7 +63,7 @@ def _place(begin, end, values, dense, first, lists, start, above):
 
 @compiled
 def _among_ties(x, items, z, item):
-    """How many relevant items stand above an irrelevant one, by (distance, item)."""
+    """Number of relevant items above an irrelevant one, by (distance, item)."""
     low, high = 0, x.size
     while low < high:
         middle = (low + high) // 2

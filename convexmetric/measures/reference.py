@@ -5,8 +5,8 @@ With items sorted by distance the most violated ranking minimises
 .. math:: \sum_{i=1}^{p} c_i(b_i), \qquad c_i(b) = g(i, b) + \frac{2}{p n} \sum_{j \le b} (z_j - x_i)
 
 over :math:`0 \le b_1 \le \dots \le b_p \le n`, and the best of the first i with :math:`b_i \le b` follows from the
-best of the first i - 1 by a running minimum over b. It is the oracle of user-defined measures, and what the fast
-oracles are tested against.
+best of the first i - 1 by a running minimum over b. It is the oracle of user-defined measures, and the fast oracles are
+tested against it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from convexmetric.measures.base import Measure
 
 #: Sums of distances above this are scaled down before they overflow.
 LARGEST = 1e300
-#: By how much gains may miss what is asked of them, for rounding.
+#: Tolerance for rounding within which gains must fulfil their contract.
 ROUNDING = 1e-9
 
 
@@ -54,12 +54,12 @@ def most_violated(measure: Measure, x: Array, z: Array) -> tuple[np.ndarray, flo
 def places(measure: Measure, x: Array, z: Array) -> tuple[np.ndarray, float]:
     """Positions ``b`` of the most violated ranking, and its loss, from sorted distances.
 
-    ``b`` is a ranking at any distances; where some are infinite or NaN it need not be the most violated one.
+    ``b`` is a ranking at any distances; if some are infinite or NaN it need not be the most violated one.
     """
     p, n = x.size, z.size
     gains = checked_gains(measure, p, n)
     above = np.arange(n + 1)
-    # A power of two, by which division is exact; where it is not 1 the gains are negligible beside the distances.
+    # A power of two, by which division is exact; if it is not 1 the gains are negligible relative to the distances.
     most = max(float(np.abs(x).max()), float(np.abs(z).max()))
     unit = 2.0 ** np.ceil(np.log2(max(1.0, min(most, np.finfo(float).max) / LARGEST * 4.0 * p * n)))
     x, z = x / unit, z / unit
@@ -86,8 +86,8 @@ def checked_gains(measure: Measure, p: int, n: int) -> Array:
     Raises
     ------
     ContractError
-        If one is not a number in [0, 1], those of the perfect ranking do not add up to 1, or the measure says that it
-        is pairwise and they are not ``(n - b) / (p n)``.
+        If a gain is not a number in [0, 1], those of the perfect ranking do not add up to 1, or the measure is declared
+        pairwise and they are not ``(n - b) / (p n)``.
     """
     i, b = np.repeat(np.arange(1, p + 1), n + 1), np.tile(np.arange(n + 1), p)
     gains = np.asarray(measure.gains(i, b, p, n), dtype=np.float64)

@@ -20,11 +20,11 @@ from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 @compiled
 def query(block, row):
-    """Take a query's distances out of a block, which has zeros there afterwards.
+    """Take a query's distances out of a block, and leave zeros there.
 
-    Returns the places of the relevant and of the irrelevant items among the block's values; distances of the irrelevant
-    items; order and sorted distances of the relevant ones; and ``v`` and ``b``, to be filled with the ranking in the
-    order of the irrelevant and of the sorted relevant items.
+    Returns the places of the relevant and of the irrelevant items among the block's values, the distances of the
+    irrelevant items, and the order and the sorted distances of the relevant ones; also ``v`` and ``b``, to be filled
+    with the ranking in the order of the irrelevant and of the sorted relevant items.
     """
     values, dense, first, lists = block
     near, far = places_of(dense, first, lists, row)
@@ -44,7 +44,7 @@ def overwrite(values, places, z, order, x, v, b, loss):
     # The least distance is subtracted before any sum: only differences matter.
     base, scale, weighted = x[0], 2.0 / (x.size * z.size), 0.0
     for j in range(z.size):
-        # Without a branch, which could not be foreseen; no zero times infinity.
+        # Without a branch, which would be mispredicted; no zero times infinity.
         weighted += v[j] * (z[j] - base) if v[j] else 0.0
     for j in range(z.size):
         values[far[j]] = scale * v[j]

@@ -1,11 +1,11 @@
 r"""Positions of irrelevant items among the relevant ones, the first step of every oracle, and sorting by cells.
 
 With relevant distances sorted, :math:`x_1 \le \dots \le x_p`, an irrelevant item at distance z stands above the
-relevant items with :math:`x_i > z - \mathrm{margin}`. A table over equal intervals of x says where to look, so that an
-item is placed in constant time on average where a binary search takes log p mispredicted branches; crowded intervals
-are halved first, so that the worst case is a binary search.
+relevant items with :math:`x_i > z - \mathrm{margin}`. A table over equal intervals of x tells where to look, so that
+an item is placed in constant time on average, whereas a binary search takes log p mispredicted branches. Crowded
+intervals are bisected first, so that the worst case is a binary search.
 
-The same table sorts: items are dealt out into cells by value, and cells are put in order as far as is needed.
+The same table sorts: items are distributed over cells by value, and cells are sorted as far as is needed.
 
 Relevant items are ordered by (distance, index), and so are irrelevant ones; of a relevant and an irrelevant item at the
 same distance the relevant one stands first.
@@ -19,9 +19,9 @@ from convexmetric.numerics.compiling import compiled
 
 #: Intervals of the table for each relevant item.
 FINENESS = 8
-#: Relevant items in an interval from which it is halved.
+#: Number of relevant items from which on an interval is bisected.
 CROWDED = 8
-#: Size of the sample that says between which ends items are dealt out, to within a factor of two.
+#: Size, to within a factor of two, of the sample that sets the ends between which items are distributed.
 SAMPLE = 512
 
 
@@ -33,7 +33,7 @@ def table_of(x):
     scale = cells / (x[p - 1] - low)
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
-    # Of the items in the cells before: they are nearer than all that :func:`look_up` sends to a cell.
+    # Counts of the items in earlier cells: they are nearer than all that :func:`look_up` sends to a cell.
     table = np.empty(cells + 2, dtype=np.int32)
     table[:] = 0
     for i in range(p if cells else 0):
@@ -53,7 +53,7 @@ def look_up(x, table, z, shift, counts):
     """``#{x_i <= z_j - shift}`` for all z_j by the table of ``x``; NaN and infinite values go to one of the ends."""
     scale, guesses, ends = table
     low, last = x[0], guesses.size - 2
-    # Loops without branches are done for several numbers at once, which is worth going over them three times.
+    # Loops without branches are vectorised, which is worth three passes over the numbers.
     for j in range(z.size):
         at = (z[j] - shift - low) * scale
         # NaN compares as false.
@@ -73,7 +73,7 @@ def look_up(x, table, z, shift, counts):
 def first_above(x, begin, end, key):
     """The first place from begin < end on where the sorted x is above a key; end if there is none before it."""
     left = end - begin
-    # Halved without a branch, which could not be foreseen.
+    # Bisected without a branch, which would be mispredicted.
     while left > 1:
         begin += (left // 2) * (x[begin + left // 2 - 1] <= key)
         left -= left // 2
@@ -137,8 +137,8 @@ def nearest(z, k):
 def distribute(z):
     """Indices of ``z`` grouped by cells of ascending value, by index in a cell; where each cell starts; items' cells.
 
-    There are about as many cells as items, of equal width but for the first and the last, which hold what lies beyond
-    the ends of a sample. Values that cannot be dealt out (NaN, infinite, all equal) share a cell.
+    There are about as many cells as items, of equal width except for the first and the last, which hold the values
+    beyond the ends of a sample. Values that cannot be distributed (NaN, infinite, all equal) share a cell.
     """
     n = z.size
     low, high = np.inf, -np.inf
@@ -154,8 +154,8 @@ def distribute(z):
         at = (z[j] - low) * scale
         at = at if at < last else last
         cell[j] = np.int32(at if at > 0.0 else 0.0)
-    # Sizes of cells are counted two places on, and starts stand one place on: there they become ends, as items are
-    # dealt out, and the end of a cell is the start of the next.
+    # Sizes of cells are counted two places on, and starts stand one place on. As items are distributed, these starts
+    # become ends, and the end of a cell is the start of the next.
     start[:] = 0
     for j in range(z.size):
         start[cell[j] + 2] += 1

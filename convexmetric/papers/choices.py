@@ -6,7 +6,7 @@ r"""Judgements of people as choices: the odd one out of three, the k nearest of 
 
 =====================  ======================================================================================
 M                      the metric; d_M(x, x') = (x - x')^T M (x - x')
-t                      a trial: somebody was shown k candidates, which are pairs of objects, and chose m of them
+t                      a trial: a person was shown k candidates, each a pair of objects, and chose m of them
 d_tc                   d_M of candidate c of trial t, the chosen ones first
 odd one out            objects i, j, k of which k was named: of (i, j), (i, k), (j, k) the first pair was chosen
 anchor                 an object a and n others, m of which were named: candidates are the pairs (a, c)
@@ -15,14 +15,14 @@ tau                    temperature: candidates are chosen with probabilities pro
 Omega                  lambda tr M, or lambda / 2 ||M||_F^2; with a prior M_0 that of M - M_0
 =====================  ======================================================================================
 
-The term of a trial is its surprise, minus the logarithm of the probability of what was chosen (of several the mean), in
-nats: ln k under the metric zero, for which all candidates are alike. For one chosen candidate the whole is a
+The term of a trial is its surprisal in nats: minus the log-probability of the chosen candidate (the mean over several),
+ln k under the metric zero, for which all candidates are equally likely. For one chosen candidate the whole is a
 multinomial logit model (McFadden 1974) fitted by maximum likelihood; of odd ones out it is the model of Hebart, Zheng,
 Pereira and Baker (Nature Human Behaviour, 2020) with distances between features in place of products of learned
 embeddings, and of two candidates a logistic loss of triplets (:class:`~convexmetric.losses.Logistic`).
 
 The temperature only sets a unit: M at tau is tau times the metric at 1, with the trace for lambda tau in place of
-lambda and with the squared norm for lambda tau^2. People who guess are told by a metric that is small.
+lambda and with the squared norm for lambda tau^2. If people guess, the learned metric is small.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer, SquaredFrobenius, Trace, towards
 from convexmetric.risks import ChoiceRisk
 
-#: What may stand in a row of trials, in words.
+#: Kinds of trials, in words.
 KINDS = {"odd-one-out": "odd one out of three", "anchor": "{m} nearest of {k}", "triplets": "nearer one of two"}
 PENALTIES: dict[str, type[Trace] | type[SquaredFrobenius]] = {"trace": Trace, "squared-frobenius": SquaredFrobenius}
 
 
 class ChoiceProblem(MetricProblem):
-    """Learn a metric under which what people chose is probable.
+    """Learn a metric under which the choices of people are probable.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class ChoiceProblem(MetricProblem):
         ``"anchor"``: the anchor, the objects that were chosen as most like it, and those that were not.
         ``"triplets"``: (i, j, k), i is closer to j than to k.
     chosen : int
-        m of ``"anchor"``: how many others were chosen, all alike.
+        m of ``"anchor"``: how many others were chosen, in no order.
     kind : str
         What the rows are: ``"triplets"``, ``"odd-one-out"`` or ``"anchor"``.
     reg : float
@@ -73,7 +73,7 @@ class ChoiceProblem(MetricProblem):
     penalty : str
         ``"trace"``, or ``"squared-frobenius"`` for half the squared norm.
     prior : "identity" or array, optional
-        M_0, a metric known before: with the trace the sizes of the eigenvalues of M - M_0 are summed.
+        M_0, a metric known beforehand: with the trace the absolute eigenvalues of M - M_0 are summed.
     diagonal : bool
         Learn one weight a feature instead of a matrix.
 
@@ -118,7 +118,7 @@ class ChoiceProblem(MetricProblem):
         if kind != "anchor" and chosen != 1:
             raise InputError(f"chosen must be 1 where kind is {kind!r}; with an anchor pass kind='anchor'")
         check_positive_number(temperature, "temperature")
-        #: The trials, and how they are read.
+        #: The trials, and their kind.
         self.trials, self.kind = checked_trials(trials, points.shape[0], kind, int(chosen)), kind
         pairs = candidate_pairs(self.trials, kind)
         compared = PairDistances(Checked(points), pairs.reshape(-1, 2), np.broadcast_to(1.0, pairs[..., 0].size), cone)
@@ -133,9 +133,10 @@ class ChoiceProblem(MetricProblem):
 
     @property
     def reg_max(self) -> float:
-        """With a trace a lambda from which on the metric is the prior, or zero: the largest eigenvalue of the slope.
+        """With a trace, a lambda from which on the metric is zero, or the prior.
 
-        With the squared norm the lambda at which the slope there, and nothing else, would win one nat a trial.
+        This is the largest eigenvalue of the slope there; with a prior the largest absolute one. With the squared norm,
+        the lambda at which the linearised loss alone would fall by one nat a trial.
         """
         prior = self.regularizer.base.prior
         S = self.risk.tangent(self.cone.zeros() if prior is None else prior)[1].S
@@ -194,7 +195,7 @@ class ChoiceProblem(MetricProblem):
 
 
 def cone_of(X: Any, diagonal: bool) -> tuple[Cone, Any]:
-    """The cone of metrics on the points, and the points, which may be sparse only under weights of features."""
+    """Return the cone of metrics on the points, and the checked points; sparse ones need a diagonal metric."""
     check_flag(diagonal, "diagonal")
     points = points_under(diagonal, X)
     return NonnegativeDiagonal(points.shape[1]) if diagonal else PSDCone(points.shape[1]), points
@@ -208,7 +209,7 @@ def points_under(diagonal: bool, X: Any, name: str = "X") -> Any:
 
 
 def penalised(penalty: str, reg: float, prior: ArrayLike | str | None, cone: Cone) -> Regularizer:
-    """A trace or half a squared norm, times ``reg``; of the distance to a prior where there is one."""
+    """Return ``reg`` times the trace or half the squared norm, of M or, with a prior, of M minus it."""
     check_one_of(penalty, PENALTIES, "penalty")
     return PENALTIES[penalty](reg) if prior is None else towards(PENALTIES[penalty](reg), prior, cone)
 
@@ -222,7 +223,7 @@ def penalty_term(penalty: str, prior: Array | None, cone: Cone, M: cp.Variable) 
 
 
 def penalty_latex(penalty: str, omega: Regularizer, M: str, weight: str = r"\lambda") -> str:
-    """The regularizer of :func:`penalised` in LaTeX, with letters for weights, and what users added."""
+    """The regularizer of :func:`penalised` in LaTeX, with letters for weights, and terms that users added."""
     away = M if omega.base.prior is None else rf"{M} - {M}_0"
     if penalty == "squared-frobenius":
         norm = rf"\frac{{\lambda}}{{2}} \|{away}\|_F^2"
@@ -232,7 +233,7 @@ def penalty_latex(penalty: str, omega: Regularizer, M: str, weight: str = r"\lam
 
 
 def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarray:
-    """Rows of different objects, wide enough that something was not chosen.
+    """Check that trials are rows of distinct objects, at least one of which was not chosen.
 
     Raises
     ------

@@ -6,19 +6,19 @@ r"""Metric learning by collapsing classes (Globerson & Roweis, NIPS 2005).
 
 =====================  ======================================================================================
 M                      the metric, A in the paper; d_M(x, x') = (x - x')^T M (x - x')
-p_M(j | i)             probability that point i takes point j for its neighbour
+p_M(j | i)             probability that point i picks point j as its neighbour
 p_0(j | i)             1 / n_i for the n_i other points of the label of i, and 0 for the rest
 Omega                  0 in the paper; lambda tr M or lambda / 2 ||M||_F^2 with ``reg``
 =====================  ======================================================================================
 
 With :math:`p_0` uniform, :math:`\mathrm{KL}_i = -\ln n_i + \frac{1}{n_i} \sum_{j : y_j = y_i} d_M(x_i, x_j) + \ln
-\sum_{k \ne i} e^{-d_M(x_i, x_k)}`: a softmax of which a point's class is what was chosen, at temperature 1, and a
-constant (:class:`~convexmetric.risks.SoftmaxRisk`).
+\sum_{k \ne i} e^{-d_M(x_i, x_k)}`: a softmax loss whose chosen candidates are the points of the class, at temperature
+1, plus a constant (:class:`~convexmetric.risks.SoftmaxRisk`).
 
-Where a linear map takes every class to a point of its own, M may grow along it, and the sum goes to 0, which no M
-attains: there is then nothing to find without a regularizer, and solves end at metrics that are as large as the
-tolerance asks for. So it is where points are few beside features. In directions in which all classes vary, M is held by
-the data; ``reg`` holds it in all.
+If a linear map collapses every class to its own point, M may grow along it, and the sum tends to 0, which no M
+attains: without a regularizer there is no optimum, and solves end at metrics as large as the tolerance requires. This
+happens when there are few points relative to features. The data bound M in directions in which all classes vary;
+``reg`` bounds it in all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from convexmetric.risks import SoftmaxRisk
 
 
 class CollapsingClassesProblem(MetricProblem):
-    """Learn a metric under which the neighbours of a point are the points of its label, all alike.
+    """Learn a metric under which the neighbours of a point are the points of its label, all equally likely.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class CollapsingClassesProblem(MetricProblem):
     penalty : str
         ``"squared-frobenius"`` for half the squared norm, or ``"trace"``.
     prior : "identity" or array, optional
-        M_0, to which the norm is the distance; with a positive ``reg``.
+        M_0: the penalty is then on M - M_0; needs a positive ``reg``.
     diagonal : bool
         Learn one weight a feature instead of a matrix.
 

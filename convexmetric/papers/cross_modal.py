@@ -27,9 +27,9 @@ What is printed and what is meant, found by checking gradients numerically and t
   :math:`\hat x` corrected their sums over triples change sign: :math:`\sum x_k (y_j - y_i)^\top V` and
   :math:`\sum (y_j - y_i) x_k^\top U + (y_i y_i^\top - y_j y_j^\top) V`, each with weight
   :math:`1 / (1 + e^{\hat x})`. Their other terms are right.
-- the matrix forms in equations 17, 19 and 20 equal the sums beside them only where no degree is zero. An object without
-  a neighbour (a class with one member) or without an object of its label across appears in no term of the sums, but
-  would in I; the sums are meant.
+- the matrix forms in equations 17, 19 and 20 equal the sums next to them only if no degree is zero. An object without a
+  neighbour (a class with one member) or without an object of its label in the other modality appears in no term of the
+  sums, but would in I; the sums are meant.
 - equation 21 has :math:`U U^\top = I`, impossible for tall U: :math:`U^\top U = I`.
 - equation 22 needs :math:`U U^\top = I` after all, which only square U have: for c below the number of features the
   norms of :math:`U^\top X_1` depend on U. So the singular vectors of equation 23 maximise the trace in (22), but do not
@@ -67,7 +67,7 @@ from convexmetric.solution import Solution
 
 @dataclass(frozen=True)
 class Factors:
-    """Maps U and V of a given number c of columns, beside the certified optimum over all c.
+    """Maps U and V with a given number c of columns, and the certified lower bound over all c.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Factors:
 
     @property
     def solved_globally(self) -> bool:
-        """Whether no U and V, of any c, are better by more than the tolerance."""
+        """Whether U and V are globally optimal to ``tol``, over all c."""
         return self.gap <= self.tol
 
     def __str__(self) -> str:
@@ -123,8 +123,8 @@ class CrossModalProblem(MetricProblem):
     beta : float
         Weight of the graphs; 0 leaves them out.
     n_clusters : int or None
-        Clusters of relevant objects that stand for them, by k-means; the irrelevant ones are represented by the
-        centroids of their classes. None: all objects, without representatives, for small data.
+        Number of k-means clusters whose centroids represent the relevant objects; the irrelevant ones are represented
+        by the centroids of their classes. None: all objects, without representatives, for small data.
     n_neighbors : int
         Neighbours of the same label in the graphs inside a modality.
     random_state : int, numpy.random.Generator or None
@@ -201,8 +201,8 @@ class CrossModalProblem(MetricProblem):
     ) -> CrossModalProblem:
         """State the problem from a 0/1 matrix, dense or sparse, of which rows of Y are relevant to which of X.
 
-        Every object of Y has a label of its own then: it represents itself where it is irrelevant, and has no
-        neighbours in the graph inside Y; objects of X are neighbours where something is relevant to both.
+        Every object of Y then has its own label: it represents itself where it is irrelevant, and has no neighbours in
+        the graph inside Y. Objects of X are neighbours if an object of Y is relevant to both.
 
         Parameters
         ----------
@@ -261,10 +261,10 @@ class CrossModalProblem(MetricProblem):
         return factor[:, :dx].T.copy(), factor[:, dx:].T.copy()
 
     def factors(self, solved: Solution | Certificate, c: int | None = None, *, tol: float = 1e-5) -> Factors:
-        """The best U and V of ``c`` columns near a solved W: its eigenvectors of the largest eigenvalues.
+        """Truncate a solved W to U and V with ``c`` columns, by its leading eigenvectors.
 
-        With c at least the rank of W they are W itself; for smaller c they are the nearest ones in the Frobenius norm,
-        from which descent finds better ones (``join`` them for the start of a factored descent).
+        With c at least the rank of W they give W itself; for smaller c, the nearest matrix in the Frobenius norm, from
+        which descent finds better U and V (``join`` them for the start of a factored descent).
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class CrossModalProblem(MetricProblem):
         return self.judged(*self.split(factor), certificate.lower_bound, tol=tol)
 
     def judged(self, U: ArrayLike, V: ArrayLike, lower_bound: float, *, tol: float = 1e-5) -> Factors:
-        """Evaluate the paper's objective at given U and V, beside a certified lower bound.
+        """Evaluate the paper's objective at given U and V, with a certified lower bound to compare.
 
         Raises
         ------
@@ -311,7 +311,7 @@ class CrossModalProblem(MetricProblem):
         return self.join(*_singular_maps(N, c))
 
     def distances(self, M: ArrayLike, X: ArrayLike, Y: ArrayLike) -> Array:
-        """Squared distances ``d(x, y) = ||U^T x - V^T y||^2`` of all rows of X to all rows of Y, new or old.
+        """Squared distances ``d(x, y) = ||U^T x - V^T y||^2`` from all rows of X to all rows of Y, old or new.
 
         Raises
         ------

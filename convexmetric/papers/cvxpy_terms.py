@@ -1,6 +1,6 @@
 """Helpers with which papers write their programs, in CVXPY and as text.
 
-:func:`given` names a number of the data, and :func:`inner` is the inner product of two metrics.
+:func:`given` makes a named parameter of given data, and :func:`inner` is the inner product of two metrics.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ COMPARISONS_LIMIT = 1_000
 
 
 def given(name: str, value: Any, **attributes: bool) -> cp.Parameter:
-    """A number, a vector or a matrix of the data as a CVXPY parameter with the name that it has in the paper."""
+    """Make a CVXPY parameter of a number, a vector or a matrix of the data, named as in the paper."""
     array = np.asarray(value, dtype=np.float64)
     return cp.Parameter(array.shape, name=name, value=array, **attributes)
 
 
 def given_pairs(name: str, value: Callable[[int, int], Any]) -> Callable[[int, int], cp.Parameter]:
-    """Parameters of pairs of points by their rows, each made once: where a pair comes again, so does its parameter."""
+    """Return a function from the rows of two points to the pair's parameter, which is made once and reused."""
     return cache(lambda i, j: given(f"{name}[{i}, {j}]", value(i, j)))
 
 
@@ -37,13 +37,13 @@ def inner(D: cp.Expression, M: cp.Expression) -> cp.Expression:
 
 
 def span_of(counts: np.ndarray) -> str:
-    """The least and the largest of some counts as text, or the one that all are."""
+    """Format the range of counts as text; a single number if all are equal."""
     low, high = int(counts.min()), int(counts.max())
     return str(low) if low == high else f"{low} to {high}"
 
 
 def check_size(count: int, what: str, otherwise: str = "") -> None:
-    """Refuse to write out more than ``COMPARISONS_LIMIT`` of something.
+    """Refuse to write out more than ``COMPARISONS_LIMIT`` comparisons, pairs or rankings.
 
     Raises
     ------

@@ -7,9 +7,9 @@ r"""Information-theoretic metric learning (Davis, Kulis, Jain, Sra & Dhillon, IC
    d_A(x_i, x_j) \ge \xi_{ij} \quad (i, j) \in D
 
 =================  ==========================================================================================
-A, A_0             the metric, and the one known before; d_A(x, x') = (x - x')^T A (x - x')
+A, A_0             the metric, and the prior; d_A(x, x') = (x - x')^T A (x - x')
 S, D               similar and dissimilar pairs
-xi_0               u for similar pairs and l for dissimilar ones: what distances should be at most, at least
+xi_0               u for similar pairs and l for dissimilar ones: desired upper and lower bounds on distances
 gamma              weight of the slacks
 D_ld(A, A_0)       tr(A A_0^-1) - log det(A A_0^-1) - d, the log-determinant divergence
 =================  ==========================================================================================
@@ -41,7 +41,7 @@ from convexmetric.programs.lazy import program
 from convexmetric.regularizers import LogDet
 from convexmetric.risks import SeparableRisk
 
-#: Percentiles of the distances of random pairs that the paper takes for u and l.
+#: Percentiles of the distances of random pairs that the paper takes as u and l.
 NEAR, FAR = 5.0, 95.0
 
 
@@ -57,11 +57,11 @@ class InformationTheoreticProblem(MetricProblem):
     r : (m,) array
         1 for similar pairs, -1 for dissimilar ones, which must be of different points.
     u, l : float
-        What squared distances of similar pairs should be at most, and of dissimilar ones at least.
+        Desired upper bound on squared distances of similar pairs, and lower bound on those of dissimilar ones.
     gamma : float
         Weight of the slacks.
     prior : "identity" or array
-        A_0, positive definite; weights, where ``diagonal``.
+        A_0, positive definite; a vector of weights if ``diagonal``.
     diagonal : bool
         Learn one weight a feature instead of a matrix.
 

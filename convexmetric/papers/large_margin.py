@@ -11,34 +11,34 @@ j ~> i                 x_j is a *target neighbour* of x_i: one of the k nearest 
 x_l                    an *impostor* of x_i where it comes nearer than a target neighbour plus the margin 1
 mu                     weight of the push term, 1 - mu that of the pull term
 G                      sum (x_i - x_j)(x_i - x_j)^T, so that the pull term is (1 - mu) <G, M>
-rho                    ridge, 0 in the paper: with it G has ``rho`` times the mean of (x - x')(x - x')^T over all n^2
-                       pairs of points more for every target neighbour, as if that share of them were points drawn at
-                       random; pairs of a point with itself count, which makes it (n - 1) / n of the mean of the others
+rho                    ridge, 0 in the paper: adds to G, for every target neighbour, ``rho`` times the mean of
+                       (x - x')(x - x')^T over all n^2 pairs of points, as if that share of them were points drawn at
+                       random; pairs of a point with itself count, so that it is (n - 1) / n of the mean of the others
 =====================  ======================================================================================
 
-Points may have weights :math:`w_i`, with which both of their sums over target neighbours are multiplied.
+Points may have weights :math:`w_i`, which multiply both of their sums over target neighbours.
 
-There is no regularizer: the pull term is one. With :math:`(1 - \mu) G = K K^\top` and :math:`M' = K^\top M K` it is
-:math:`\mathrm{tr} M'`, and distances under M are distances under M' of the points :math:`K^{-1} x`. That is the same
+There is no regularizer: the pull term acts as one. With :math:`(1 - \mu) G = K K^\top` and :math:`M' = K^\top M K` it
+is :math:`\mathrm{tr} M'`, and distances under M are distances under M' of the points :math:`K^{-1} x`. That is the same
 problem in other coordinates: triplets with a trace, for all solvers that know these. Directions in which no two points
-differ are left out of K; so is a feature of one value, for diagonal metrics.
+differ are left out of K; so are constant features, for diagonal metrics.
 
 Where target neighbours agree in a direction in which other points differ, M may grow along it at no cost: impostors
 that differ there are pushed away for free, and a certificate would have to bound the objective at infinity. Such data
-are refused unless rho > 0 or there is a prior. They have fewer points than features as a rule, for which the paper
-takes principal components.
+are refused unless rho > 0 or there is a prior. Usually they have fewer points than features, for which the
+paper takes principal components.
 
-With a prior :math:`M_0`, which the paper does not have, the objective has
+A prior :math:`M_0`, which the paper does not have, adds
 
 .. math:: \frac{\lambda}{2} \, N \, \|M - M_0\|_F^2
 
-more, where N is the number of pairs of target neighbours, or the sum of their weights: so one :math:`\lambda` serves
-any number of points. The norm is on the features, and M itself is the variable. In the coordinates of K it would hold
-the metric least where target neighbours agree, just where the data leave it open; on the features it holds it there,
-and no data are refused.
+to the objective, where N is the number of pairs of target neighbours, or the sum of their weights: so one
+:math:`\lambda` serves any number of points. The norm is on the features, and M itself is the variable. In the
+coordinates of K the norm would constrain the metric least where target neighbours agree, which is where the data do not
+determine it; on the features it does constrain it there, and no data are refused.
 
-The margin is 1, so that the scale of M_0 says what share of a usual distance it is: a tenth for ten over the median
-squared distance of two points, times I. The norm counts features alike: scale them first.
+The margin is 1, so that the scale of M_0 sets which share of a typical squared distance it is: a tenth if M_0 is I
+times ten over the median squared distance of two points. The norm weighs all features equally: scale them first.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ LEAST_SHARE = 1e-10
 class LargeMarginProblem(MetricProblem):
     """Learn a metric that keeps points of other labels farther than the nearest points of the same label.
 
-    Without a prior the variable is M' of the module's formula. Solutions, files, audits, constraints of the user's own
-    and :meth:`objective` speak of the metric on the features of X; :meth:`value` and certificates of the variable, to
-    which :meth:`from_features` takes it.
+    Without a prior the variable is M' of the module's formula. Solutions, files, audits, user-defined constraints and
+    :meth:`objective` refer to the metric on the features of X; :meth:`value` and certificates refer to the variable, to
+    which :meth:`from_features` converts it.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ class LargeMarginProblem(MetricProblem):
     diagonal : bool
         Learn one weight a feature instead of a matrix.
     weights : (n,) array, optional
-        Weight of every point's terms, those in which it is i; 1 by default. A point of weight 0 is no i, but a target
-        neighbour and an impostor of others as before.
+        Weight of the terms in which the point is i; 1 by default. A point of weight 0 is not an i, but still a target
+        neighbour and an impostor of others.
     ridge : float
-        rho: every target neighbour is pulled by ``ridge`` times the mean squared distance over all n^2 pairs of points
-        as well, those of a point with itself included.
+        rho: every target neighbour adds to the pull term ``ridge`` times the mean squared distance over all n^2 pairs
+        of points, those of a point with itself included.
     prior : "identity" or array, optional
         M_0, a ``(d, d)`` metric or the weights of a diagonal one, near which the metric stays.
     reg : float, optional

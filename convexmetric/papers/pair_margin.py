@@ -22,10 +22,10 @@ A_0                        a prior, not in the paper: the norm is then 1/2 ||A -
 As margins: s = -r <Q_{x-x'}, A> and a loss max(0, gamma_r - r - s) / gamma_r. With gamma_1 >= 1 a similar pair costs
 something at any distance, and its hinge is linear.
 
-What is printed otherwise: the loss step of table 1 lacks a factor 2 that its regularizer step has, so that it descends
+Errors of the paper: the loss step of table 1 lacks a factor 2 that its regularizer step has, so that it descends
 the objective of twice the lambda, and its w_i ends in v_i where the gradient above it has v_j. The balanced oracle of
 section 5.1 draws pairs with probabilities mu-bar; the procedure beneath it, "draw x, then x' from the class of x", does
-the same only when all classes are equally likely. Here mu-bar is taken. In section 4.1 the loss (y - t)^2 / (y - y_0)^2
+the same only when all classes are equally likely. Here mu-bar is used. In section 4.1 the loss (y - t)^2 / (y - y_0)^2
 with y_0 > 0 is infinite at y = y_0; what compensates for large distances is (y + y_0)^2. The proof of theorem 14 puts
 T_n = U A_n^(1/2) with the partial isometry U of T_v, for which T_n* T_n is not A_n where A_v does not have the rank of
 A_n; with U extended to an isometry of M, for which dim M <= m leaves room, the theorem is right.
@@ -74,7 +74,7 @@ class _PairProblem(SpannedProblem):
     prior: ArrayLike | str | None = None
 
     def _spanned(self, points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
-        """Coordinates of the points, and their span where a kernel, or more features than points, ask for one."""
+        """Return coordinates of the points, and their span if there is a kernel or more features than points."""
         n, d = points.shape
         # A prior acts outside of the span of the training points as well, where new points may lie.
         if kernel is None and (d <= n or self.prior is not None):
@@ -160,7 +160,7 @@ class PairMarginProblem(_PairProblem):
     X : (n, d) array or sparse matrix
         Points in rows.
     pairs : (m, 2) int array
-        Rows ``(i, j)``; a pair may come more than once.
+        Rows ``(i, j)``; a pair may occur more than once.
     y : (m,) array
         +1 for similar, -1 for dissimilar pairs.
     reg : float
@@ -196,7 +196,7 @@ class PairMarginProblem(_PairProblem):
 
     #: Number of all pairs of labelled points from which the pairs were drawn; None where nothing was drawn.
     drawn_of: int | None = None
-    #: Whether all similar pairs weigh as much as all others; of drawn pairs as many are similar on average.
+    #: Whether similar and dissimilar pairs have the same total weight; of drawn pairs, the same expected number.
     balanced: bool = False
 
     def __init__(
@@ -251,11 +251,12 @@ class PairMarginProblem(_PairProblem):
         n_pairs : int or None
             Pairs drawn independently; None for all pairs, which are never listed.
         balanced : bool
-            Similar and dissimilar pairs are equally likely, or weigh the same in sum.
+            Whether similar and dissimilar pairs are equally likely to be drawn, or have the same total weight.
         random_state : int, numpy.random.Generator or None
             Seed or generator for the draws.
         reg, margin, penalty, kernel, prior
-            As for the class. Of all pairs m is the number n of points: no more of them are independent (section 6.4).
+            As for the class. With all pairs, m is the number n of points: no more of them are independent (section
+            6.4).
 
         Raises
         ------
@@ -314,7 +315,7 @@ class PairMarginProblem(_PairProblem):
 
     @property
     def _count(self) -> int:
-        """How many pairs there are."""
+        """Number of pairs."""
         return self.n_points * (self.n_points - 1) // 2 if self.pairs is None else len(self.pairs)
 
     def __str__(self) -> str:
@@ -365,7 +366,7 @@ class SimilarityRegressionProblem(_PairProblem):
     pairs : (m, 2) int array
         Rows ``(i, j)``.
     y : (m,) array
-        Values in [0, 1], which ``||Tx - Tx'||^2`` is to take.
+        Targets of ``||Tx - Tx'||^2``, in [0, 1].
     reg : float
         lambda.
     loss : str
@@ -373,7 +374,7 @@ class SimilarityRegressionProblem(_PairProblem):
     y0 : float
         y_0 of the weighted loss.
     as_printed : bool
-        Take (y - t)^2 / (y - y0)^2 for the weighted loss.
+        Use (y - t)^2 / (y - y0)^2 as the weighted loss.
     penalty, kernel, weights
         As for :class:`PairMarginProblem`.
 

@@ -24,7 +24,7 @@ each feature, with which the problem is a linear or a quadratic program; and a k
 which W is an operator on the kernel's Hilbert space. It acts on the span of the differences of points, and trace and
 norm are those of the operator: nothing is approximated (:mod:`convexmetric.papers.spanned`). Queries may have weights:
 the mean of their slacks is then a weighted one, ``C / sum_q w_q sum_q w_q xi_q``. With a prior W_0 the norm is
-``1/2 ||W - W_0||_F^2``, so that what the data leave open stays as it was known before.
+``1/2 ||W - W_0||_F^2``, so that what the data do not determine stays at the prior.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RankingProblem(SpannedProblem):
     C : float
         Weight of the mean loss against the regularizer; positive.
     k : int, optional
-        Places that count, for precision, ndcg and knn; 10 by default.
+        Cutoff of precision, ndcg and knn; 10 by default.
     penalty : str
         ``"trace"``, the paper's, or ``"squared-frobenius"``, ``1/2 ||W||_F^2``.
     diagonal : bool
@@ -97,8 +97,8 @@ class RankingProblem(SpannedProblem):
         if it were there twice. Those of weight 0 are left out, and the others numbered anew.
     prior : "identity" or array, optional
         W_0 of ``1/2 ||W - W_0||_F^2``, a ``(d, d)`` metric or the weights of a diagonal one; on coordinates of the span
-        under a kernel. With ``penalty="trace"`` the sum of the sizes of the eigenvalues of W - W_0 takes the place
-        of the trace: for small problems, as conic solvers help to bound it.
+        under a kernel. With ``penalty="trace"`` the sum of the absolute eigenvalues of W - W_0 takes the place of
+        the trace: for small problems, as conic solvers help to bound it.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class RankingProblem(SpannedProblem):
 
     Notes
     -----
-    Memory: a pass of the oracle holds three blocks of 64 MiB; relevance takes what its lists take, and for labels no
+    Memory: a pass of the oracle holds three blocks of 64 MiB; relevance takes the size of its lists, and for labels no
     more than the corpus. Time of a pass: the matrix products for all distances, and sorting the relevant ones.
 
     Examples
@@ -120,7 +120,7 @@ class RankingProblem(SpannedProblem):
     >>> print(f"{solution.upper_bound:.5f}, rank {solution.rank}, gap at most 1e-6: {solution.gap <= 1e-6}")
     3.26475, rank 1, gap at most 1e-6: True
 
-    Queries of their own, with lists of what is relevant to them; all other points are irrelevant:
+    Separate queries, with lists of their relevant points; all other points are irrelevant:
 
     >>> problem = cm.RankingProblem(iris.X, [[0, 1, 2], [50, 51]], queries=[[5.0, 3.4, 1.5, 0.2], [6.0, 2.8, 4.3, 1.3]])
     >>> round(problem.objective(cm.solve(problem).M), 4) <= 1.0
@@ -129,7 +129,7 @@ class RankingProblem(SpannedProblem):
 
     letter: ClassVar[str] = "W"
     C: float
-    #: How judgements became relevance, in words; empty where the problem was not made by :meth:`from_qrels`.
+    #: How judgements were converted to relevance, in words; None where the problem was not made by :meth:`from_qrels`.
     judged: str | None = None
 
     def __init__(
@@ -263,17 +263,17 @@ class RankingProblem(SpannedProblem):
         corpus_ids, query_ids : sequences of str or int, optional
             Identifiers of the rows; by default their numbers, from 0.
         unjudged : str
-            What becomes of documents that nobody judged for a query: ``"irrelevant"``, as evaluation has it, all of
-            them, none of which is listed; ``"ignore"``, they take no part; ``"mined"``, those nearest to the query by
-            the Euclidean distance are irrelevant and the others take no part.
+            Treatment of documents without a judgement for a query: ``"irrelevant"``, all count as irrelevant, as in
+            evaluation, and none is listed; ``"ignore"``, they take no part; ``"mined"``, those nearest to the query in
+            Euclidean distance count as irrelevant and the others take no part.
         relevant_from : int or sequence of int
             The degree from which a judged document is relevant; documents judged lower are irrelevant. With several,
-            every query is asked once for each degree for which it has documents of both kinds: the loss is the mean
+            every query is used once for each degree at which it has documents of both kinds: the loss is the mean
             over them, by any measure, and for ``"auc"`` a sum of hinges over the pairs of unequal degree.
         mined : int
-            How many unjudged documents of every query are irrelevant with ``"mined"``.
+            Number of unjudged documents per query that count as irrelevant with ``"mined"``.
         skip_incomplete : bool
-            Leave out queries without a relevant or without an irrelevant document, as LETOR has them, with a warning.
+            Leave out queries without a relevant or without an irrelevant document, as in LETOR, with a warning.
         **settings
             As for :class:`RankingProblem`: measure, C, k, penalty and so on.
 
@@ -281,7 +281,7 @@ class RankingProblem(SpannedProblem):
         ------
         InputError
             If an argument is malformed, a judged identifier is not among those given, or a query is not judged, or has
-            no relevant or no irrelevant document; the message has the names.
+            no relevant or no irrelevant document; the message names them.
 
         Examples
         --------
@@ -309,7 +309,7 @@ class RankingProblem(SpannedProblem):
         return problem
 
     def to_cvxpy(self, rankings: Sequence[Ranking] | Sequence[Sequence[Ranking]] | None = None) -> program.Program:
-        """The program above in CVXPY; with ``rankings`` the master problem that knows these only.
+        """The program above in CVXPY; with ``rankings`` the master problem restricted to these.
 
         Parameters
         ----------
@@ -466,7 +466,7 @@ class RankingProblem(SpannedProblem):
         )
 
     def _loss(self) -> str:
-        """What Delta(y*, y) is, in words: queries of fewer than k relevant points have a rule of their own."""
+        """Describe Delta(y*, y) in words, with the separate rule for queries of fewer than k relevant points."""
         k, short = self.measure.k, getattr(self.measure, "short", "")
         score = self.measure.name.upper() + (f"@{k}" if k else "")
         if not short or self.rankings.relevance.n_relevant.min() >= k:

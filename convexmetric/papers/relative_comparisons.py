@@ -64,10 +64,10 @@ class RelativeComparisonProblem(MetricProblem):
         gamma = 1/d), a function of two point matrices such as those of ``sklearn.metrics.pairwise``, or the
         kernel matrix of ``X``.
     weights : (T,) array, optional
-        Weights of the triplets, by which C is multiplied; those of weight 0 are left out. Only of finite C: a hard
+        Weights of the triplets, by which C is multiplied; those of weight 0 are left out. Only with finite C: a hard
         margin has no weight.
     prior : "identity" or (d,) array, optional
-        w_0 of ``1/2 ||w - w_0||^2``, weights known before, to which w goes as C falls. Without ``A`` and ``kernel``.
+        w_0 of ``1/2 ||w - w_0||^2``, prior weights, to which w tends as C falls. Without ``A`` and ``kernel``.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class RelativeComparisonProblem(MetricProblem):
         If an argument is malformed, ``A`` and ``kernel`` are both given, a prior with one of them, or ``weights`` with
         an infinite C.
     InfeasibleError
-        If ``C`` is infinite and no weights satisfy all triplets; the message names some that clash.
+        If ``C`` is infinite and no weights satisfy all triplets; the message names some that contradict each other.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class RelativeComparisonProblem(MetricProblem):
         return super().metric(M)
 
     def from_features(self, M: ArrayLike) -> Array:
-        """The weights themselves, which :meth:`metric` checks."""
+        """Return the weights unchanged, after the checks of :meth:`metric`."""
         return self.metric(M)
 
     @property

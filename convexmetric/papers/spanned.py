@@ -80,7 +80,7 @@ class SpannedProblem(MetricProblem):
         return M if self.span is None else self.full_matrix(M)
 
     def _stated_variable(self) -> tuple[cp.Variable, list[cp.Constraint], cp.Expression]:
-        """The metric of the program on the features, its cone, and the metric that users' own terms are about."""
+        """The metric of the program on the features, its cone, and the metric to which user-defined terms apply."""
         basis = self.feature_map
         cone = self.cone if basis is None else PSDCone(basis.shape[1])
         M, in_cone = cone.variable(self.letter)

@@ -7,7 +7,7 @@ r"""Distance metrics from large graphs: triplets, intra-class and inter-class di
         - \frac{1}{|S_2|} \sum_{(i,k) \in S_2} D^{i,k}_R, \qquad R \succeq 0
 
 =========================  ====================================================================================
-S                          triplets: i is closer to j than to k; of a graph all with A_ij = 1 and A_ik = 0
+S                          triplets: i is closer to j than to k; for a graph, all with A_ij = 1 and A_ik = 0
 S_1, S_2                   pairs that should be close, and pairs that should not (equations 3 and 4)
 v = L x                    a fixed projection (section 3.1); D^{i,j}_R = (v_i - v_j)^T R (v_i - v_j) (equation 1)
 Z_+                        hinge max(0, .), xi its margin (equation 2)
@@ -59,7 +59,7 @@ __all__ = ["VARIANTS", "TripletProblem", "Variant"]
 
 @dataclass(frozen=True)
 class _Groups:
-    """Triplets with the same i: their j and k by query, the i and weight of each, and S_1 and S_2 if not given."""
+    """Triplets grouped by i into queries: j and k, i and weight of each query, and S_1 and S_2 unless given."""
 
     relevance: Relevance
     anchors: np.ndarray | None
@@ -76,8 +76,8 @@ class TripletProblem(MetricProblem):
     X : (n, d) array or sparse matrix
         Points in rows.
     triplets : (T, 3) int array
-        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: by i, j,
-        k.
+        Rows ``(i, j, k)``: x_i is closer to x_j than to x_k. Multipliers are in the order of :attr:`triplets`: sorted
+        by i, j, k.
     reg : float
         lambda, the weight of half the squared norm.
     margin : float
@@ -97,8 +97,8 @@ class TripletProblem(MetricProblem):
         Weights of the triplets in the mean over S, of which only the ratios matter; those of weight 0 are left out.
         Not with ``intra`` or ``inter``, whose means over pairs have no weights.
     prior : "identity" or array, optional
-        R_0 of ``lambda/2 ||R - R_0||_F^2``, a metric on v = L x or its weights: the metric goes to it as lambda grows.
-        With a trace the sum of the sizes of the eigenvalues of R - R_0 takes its place.
+        R_0 of ``lambda/2 ||R - R_0||_F^2``, a metric on v = L x or its weights: the metric tends to it as lambda
+        grows. With a trace, the sum of the absolute eigenvalues of R - R_0 takes the place of the norm.
 
     Raises
     ------
@@ -193,8 +193,8 @@ class TripletProblem(MetricProblem):
     ) -> TripletProblem:
         """State the problem on triplets of a point, a near point of its label and a near point of another label.
 
-        Nothing is listed but neighbours: ``None`` for both means all triplets of the labels. S_1 and S_2 are the pairs
-        of a point with its neighbours of the one and of the other kind.
+        Only neighbours are listed, never triplets: ``None`` for both means all triplets of the labels. S_1 and S_2 are
+        the pairs of a point with its neighbours of the same label, and of other labels.
 
         Parameters
         ----------
@@ -205,8 +205,8 @@ class TripletProblem(MetricProblem):
             Number of neighbours of each kind, by Euclidean distance in X; None for all.
         **options
             ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
-            ``penalty``, ``prior`` as for the class; ``weights``, (n,), of the points: those of the triplets of
-            which each is the i.
+            ``penalty``, ``prior`` as for the class; ``weights``, (n,), one a point: the weight of the triplets
+            of which it is the i.
 
         Raises
         ------
@@ -281,13 +281,13 @@ class TripletProblem(MetricProblem):
     def reg_max(self) -> float:
         """The lambda from which on every triplet violates its margin at the optimum, ``[mean D - G]_+ / lambda``.
 
-        For the squared norm; below, the optimum depends on the triplets one by one. Zero where no metric gains
-        anything: then R = 0 is optimal at every lambda.
+        For the squared norm; below it the optimum depends on individual triplets. Zero if no metric improves on zero:
+        then R = 0 is optimal at every lambda.
 
         Raises
         ------
         InputError
-            If there is a prior: the optimum goes to it, whose margins are not those of zero.
+            If there is a prior: the optimum then tends to it, and its margins are not those of zero.
         """
         if self.regularizer.base.prior is not None:
             raise InputError("reg_max is for problems without a prior: choose reg itself")
@@ -394,7 +394,7 @@ class Variant:
     Attributes
     ----------
     formula : str
-        As the paper writes it.
+        As in the paper.
     diagonal : bool
     intra, inter : bool
         Whether the objective has the pair terms.
@@ -421,14 +421,14 @@ class Variant:
         random_state: int | np.random.Generator | None = None,
         **options: Any,
     ) -> TripletProblem:
-        """The variant on some data.
+        """State the problem of the variant on given data.
 
         Parameters
         ----------
         make : callable
             :class:`~convexmetric.TripletProblem`, or its ``from_labels`` or ``from_graph``.
         X, *arguments
-            What ``make`` takes: points, and triplets, labels or a graph.
+            Arguments of ``make``: points, and triplets, labels or a graph.
         reg : float
             lambda.
         r : int

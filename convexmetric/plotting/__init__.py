@@ -2,8 +2,8 @@
 
 Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. None touches ``pyplot``: no state
 is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do
-use ``pyplot``, with or without a screen, and begin with ``pyplot.style.use(STYLE)``. Pictures are as wide as a
-telephone, and told by markers and dashes where they are told by colour.
+use ``pyplot``, with or without a display, and begin with ``pyplot.style.use(STYLE)``. Pictures are sized for a
+telephone, and distinguish by markers and dashes whatever they distinguish by colour.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst

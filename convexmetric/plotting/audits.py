@@ -1,4 +1,4 @@
-"""Pictures of an audit: scale, spectrum and what costs most."""
+"""Pictures of an audit: scale, spectrum and costliest parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DRAWN_ABOVE = 1e-12
 
 
 def plot_audit(problem: AnyProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
-    """Draw an audit: its scale, its spectrum beside that of the reference, and what costs most.
+    """Draw an audit: its scale, its spectrum with that of the reference, and its costliest parts.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> 
 
 
 def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
-    """Eigenvalues of metrics, or the weights of diagonal ones, from the largest down, on a logarithmic axis.
+    """Draw eigenvalues of metrics, or the weights of diagonal ones, in descending order, on a logarithmic axis.
 
     Values below 1e-12 of the largest one are rounding and not drawn.
 
     Parameters
     ----------
-    metrics : Solution or array, or a mapping from names to such
+    metrics : Solution or array, or a mapping from names to these
         Metrics: ``(d, d)``, or ``(d,)`` weights.
     ax : Axes, optional
 
@@ -99,7 +99,7 @@ def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
 
 
 def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
-    """The parts of the risk that cost most beyond the reference, as bars with their worst comparison.
+    """Draw the parts of the risk that cost most beyond the reference, as bars with their worst comparison.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
 
 
 def _audited_spectrum(audit: Audit, reference: Solution | None, ax: Axes) -> None:
-    """Draw the eigenvalues or weights that count, of an audited metric at its best scale and of the reference."""
+    """Draw the non-negligible eigenvalues or weights of an audited metric at its best scale and of the reference."""
     factor = audit.scale.best if 0.0 < audit.scale.best < np.inf else 1.0
     name = "metric as given" if factor == 1.0 else f"metric, times {factor:.3g}"
     if reference is not None:
@@ -150,7 +150,7 @@ def _draw_spectrum(
 
 
 def _spectrum(metric: Any) -> NDArray[Any]:
-    """Eigenvalues of a matrix, or entries of a vector, from the largest down."""
+    """Eigenvalues of a matrix, or entries of a vector, in descending order."""
     M = metric.certificate.M if isinstance(metric, Solution) else np.asarray(metric)
     if M.ndim not in (1, 2) or M.size == 0 or M.shape[0] != M.shape[-1]:
         raise InputError(f"a metric must be a square matrix, or the weights of a diagonal one, got shape {M.shape}")

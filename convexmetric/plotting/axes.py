@@ -18,14 +18,14 @@ from matplotlib.figure import Figure
 from convexmetric.files import all_or_nothing
 from convexmetric.notebooks import printable
 
-#: Colours of Okabe and Ito and a grey, told apart with any colour vision; classes differ in marker, lines in dashes.
+#: Colours of Okabe and Ito and a grey, for any colour vision; classes differ in marker, lines in dashes.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#595959")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p")
 #: Dash patterns of lines: with 8 colours, 56 lines differ, and consecutive ones differ in both.
 DASHES: tuple[Any, ...] = (
     "-", (0, (5, 1.5)), (0, (1, 1)), "-.", (0, (8, 2, 2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)),
 )  # fmt: skip
-#: Colours of the upper and the lower bound and of what is between, of aids such as level lines, and of grids.
+#: Colours of the upper and the lower bound and the band between, of aids such as level lines, and of grids.
 UPPER, LOWER, BAND, AID, GRID = COLOURS[5], COLOURS[0], "#DDE6EE", "#767676", "#E5E5E5"
 #: Width of every picture in inches. On a telephone, 400 pixels wide, capitals of size "small" are 7 pixels high.
 WIDTH = 4.8
@@ -59,7 +59,7 @@ def panels(rows: int = 1, columns: int = 1, *, height: float = 3.4, **options: A
     Parameters
     ----------
     rows, columns : int
-        Panels below and beside each other; a telephone has room for two beside each other.
+        Rows and columns of panels; a telephone has room for two columns.
     height : float
         Height of a row in inches.
     **options
@@ -99,7 +99,7 @@ def curve_axes(ax: Axes) -> Axes:
 
 
 def named(things: Any) -> Iterator[tuple[str, Any, str, str]]:
-    """Yield name, thing, colour and marker: of all in a mapping, or of a single thing with an empty name."""
+    """Yield name, thing, colour and marker, for each item of a mapping, or for a single thing with an empty name."""
     pairs = things.items() if isinstance(things, Mapping) else [("", things)]
     for (name, thing), colour, marker in zip(pairs, itertools.cycle(COLOURS), itertools.cycle(MARKERS), strict=False):
         yield text_of(name), thing, colour, marker
@@ -111,7 +111,7 @@ def text_of(name: object) -> str:
 
 
 def shortened(names: Sequence[str], length: int = 24) -> list[str]:
-    """Shorten long names by their middle; where that makes them equal, by their common beginning and end."""
+    """Shorten long names in the middle; where that makes them equal, cut their common beginning and end."""
 
     def cut(name: str) -> str:
         half = length // 2
@@ -130,7 +130,7 @@ def shortened(names: Sequence[str], length: int = 24) -> list[str]:
 
 
 def save_picture(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file of any format Matplotlib knows by its suffix, all or nothing.
+    """Write a figure to a file, all or nothing, in any format of Matplotlib, given by the suffix.
 
     Raises
     ------
@@ -150,14 +150,14 @@ def svg_of(figure: Figure, settings: Mapping[str, Any]) -> str:
 
 
 def show_pictures() -> list[Path]:
-    """Show the open figures of ``pyplot``; without a screen, save them in the current folder and print their paths.
+    """Show the open figures of ``pyplot``; without a display, save them in the current folder and print their paths.
 
     Files are named by the script, ``plot_02_relative_comparisons-1.png`` and so on, and figures are closed either way.
 
     Returns
     -------
     list of Path
-        What was written; empty where the figures were shown.
+        Files written; empty if the figures were shown.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Points in the plane in which a metric is seen best.
+r"""Points in the plane that shows the most of a metric.
 
 .. math:: z_i = \big( \sqrt{\lambda_1} \, v_1^\top (x_i - \bar x), \; \sqrt{\lambda_2} \, v_2^\top (x_i - \bar x) \big),
    \qquad M = \sum_k \lambda_k v_k v_k^\top, \quad \lambda_1 \ge \lambda_2 \ge \dots
@@ -38,7 +38,7 @@ def plot_embedding(
     ax: Axes | None = None,
     target_names: Sequence[str] | None = None,
 ) -> Axes:
-    """The data in the plane of the two top eigenvectors of a metric.
+    """Draw the data in the plane of the two top eigenvectors of a metric.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _axis_label(plane: Plane, axis: int, euclidean: bool) -> str:
 
 @dataclass(frozen=True)
 class Plane:
-    """Points in a plane of a metric, and what its two axes are.
+    """Points in a plane of a metric, and its two axes.
 
     Attributes
     ----------
@@ -119,8 +119,8 @@ class Plane:
     weights : tuple of float
         The eigenvalue of each axis; zero for a principal axis of what the metric ignores.
     shares : tuple of float
-        Of an axis of the metric: its share of the trace. Of a principal axis: its share of the variance (of what the
-        metric ignores, for an axis that is not of the metric).
+        For an axis of the metric, its share of the trace; for a principal axis, its share of the variance (of what the
+        metric ignores, if the axis is not of the metric).
     rank : int
         Rank of the metric.
     """

@@ -20,7 +20,7 @@ from convexmetric.selection import HeldOutQueries, Validation
 
 
 def plot_validation(validation: Validation, score: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Mean score of what was held out against a weight, plus and minus one standard deviation, with the one chosen.
+    """Draw the mean held-out score against a weight, plus and minus one standard deviation, with the weight chosen.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
         Scores of several values of one weight: from ``cross_validate``, or ``path_`` of a
         :class:`~convexmetric.WeightSearch`.
     score : str, optional
-        One of its scores; by default the one that chooses.
+        One of its scores; by default the deciding one.
     ax : Axes, optional
 
     Raises
@@ -74,7 +74,7 @@ def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) 
 
     Parameters
     ----------
-    curves : RocCurve, or a mapping from names to such
+    curves : RocCurve, or a mapping from names to these
         From :func:`~convexmetric.evaluation.roc_curve`.
     ax : Axes, optional
     """
@@ -92,7 +92,7 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
 
     Parameters
     ----------
-    curves : RetrievalCurve, or a mapping from names to such
+    curves : RetrievalCurve, or a mapping from names to these
         From :func:`~convexmetric.evaluation.retrieval_curve`.
     ax : Axes, optional
     """
@@ -108,10 +108,10 @@ def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve],
 def plot_violated_ranking(
     problem: RankingProblem, M: ArrayLike, *, query: int = 0, ax: Axes | None = None, places: int = 20
 ) -> Axes:
-    """Draw one query's ranking by distance beside the most violated one, whose violation is the query's slack.
+    """Draw one query's ranking by distance and the most violated one, whose violation is the query's slack.
 
-    Blue circles are relevant items, orange squares irrelevant ones; grey lines lead from an item's place in the one
-    ranking to its place in the other.
+    Blue circles are relevant items, orange squares irrelevant ones; grey lines connect an item's places in the two
+    rankings.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def plot_violated_ranking(
         Number of the query.
     ax : Axes, optional
     places : int
-        Places of both rankings that are shown, from the top.
+        Number of places of both rankings to show, from the top.
 
     Raises
     ------

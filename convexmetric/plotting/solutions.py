@@ -16,7 +16,7 @@ from convexmetric.plotting import axes as drawing
 from convexmetric.plotting.embeddings import plot_embedding
 from convexmetric.solution import Solution
 
-#: First bounds that are off by more than this factor are outside of the axis.
+#: First bounds that are off by more than this factor are left outside the axis.
 LOG_REACH = 1e3
 
 
@@ -74,7 +74,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
 def plot_solution(
     solution: Solution, X: Any = None, *, y: ArrayLike | None = None, target_names: Sequence[str] | None = None
 ) -> Figure:
-    """The bounds closing; and with ``X``, the data before and after.
+    """Draw the convergence of the bounds; with ``X``, also the data before and after.
 
     ``X`` has the features the metric acts on.
 
@@ -111,7 +111,7 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
     Parameters
     ----------
     M : (d, d) or (d,) array
-        The metric, or the weights of a diagonal one; of features of one scale.
+        The metric, or the weights of a diagonal one; features should have one scale.
     names : sequence of str
         Names of the features.
     ax : Axes, optional

@@ -1,1 +1,1 @@
-"""Programs in CVXPY: its late import, and what ``to_cvxpy`` returns."""
+"""Programs in CVXPY: its lazy import, and the class that ``to_cvxpy`` returns."""

@@ -1,8 +1,7 @@
-"""Conic programs that CVXPY makes of convex problems, in the kernel's form, and the way back to the problems.
+"""Conic programs to which CVXPY reduces convex problems, in the kernel's form, and the way back to the problems.
 
-A program is that of the numbers which CVXPY computes in floats, whole: nothing is dropped, merged or averaged here.
-What is proven is proven of these numbers, by the kernel; :mod:`convexmetric.programs.witness` compares them with the
-problem.
+A program has exactly the numbers that CVXPY computes in floats: nothing is dropped, merged or averaged here. The kernel
+proves statements about these numbers; :mod:`convexmetric.programs.witness` compares them with the problem.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 Array = NDArray[np.float64]
 
-#: What CLARABEL is asked for, and that it returns the point at which it gave up.
+#: CLARABEL's tolerances, and that it also returns the point at which it gave up.
 TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11, "accept_unknown": True}
 INTEGERS = "problem has integer variables: only convex problems are certified; relax or fix them"
 IMAGINARY = "imaginary part of "
-#: A rational exponent may differ from the one that was meant by so much.
+#: Largest difference between an exponent and its rational approximation.
 SAME = 1e-12
 #: Steps of scaling rows and columns.
 SCALINGS = 20
-#: Multipliers of constraints without variables, and costs beside the largest that do not count.
+#: Multipliers in a program without variables; costs up to this fraction of the largest do not count.
 NOTHING = 1e-14
-#: Entries of a direction that are more than noise, relative to its largest.
+#: Entries of a direction above this fraction of its largest are more than noise.
 MOVES = 1e-5
-#: Right-hand sides up to this, or down to its inverse, are not scaled.
+#: Right-hand sides between the inverse of this and this are not scaled.
 USUAL = 1e4
-#: Characters of a name, and named variables, in a file.
+#: Most characters of a name, and most named variables, in a file.
 NAME, NAMES = 60, 4096
 
 
@@ -76,7 +75,7 @@ class Cones:
             at += length
 
     def inner(self, dual: bool = False) -> Array:
-        """A point inside the product of cones, or of the dual cones; zero where these are zero or everything."""
+        """A point inside the product of cones, or of the dual cones; zero for cones that are {0} or the whole line."""
         _, line, _, _, exponential, power = self.slices
         e = np.zeros(power.stop)
         e[line] = 1.0
@@ -87,7 +86,7 @@ class Cones:
         return e
 
     def margins(self, s: Array, dual: bool = False) -> Array:
-        """By about how much every entry may change inside its cone; not positive if s is not inside."""
+        """Approximate distance of every entry from the border of its cone; not positive if s is not inside."""
         found, (_, line, _, _, exponential, power) = np.full(len(s), np.inf), self.slices
         found[line] = s[line]
         for kind, size, rows in self.blocks():
@@ -108,7 +107,7 @@ class Cones:
         return found
 
     def described(self) -> tuple[dict[str, int], dict[str, Any]]:
-        """Table and arrays of a file."""
+        """Return the table and the arrays of the cones for a file."""
         arrays = {"second_order_sizes": self.second_order, "semidefinite_sizes": self.semidefinite}
         found = {name: np.array(sizes, dtype=np.int64) for name, sizes in arrays.items() if sizes}
         found |= {"power_exponents": np.array(self.powers)} if self.powers else {}
@@ -118,7 +117,7 @@ class Cones:
 
 
 def matrix_of(triangle: Array, order: int, off: float = 1.0) -> Array:
-    """The symmetric matrix of a triangle, with the entries off its diagonal times ``off``."""
+    """Return the symmetric matrix of a triangle, with its off-diagonal entries multiplied by ``off``."""
     i, j = np.triu_indices(order)
     made = np.zeros((order, order))
     made[i, j] = made[j, i] = triangle * np.where(i == j, 1.0, off)
@@ -137,7 +136,7 @@ class Program:
     A: Any
     b: Array
     cones: Cones
-    #: Right-hand sides may differ from b by as much, if there is anything.
+    #: Amounts by which right-hand sides may differ from b; None for exact ones.
     radii: Any = None
 
     def value(self, x: Array) -> float:
@@ -145,7 +144,7 @@ class Program:
         return float(self.q @ x + 0.5 * (x @ (self.P @ x)))
 
     def described(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Table and arrays of a file."""
+        """Return the table and the arrays of the program for a file."""
         cones, arrays = self.cones.described()
         table = {"variables": len(self.q), "cones": cones, "quadratic": bool(self.P.nnz)}
         arrays |= {"q": self.q, "b": self.b} | _entries("a", self.A)
@@ -154,12 +153,12 @@ class Program:
 
     @cached_property
     def S(self) -> Any:
-        """The symmetric matrix of the quadratic term, but for rounding."""
+        """The symmetric matrix of the quadratic term, up to rounding."""
         return sp.csc_array(0.5 * (self.P + self.P.T))
 
     @cached_property
     def scaled(self) -> tuple[Program, dict[str, Any]]:
-        """A program with rows, columns and costs of about one, and factors that take its points back to this one.
+        """An equivalent program with rows, columns and costs of about one, and factors that map its points back.
 
         Factors are powers of two, the same for all rows of a cone, so that nothing is rounded.
         """
@@ -169,10 +168,10 @@ class Program:
             heads[rows] = rows.start
         for rows in triples:
             heads[rows] -= (heads[rows] - rows.start) % 3
-        # Bounds of one variable have no say in its scale.
+        # Bounds of a single variable do not affect its scale.
         several = (np.diff(A.indptr) > 1) | (np.arange(m) >= self.cones.slices[1].stop)
         C, tall = np.ones(len(self.q)), np.zeros(m)
-        # Rows begin with a size of one, so that factors of theirs have no say in the scale of variables.
+        # Rows are first scaled to one, so that multiplying a row does not affect the scale of variables.
         np.maximum.at(tall, heads, _largest(A, 1))
         R = 1.0 / _nonzero(tall)[heads]
         for _ in range(SCALINGS):
@@ -202,14 +201,14 @@ class Program:
         return made, back
 
     def solve(self, solver: str | None = None, **options: Any) -> Answer:
-        """Solve by a solver of CVXPY, which is not trusted; by default by CLARABEL, as tightly as it can."""
+        """Solve by a solver of CVXPY, which is not trusted; by default by CLARABEL with tolerances ``TIGHT``."""
         if solver is None:
             solver, options = "CLARABEL", TIGHT
         if not len(self.q):
             return Answer(cp.OPTIMAL, np.zeros(0), NOTHING * self.cones.inner(True), 0.0)
         x, (zero, line, round_, _, exponential, power) = cp.Variable(len(self.q)), self.cones.slices
         s: Any = cp.Constant(self.b) - cp.Constant(self.A) @ x if len(self.b) else None
-        # Constraints, what becomes of their multipliers, and where that stands in z.
+        # Constraints, the map from their multipliers to entries of z, and the places of these entries.
         stated: list[tuple[Any, Callable[[Any], Array], Any]] = []
         if self.cones.zero:
             stated.append((s[zero] == 0, np.negative, zero))
@@ -280,7 +279,7 @@ def guarded() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver says."""
+    """Status, primal-dual point and value reported by a solver."""
 
     status: str
     x: Any = None
@@ -289,12 +288,12 @@ class Answer:
 
 
 def _largest(S: Any, axis: int) -> Any:
-    """Largest entries of the rows or columns of a matrix that is not negative."""
+    """Largest entries of the rows or columns of a nonnegative matrix."""
     return sp.csr_array(S).max(axis=axis).toarray().ravel() if S.shape[axis] else np.zeros(S.shape[1 - axis])
 
 
 def _nonzero(sizes: Any) -> Any:
-    """Sizes with ones for zeros."""
+    """Sizes, with zeros replaced by ones."""
     return np.where(np.asarray(sizes) > 0.0, sizes, 1.0)
 
 
@@ -324,26 +323,26 @@ def _columns(z: Any) -> Array:
     return np.column_stack([np.ravel(part) for part in z])
 
 
-# What CVXPY makes of a problem ----------------------------------------------------------------------------------------
+# CVXPY's program of a problem -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """A problem's program with the constant ``c0`` of its minimum, and the way back to the problem's variables.
+    """The program of a problem, its constant ``c0``, and the way back to the problem's variables.
 
     Attributes
     ----------
     problem : cvxpy.Problem
     program : Program
-        The program as CVXPY made it, its columns in another order: ``order`` has CVXPY's number of each.
+        The program as CVXPY made it, with its columns reordered: ``order`` has CVXPY's number of each.
     constant : float
     maximise : bool
     chain, inverse
-        CVXPY's reductions, and what they keep.
+        CVXPY's reductions, and the data by which they are inverted.
     starts : dict
         First column of each of CVXPY's variables.
     stated, forms
-        The problem as CVXPY was given it, and the quadratic forms that were stated by factors.
+        The problem as passed to CVXPY, and the quadratic forms that it states by factors.
     """
 
     problem: Any
@@ -358,7 +357,7 @@ class Canonical:
     forms: list[Factored]
 
     def values(self, x: Array) -> dict[str, Array]:
-        """Values of the problem's variables by their names, with CVXPY's numbers where names are the same."""
+        """Return the values of the problem's variables by name, with CVXPY's numbers added to names that coincide."""
         own: Array = np.zeros(len(x))
         own[self.order] = x
         answer = (self.program.value(x), own, np.zeros(len(self.program.b)))
@@ -367,14 +366,14 @@ class Canonical:
 
     @cached_property
     def variables(self) -> dict[str, Any]:
-        """The problem's variables by names that are told apart."""
+        """The problem's variables by unique names."""
         variables = self.problem.variables()
         counts = Counter(variable.name() for variable in variables)
         return {one.name() + f" ({one.id})" * (counts[one.name()] > 1): one for one in variables}
 
     @cached_property
     def places(self) -> dict[str, tuple[Any, Any]]:
-        """Columns of the problem's variables by their names, and the variables; of complex ones two parts."""
+        """Columns of the problem's variables, and the variables, by name; two parts for complex ones."""
         changed, found = self.chain.compose_var_id_map(), dict[str, tuple[Any, Any]]()
         for name, variable in self.variables.items():
             parts = [own for own in changed.get(variable.id, [variable.id]) if own in self.starts]
@@ -385,7 +384,7 @@ class Canonical:
         return found
 
     def given(self, values: dict[int, Any]) -> tuple[Any, Array] | None:
-        """Columns of the problem's variables, and a point with values of these; None if not all have values."""
+        """Columns of the problem's variables, and a point with their values there; None if one has no value."""
         x: Array = np.zeros(len(self.order))
         for name, (own, variable) in self.places.items():
             value = values.get(variable.id)
@@ -404,11 +403,11 @@ class Canonical:
         return printed if len(printed) <= NAMES else []
 
     def named(self, d: Array) -> str:
-        """Variables that change along a direction."""
+        """Return the names of the variables that change along a direction."""
         moves = np.abs(d) > MOVES * np.abs(d).max()
         names = [name for name, (own, _) in self.places.items() if moves[own].any()]
         if not names:
-            # CVXPY's own, in expressions of these.
+            # Only variables that CVXPY added change: those of the problem in the same rows are named.
             rows = np.unique(sp.csc_array(self.program.A)[:, np.flatnonzero(moves)].indices)
             beside = np.unique(sp.csr_array(self.program.A)[rows].indices)
             names = [f"expressions of {name}" for name, (own, _) in self.places.items() if np.isin(own, beside).any()]
@@ -416,7 +415,7 @@ class Canonical:
 
     @cached_property
     def owners(self) -> list[tuple[Any, Any]]:
-        """The problem's constraints with their rows, in the order of these; None for what CVXPY added."""
+        """The problem's constraints with their rows, in the order of the rows; None for those that CVXPY added."""
         finals = self.chain.compose_constr_id_map()
         # Constraints of the problem come first among those that were stated.
         pairs = zip(self.stated.constraints, self.problem.constraints, strict=False)
@@ -434,7 +433,7 @@ class Canonical:
         return found
 
     def columns_of(self, variable: Any) -> Any:
-        """Columns of a variable that was stated, without attributes that make its entries fewer."""
+        """Columns of a variable of ``stated`` that has no attribute by which CVXPY reduces its entries."""
         return self._columns[self.chain.compose_var_id_map().get(variable.id, [variable.id])[0]]
 
     @cached_property
@@ -446,7 +445,7 @@ class Canonical:
         return {own: np.sort(columns) for own, columns in zip(numbers, np.split(back, starts[1:]), strict=True)}
 
     def rows_of(self, form: Factored, all_of: bool) -> Any:
-        """Rows that say what a factored form is: its limit and, of all, that it is not negative."""
+        """Rows of a factored form: those of its limit and, with ``all_of``, of ``u >= 0``."""
         limit = self._rows[self.chain.compose_constr_id_map().get(form.limit.id, form.limit.id)]
         if not all_of:
             return limit
@@ -456,7 +455,7 @@ class Canonical:
         return np.union1d(limit, alone[np.isin(A.indices[A.indptr[alone]], column)])
 
     def constraints(self, z: Array) -> str:
-        """Constraints that have entries in a dual point."""
+        """Return the text of the constraints with nonzero multipliers in a dual point."""
         size = np.abs(z).max()
         named, rows = list[str](), sp.csr_array(self.program.A)
         for constraint, own in self.owners:
@@ -471,17 +470,17 @@ class Canonical:
 
 
 def dense(value: Any) -> Array:
-    """A value of CVXPY's as an array."""
+    """Return a value of CVXPY as a dense array."""
     return value.toarray() if sp.issparse(value) else np.asarray(value)
 
 
 def _printable(name: str) -> str:
-    """A name as files have it."""
+    """Return a name in the form that files have: ASCII, of at most ``NAME`` characters."""
     return ascii(name)[1:-1][:NAME] or "variable"
 
 
 def _lowered(variable: Any, value: Any, imaginary: bool) -> Array:
-    """Entries of a variable's value that are variables of CVXPY's program."""
+    """Return those entries of a variable's value that are variables of CVXPY's program."""
     from cvxpy.reductions.cvx_attr2constr import lower_value
 
     value = dense(value)
@@ -495,7 +494,7 @@ def _lowered(variable: Any, value: Any, imaginary: bool) -> Array:
 
 @cache
 def _interface() -> Any:
-    """The class by which CVXPY writes a program in the kernel's form."""
+    """Return the solver class with which CVXPY states a program in the kernel's form."""
     from cvxpy.constraints import SOC, ExpCone, PowCone3D, SvecPSD
     from cvxpy.reductions.solution import Solution
     from cvxpy.reductions.solvers.conic_solvers.conic_solver import ConicSolver
@@ -513,7 +512,7 @@ def _interface() -> Any:
             self.quadratic = quadratic
 
         def name(self) -> Any:
-            # Perspectives hand the name to CVXPY again, which knows no solver of any name of ours, but takes instances.
+            # Perspectives pass the name on to CVXPY, which does not know ours but also accepts a solver instance.
             return self
 
         def __str__(self) -> str:
@@ -532,7 +531,7 @@ def _interface() -> Any:
             raise NotImplementedError
 
         def invert(self, solution: Any, inverse_data: Any) -> Any:
-            """Take value and x back to the problem before."""
+            """Map value and x back to the problem before this reduction."""
             value, x, _ = solution
             return Solution(cp.OPTIMAL, value, {inverse_data[self.VAR_ID]: x}, {}, {})
 
@@ -540,16 +539,17 @@ def _interface() -> Any:
 
 
 def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | None = None) -> Canonical:
-    """The program that CVXPY makes of a problem, with or without a quadratic term.
+    """Reduce a problem by CVXPY to a conic program, with or without a quadratic term.
 
-    The entries of the variable ``first``, if there is one, are the first of the program: of a symmetric matrix those of
-    its lower triangle, column by column.
+    The entries of the variable ``first``, if given, are the first of the program: for a symmetric matrix those of its
+    lower triangle, column by column.
 
     Raises
     ------
     InputError
-        If the problem is no :class:`cvxpy.Problem`, not convex by CVXPY's rules, has no variables, integers or
-        parameters without values, or atoms that CVXPY approximates.
+        If the problem is not a :class:`cvxpy.Problem`, is not convex by CVXPY's rules, has no variables, has integer
+        variables, parameters without values, atoms that CVXPY approximates or numbers that are NaN or infinite, or has
+        no conic form in the kernel's cones.
     """
     if not isinstance(problem, cp.Problem):
         raise InputError(f"problem must be a cvxpy.Problem, got {type(problem).__name__}")
@@ -573,13 +573,13 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
         raise InputError(
             f"CVXPY approximates {names}: pass approx=False to powers, means and norms; others have no form"
         )
-    # A copy, so that what CVXPY keeps for the problem's own solver stays.
+    # A copy, so that what CVXPY has cached for the problem's own solver stays.
     own, forms = without_forms(problem)
     options = {"use_quad_obj": quadratic}
     try:
-        # Values of variables have no say, and are not of the shape that some reductions expect.
+        # Values of variables do not matter here, and may not have the shape that some reductions expect.
         with warnings.catch_warnings(), with_values(own, {}):
-            # Of what CVXPY's own reductions use.
+            # Warnings about functions that CVXPY's own reductions use.
             warnings.simplefilter("ignore", FutureWarning)
             data, chain, inverse = own.get_problem_data(_interface()(quadratic), ignore_dpp=True, solver_opts=options)
     except cp.SolverError as error:
@@ -588,7 +588,7 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
         raise InputError(f"CVXPY cannot state the problem as a conic program: {error}") from error
     stated = data["param_prob"]
     if any(stated.x.attributes[kind] for kind in ("boolean", "integer")):
-        # Sets of values, and whatever else CVXPY states by integers of its own.
+        # Finite sets, and whatever else CVXPY states by integers that it adds.
         raise InputError(INTEGERS)
     dims, n = data["dims"], len(data["c"])
     powers = tuple(float(alpha) for alpha in dims.p3d)
@@ -607,7 +607,7 @@ def canonical(problem: cp.Problem, quadratic: bool = True, first: cp.Variable | 
 
 
 def _plain(M: Any) -> Any:
-    """A matrix with one entry in a place, and none that is zero."""
+    """Return a sparse matrix without duplicate entries and stored zeros."""
     made = sp.csc_array(M)
     made.sum_duplicates()
     made.eliminate_zeros()
@@ -615,13 +615,13 @@ def _plain(M: Any) -> Any:
 
 
 def _length(variable: cp.Variable) -> int:
-    """Number of the entries that a variable has in a program."""
+    """Number of entries of a variable in a program."""
     d = variable.shape[0]
     return d * (d + 1) // 2 if variable.attributes["symmetric"] else int(variable.size)
 
 
 def parts_of(problem: cp.Problem) -> Iterator[Any]:
-    """All expressions and constraints of a problem, and of the problems within it."""
+    """Yield all expressions and constraints of a problem, and of the problems within it."""
     left: list[Any] = [problem]
     while left:
         one = left.pop()
@@ -633,13 +633,13 @@ def parts_of(problem: cp.Problem) -> Iterator[Any]:
 
 
 def of_integers(of: Any) -> bool:
-    """Whether a part of a problem is a variable with integers."""
+    """Whether a part of a problem is a boolean or integer variable."""
     return any(getattr(of, "attributes", {}).get(kind) for kind in ("boolean", "integer"))
 
 
 @contextmanager
 def with_values(problem: cp.Problem, values: dict[int, Any]) -> Iterator[None]:
-    """Give a problem's variables other values for a while, none to those without."""
+    """Give a problem's variables other values for a while; variables that are not in ``values`` have none."""
     variables = problem.variables()
     before = [variable._value for variable in variables]
     try:

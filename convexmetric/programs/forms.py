@@ -1,6 +1,6 @@
-"""Quadratic forms of which CVXPY takes a factor, stated by a factor of ours, so that what it is off by can be priced.
+"""Quadratic forms that CVXPY would factor, stated by a factor made here, so that its error can be bounded.
 
-In an objective that is a sum, a quadratic form stays one. Elsewhere ``y' P y`` becomes a number u with
+A quadratic form that is a term of the objective stays one. Elsewhere ``y' P y`` becomes a number u with
 ``|F y|^2 <= u``, F a factor in floats of the average S of P and its transpose, or minus u where P is negative
 semidefinite.
 """
@@ -26,7 +26,7 @@ REDUCED = ("symmetric", "diag", "PSD", "NSD", "sparsity")
 
 @dataclass(frozen=True)
 class Factored:
-    """A quadratic form ``y' P y``, of a sign, that is stated by a factor: ``limit`` is ``|F y|^2 <= u``."""
+    """A quadratic form ``y' P y``, up to its sign, that is stated by a factor: ``limit`` is ``|F y|^2 <= u``."""
 
     form: Any
     P: Array
@@ -37,12 +37,15 @@ class Factored:
 
     @property
     def exact(self) -> bool:
-        """Whether F is off by nothing."""
+        """Whether F has no rounding error."""
         return exact_roots(self.P) is not None
 
 
 def without_forms(problem: Any) -> tuple[Any, list[Factored]]:
-    """A problem without forms of which CVXPY would take a factor, its constraints first, and these forms."""
+    """Return a problem with the forms that CVXPY would factor replaced by numbers u, and these forms.
+
+    The constraints of the problem come first, in their order.
+    """
     found: dict[int, Factored] = {}
     more, changed = [], dict[int, Any]()
     for form in factored_forms(problem):
@@ -70,7 +73,7 @@ def without_forms(problem: Any) -> tuple[Any, list[Factored]]:
 
 
 def factor(P: Array) -> Array:
-    """A factor F with ``F' F`` a little below the average of P and its transpose, as far as that is semidefinite."""
+    """Return F with ``F' F`` slightly below the average of P and its transpose, or its positive part if indefinite."""
     S = 0.5 * (P + P.T)
     if (roots := exact_roots(P)) is not None:
         return np.diag(roots)
@@ -85,7 +88,7 @@ def factor(P: Array) -> Array:
 
 
 def exact_roots(P: Array) -> Array | None:
-    """Roots of the entries of a diagonal matrix, if all are exact."""
+    """Return the roots of the entries of a nonnegative diagonal matrix, if all are exact; else None."""
     sizes = P.diagonal()
     if np.count_nonzero(P - np.diag(sizes)) or (sizes < 0.0).any():
         return None
@@ -97,7 +100,7 @@ def exact_roots(P: Array) -> Array | None:
 
 
 def factored_forms(problem: Any) -> Iterator[Any]:
-    """Quadratic forms of a problem besides those of which its objective is a sum with weights."""
+    """Yield the quadratic forms of a problem, except those of which its objective is a weighted sum."""
     left: list[Any] = [(problem.objective.expr, True), *((constraint, False) for constraint in problem.constraints)]
     while left:
         one, above = left.pop()

@@ -1,8 +1,8 @@
 """CVXPY, imported when it is first used: its import takes longer than all of the package, and most solves need none.
 
-``from convexmetric.programs.lazy import cvxpy as cp`` instead of ``import cvxpy as cp``; what follows reads the same.
-Only what needs a class of CVXPY as a base (:mod:`convexmetric.programs.program`) imports CVXPY itself, and is imported
-late.
+Write ``from convexmetric.programs.lazy import cvxpy as cp`` instead of ``import cvxpy as cp``; the rest of the code
+stays the same. Only :mod:`convexmetric.programs.program`, which needs a class of CVXPY as a base, imports CVXPY itself,
+and is imported lazily.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 
 class _Lazy(ModuleType):
-    """A module that imports the one of its name when an attribute is first asked for."""
+    """A module that imports the module of its name when an attribute is first accessed."""
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self.__name__), attribute)

@@ -1,27 +1,27 @@
-"""CVXPY's expressions and constraints as text that is read like a formula.
+"""CVXPY's expressions and constraints as text that reads like a formula.
 
-CVXPY prints its own trees, with the classes that it works with and every number in full. Here the sum of a product of
-two matrices is an inner product ``<D, M>``, a parameter or a constant with a name is that name, and what no line below
-knows is printed as a call of CVXPY's class.
+CVXPY prints its expression trees, with its internal classes and every number in full. Here the sum of a product of two
+matrices is an inner product ``<D, M>``, a named parameter or constant is its name, and an expression without a rule
+below is printed as a call of CVXPY's class.
 """
 
 from __future__ import annotations
 
 import cvxpy as cp
 
-#: What CVXPY's classes are called where users make them.
+#: Names of the functions with which users make CVXPY's classes.
 CALLED = {"Sum": "sum", "Trace": "trace", "QuadForm": "quad_form"}
 OF_POWER: dict[tuple[str, ...], str] = {("Power", "2"): "square", ("Power", "1/2"): "sqrt", ("Pnorm", "2"): "norm"}
 SIGNS = {"multiply": "*", "MulExpression": "@", "DivExpression": "/"}
-#: Classes that change the shape, or what CVXPY knows, of their argument and nothing else.
+#: Classes that change only the shape of their argument, or what CVXPY assumes of it.
 SILENT = {"Promote", "broadcast_to", "reshape", "psd_wrap"}
-#: How tightly an expression holds together: sums, products, and all else.
+#: Precedence of an expression: sums, products, and all else.
 SUM, PRODUCT, ATOM = range(3)
 GREEK = {"alpha", "beta", "gamma", "lambda", "mu", "rho", "tau", "xi"}
 
 
 def written(constraint: cp.Constraint) -> str:
-    """A constraint with its label; a side without variables stands on the right."""
+    """Return a constraint with its label as text; a side without variables stands on the right."""
     kind, sides = type(constraint).__name__, [_read(side) for side in constraint.args]
     if kind == "PSD":
         text = f"{sides[0]} >> 0"
@@ -35,26 +35,26 @@ def written(constraint: cp.Constraint) -> str:
 
 
 def terms(e: cp.Expression) -> list[str]:
-    """The terms of a sum, without zeros, which CVXPY has where something was compared with 0."""
+    """Return the terms of a sum, without the zeros that comparisons with 0 leave in CVXPY's sums."""
     parts = e.args if type(e).__name__ == "AddExpression" else [e]
     return [_read(part, PRODUCT) for part in parts if not part.is_zero()] or ["0"]
 
 
 def tex(name: str) -> str:
-    r"""The name of a number of a program in LaTeX: ``gamma_-1`` becomes ``\gamma_{-1}``."""
+    r"""Return the name of a number of a program in LaTeX: ``gamma_-1`` becomes ``\gamma_{-1}``."""
     letter, _, index = name.partition("_")
     spelled = f"\\{letter}" if letter in GREEK else f"\\mathrm{{{letter}}}" if len(letter) > 1 else letter
     return spelled + (f"_{{{index}}}" if len(index) > 1 else f"_{index}" if index else "")
 
 
 def _read(e: cp.Expression, inside: int = SUM) -> str:
-    """The text of an expression, in brackets where it is looser than what it stands in."""
+    """Return the text of an expression, in brackets if its precedence is lower than that of ``inside``."""
     text, level = _form(e)
     return f"({text})" if level < inside else text
 
 
 def _form(e: cp.Expression) -> tuple[str, int]:
-    """The text of an expression, and how tightly it holds together."""
+    """Return the text of an expression, and its precedence."""
     kind, args = type(e).__name__, e.args
     if isinstance(e, cp.Constant) and e.is_scalar() and e._name is None:
         return f"{float(e.value):g}", ATOM

@@ -1,6 +1,6 @@
-"""A paper's program in plain CVXPY, printed as it is read.
+"""A paper's program in plain CVXPY, printed like a formula.
 
-Import this module where a program is made: it imports CVXPY, whose problem is the base class here.
+Import this module only where a program is made: it imports CVXPY, whose ``Problem`` is the base class here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ NAME = re.compile(r"[A-Za-z|]")
 
 
 class Program(cp.Problem):
-    """A CVXPY problem that states what a paper prints.
+    """A CVXPY problem that states a program as its paper prints it.
 
-    It is solved, changed and asked like any other: ``program.solve()``, ``program.var_dict["W"].value``,
-    ``program.param_dict["C"].value = 10``. Its constraints carry labels.
+    It is solved, changed and read like any other: ``program.solve()``, ``program.var_dict["W"].value``,
+    ``program.param_dict["C"].value = 10``. Its constraints have labels.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class Program(cp.Problem):
         Minimised.
     constraints : list of cvxpy.Constraint
     metric : cvxpy.Variable
-        The metric, or the weights of a diagonal one, on the features that :attr:`Solution.M
-        <convexmetric.Solution.M>` is about.
+        The metric, or the weights of a diagonal one, on the same features as :attr:`Solution.M
+        <convexmetric.Solution.M>`.
     latex : str
         The program in LaTeX, for notebooks.
     """
@@ -41,7 +41,7 @@ class Program(cp.Problem):
         self, objective: cp.Expression, constraints: list[cp.Constraint], metric: cp.Variable, latex: str
     ) -> None:
         with warnings.catch_warnings():
-            # CVXPY advises to write many terms as one vector; here they are kept apart to be read.
+            # CVXPY advises to write many terms as one vector; here they stay separate so that they can be read.
             warnings.filterwarnings("ignore", "Objective contains too many subexpressions")
             super().__init__(cp.Minimize(objective), constraints)
         #: The metric's variable.
@@ -55,7 +55,7 @@ class Program(cp.Problem):
         return {leaf.name(): leaf for leaf in leaves if leaf.is_constant() and NAME.match(leaf.name())}
 
     def latex(self) -> str:
-        """The program as a formula, with the values that its parameters have now."""
+        """Return the program as a formula, with the current values of its parameters."""
         text = self._latex
         for name, number in self.param_dict.items():
             before = rf"(?<![\w\\{{])({re.escape(tex(name))} = )[-+.\w]+"

@@ -1,8 +1,9 @@
-"""What is left of a conic program for a solver, and what makes its answers exact for the whole: relations and pivots.
+"""Presolve of a conic program, and what makes a solver's answers exact for the whole program: relations and pivots.
 
-Whole programs are what is stated and proven. A solver does better without equations that follow from others, without
-variables that only give room, and with one variable for those that count by their sum. Nothing here is trusted:
-relations are checked in fractions by the kernel, and an answer of what is left is a point of the whole.
+Statements and proofs are about the whole program. A solver does better without equations that follow from others,
+without variables that cost nothing and only relax constraints, and with one variable for those that matter only by
+their sum. Nothing here is trusted: relations are checked in fractions by the kernel, and a point of the reduced program
+is mapped back to a point of the whole.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from convexmetric.programs.canonical import Cones, Program
 
 Array = NDArray[np.float64]
 
-#: What counts as zero beside the largest pivot, once rows and columns are of about one.
+#: Fraction of the largest pivot that counts as zero, after rows and columns have been scaled to about one.
 ALIKE = 1e-9
-#: Most equations, none with a variable of its own, among which dependent ones are looked for; most that are combined in
-#: fractions where rounding finds no combination.
+#: Most equations, none with a variable of its own, among which dependent ones are sought; most that are combined by
+#: elimination in fractions if rounded weights are not exact.
 CORE, EXACT = 2500, 40
 #: Largest denominator of weights that are guessed, and largest weight that is a float.
 GUESSED, WHOLE = 1000, 2**53
-#: Systems of so many equations are left whole; equations that are eliminated have no more entries than this.
+#: No more pivots are sought if at most this many equations are left; most entries of an equation that then gets one.
 SMALL, LONG = 256, 64
 
 
 class Contradiction(Exception):  # noqa: N818 - of the equations, not of the program that finds it
-    """Equations that contradict each other, exactly; ``weights`` of their combination."""
+    """Raised when equations contradict each other exactly, as their combination with ``weights`` shows."""
 
     def __init__(self, weights: dict[int, Fraction]) -> None:
         super().__init__("the equations contradict each other")
@@ -45,13 +46,13 @@ class Contradiction(Exception):  # noqa: N818 - of the equations, not of the pro
 
 @dataclass(frozen=True)
 class Relations:
-    """Equations that follow from others, and for each the weights of a combination that is zero, a column each."""
+    """Equations that follow from others, and for each a column of weights of a combination that is zero."""
 
     follow: Any
     weights: Any
 
     def arrays(self, name: str, first: int = 0) -> dict[str, Any]:
-        """Arrays of a file, for equations whose numbers begin at ``first``."""
+        """Return the arrays of a file, for equations numbered from ``first`` on."""
         if not len(self.follow):
             return {}
         sorted_weights = sp.csc_array(self.weights)
@@ -63,12 +64,12 @@ class Relations:
 
 
 def relations(M: Any, target: Array, strict: bool = True) -> Relations:
-    """Relations of the equations ``M y = target``, exact in fractions.
+    """Find linear relations of the equations ``M y = target`` that are exact in fractions.
 
     Raises
     ------
     Contradiction
-        If a combination of equations is ``0 = 1``; if not ``strict``, it is no relation.
+        If ``strict`` and a combination of equations is ``0 = 1``; if not ``strict``, it is no relation.
     """
     M = sp.csr_array(M)
     M.sort_indices()
@@ -100,18 +101,18 @@ class _Exact:
         self.M, self.target, self.strict = M, target, strict
 
     def row(self, i: int) -> dict[int, Fraction]:
-        """A row by its columns; -1 is its right-hand side."""
+        """Return the entries of a row by column; column -1 is its right-hand side."""
         own = slice(self.M.indptr[i], self.M.indptr[i + 1])
         entries = zip(self.M.indices[own].tolist(), self.M.data[own].tolist(), strict=True)
         return {j: Fraction(value) for j, value in entries} | {-1: Fraction(float(self.target[i]))}
 
     def vanishes(self, weights: dict[int, Fraction]) -> bool:
-        """Whether the combination of left sides is zero.
+        """Whether the combinations of left sides and of right sides are both zero.
 
         Raises
         ------
         Contradiction
-            If it is, and that of right sides is not.
+            If ``strict`` and only that of left sides is zero.
         """
         parallel, off = self.combined(weights)
         if not parallel:
@@ -121,7 +122,7 @@ class _Exact:
         return not off
 
     def combined(self, weights: dict[int, Fraction]) -> tuple[bool, Fraction]:
-        """Whether the combination of left sides is zero, and that of right sides."""
+        """Return whether the combination of left sides is zero, and the value of that of right sides."""
         sums = defaultdict[int, Fraction](Fraction)
         for i, weight in weights.items():
             for j, value in self.row(i).items():
@@ -130,7 +131,7 @@ class _Exact:
         return not any(sums.values()), off
 
     def combination(self, f: int, others: list[int]) -> dict[int, Fraction] | None:
-        """Weights that make a row of others vanish, by elimination; None if there are none."""
+        """Return weights with which a row and others sum to zero, by elimination; None if there are none."""
         basis: list[tuple[int, dict[int, Fraction], dict[int, Fraction]]] = []
         for i in [*others, f]:
             row, made = self.row(i), {i: Fraction(1)}
@@ -153,7 +154,7 @@ def _less(one: dict[int, Fraction], other: dict[int, Fraction], factor: Fraction
 
 
 def _proportional(M: Any) -> Iterable[tuple[int, dict[int, Fraction]]]:
-    """Rows that are multiples of rows before them, but for rounding, with the weights that would show it."""
+    """Yield rows that are, up to rounding, multiples of earlier rows, with weights with which the two would cancel."""
     seen: dict[Any, int] = {}
     for i in np.flatnonzero(np.diff(M.indptr)).tolist():
         own = slice(M.indptr[i], M.indptr[i + 1])
@@ -166,7 +167,7 @@ def _proportional(M: Any) -> Iterable[tuple[int, dict[int, Fraction]]]:
 
 
 def _core(M: Any, rows: Any) -> Any:
-    """Rows without those that have a column of their own, again and again."""
+    """Drop rows with a column that no other row has, repeatedly; return the rest."""
     while len(rows):
         own = M[rows]
         alone = np.bincount(own.indices, minlength=M.shape[1]) == 1
@@ -178,7 +179,7 @@ def _core(M: Any, rows: Any) -> Any:
 
 
 def _dependent(M: Any, rows: Any, exact: _Exact) -> Iterable[tuple[int, dict[int, Fraction]]]:
-    """Rows that depend on others, by a factorization in floats, with weights that hold in fractions."""
+    """Yield rows that depend on others, found by a factorization in floats, with weights exact in fractions."""
     if not 1 < len(rows) <= CORE:
         return
     E = M[rows].toarray()
@@ -187,7 +188,7 @@ def _dependent(M: Any, rows: Any, exact: _Exact) -> Iterable[tuple[int, dict[int
     E = E[:, E.any(axis=0)]
     E /= np.ldexp(1.0, np.frexp(np.abs(E).max(axis=0))[1])
     if E.shape[1] > 2 * len(E):
-        # Signs at random keep what depends, and nearly always what does not.
+        # Random signs preserve dependence, and nearly always independence.
         E = E @ np.random.default_rng(0).choice([-1.0, 1.0], (E.shape[1], len(E) + 20))
     R, order = la.qr(E.T, mode="r", pivoting=True)[0:2]
     R = R[: min(R.shape)]
@@ -208,7 +209,7 @@ def _dependent(M: Any, rows: Any, exact: _Exact) -> Iterable[tuple[int, dict[int
 
 
 def _whole(weights: dict[int, Fraction]) -> dict[int, Fraction] | None:
-    """Multiples of weights that are floats; None if there are none."""
+    """Return a common multiple of the weights in which all are floats; None if there is none."""
     common = math.lcm(*(weight.denominator for weight in weights.values()))
     made = {i: weight * common for i, weight in weights.items() if weight}
     divisor = math.gcd(*(weight.numerator for weight in made.values()))
@@ -216,30 +217,30 @@ def _whole(weights: dict[int, Fraction]) -> dict[int, Fraction] | None:
     return made if all(Fraction(float(weight)) == weight for weight in made.values()) else None
 
 
-# What is left ---------------------------------------------------------------------------------------------------------
+# Reduced programs -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What is left of a program for a solver, and the way back to the whole.
+    """A program reduced for a solver, and the way back to the whole program.
 
     Attributes
     ----------
     whole, program : Program
-        All of the program, and what is left.
+        The whole program, and the reduced one.
     equations : ndarray of int
-        Rows of the whole that are equations: of the kind zero, then those that are held tight.
+        Rows of the whole that are equations: those of the zero cone, then inequalities that are held tight.
     rows : ndarray of int
         Rows that are left, those of equations first.
     groups : ndarray of int
-        The variable of what is left that has each variable in its sum, or -1.
+        For each variable the one of the reduced program in whose sum it is, or -1.
     idle : list of tuple
-        Variables that cost nothing and give room in one direction, in the order in which they were found, each with
-        that direction and its rows.
+        Variables that cost nothing and relax all their rows in one direction, in the order in which they were found,
+        each with that direction and its rows.
     loose : ndarray of bool
-        Rows that say nothing: those of idle variables, and ``0 <= 1``.
+        Rows without effect: those of idle variables, and rows such as ``0 <= 1``.
     of_point, of_dual : Relations
-        Relations of the equations of points, and of those of dual points, which are the variables.
+        Relations of the equations of points, and of those of dual points, which correspond to the variables.
     """
 
     whole: Program
@@ -253,17 +254,17 @@ class Reduction:
     of_dual: Relations
 
     def point(self, x: Array) -> Array:
-        """The point of the whole; idle variables give as much room as their rows need."""
+        """Return the point of the whole; idle variables relax their rows as far as needed."""
         return self.with_room(self.spread(x))
 
     def spread(self, x: Array) -> Array:
-        """Entries of the whole, equal where they matter by their sum."""
+        """Return entries for the whole; variables that matter only by their sum get equal ones."""
         counts = np.bincount(self.groups + 1, minlength=len(x) + 1)[1:]
         full: Array = np.append(x / np.maximum(counts, 1), 0.0)[self.groups]
         return full
 
     def with_room(self, x: Array) -> Array:
-        """The point with idle variables moved to where their rows have room."""
+        """Return the point with idle variables moved so far that their rows have slack."""
         if not self.idle:
             return x
         made, A = np.array(x), sp.csc_array(self.whole.A)
@@ -280,7 +281,11 @@ class Reduction:
         return made
 
     def margins(self, s: Array, dual: bool = False) -> Array:
-        """By about how much every entry may change inside its cone; equations, and rows that say nothing, any."""
+        """Approximate distance of every entry from the border of its cone; infinite for equations.
+
+        For loose rows of points it is the slack, or infinite if they have no variables; for those of dual points it is
+        infinite.
+        """
         found: Array = np.full(len(s), np.inf)
         found[self.rows] = self.program.cones.margins(s[self.rows], dual)
         if not dual:
@@ -293,17 +298,17 @@ class Reduction:
         return np.diff(sp.csr_array(self.whole.A).indptr) == 0
 
     def dual(self, z: Array, h: Array) -> tuple[Array, Array]:
-        """The dual point of the whole."""
+        """Return the dual point of the whole."""
         full: Array = np.zeros(len(self.whole.b))
         full[self.rows] = z
         return full, self.spread(h)
 
 
 def reduced(whole: Program, tight: Any = (), fixed: int = 0, cones: bool = False) -> Reduction:
-    """What is left of a program, some rows of which are held tight; the first ``fixed`` variables stay.
+    """Reduce a program, with the rows ``tight`` held as equations; the first ``fixed`` variables stay.
 
-    With ``cones`` what says nothing is left out of all cones, as multipliers of zero show. The way back to points is
-    known for inequalities alone.
+    With ``cones`` rows without effect are left out of all cones, as their multipliers may be zero; without it, only
+    inequalities are. Points can be mapped back only if no other cones lost rows.
 
     Raises
     ------
@@ -341,7 +346,7 @@ def reduced(whole: Program, tight: Any = (), fixed: int = 0, cones: bool = False
 
 
 def without(cones: Cones, lost: Any) -> Cones:
-    """Cones without some rows: a matrix without some of its rows and columns, a cone without tails."""
+    """Return the cones without lost rows: matrices lose rows and columns, second-order cones entries."""
     gone, sizes = set(lost.tolist()), dict[str, list[int]]({"second order": [], "matrix": []})
     for kind, _, rows in cones.blocks():
         left = sum(row not in gone for row in range(rows.start, rows.stop))
@@ -358,7 +363,7 @@ def without(cones: Cones, lost: Any) -> Cones:
 
 
 def _idle(whole: Program, equations: Any, fixed: int, cones: bool) -> tuple[list[tuple[int, float, Any]], Any, Any]:
-    """Idle variables, loose rows, and a mask of the variables; of other cones than lines only if asked."""
+    """Find idle variables; return them, loose rows and a mask of idle variables; inequalities only unless ``cones``."""
     A = sp.csc_array(whole.A)
     columns = np.repeat(np.arange(len(whole.q)), np.diff(A.indptr))
     ways, together = _ways(whole, cones)
@@ -371,7 +376,7 @@ def _idle(whole: Program, equations: Any, fixed: int, cones: bool) -> tuple[list
     free[:fixed] = False
     found, left_out = list[tuple[int, float, Any]](), np.zeros(len(whole.q), dtype=bool)
     while True:
-        # The way in which a variable moves to give room in a row.
+        # The direction in which a variable increases the slack of a row.
         way = np.where(loose[A.indices], 0.0, -A.data * ways[A.indices])
         closed = ~loose[A.indices] & (ways[A.indices] == 0.0)
         up, down, shut = (np.bincount(columns[of], minlength=len(free)) > 0 for of in (way > 0.0, way < 0.0, closed))
@@ -388,10 +393,10 @@ def _idle(whole: Program, equations: Any, fixed: int, cones: bool) -> tuple[list
 
 
 def _ways(whole: Program, cones: bool) -> tuple[Array, dict[int, Any]]:
-    """Rows in which a larger slack stays in its cone (1, others 0), and the rows that go with each.
+    """Mark rows in which a larger slack stays in its cone (1, others 0); return also the rows that belong to each.
 
-    If the multiplier of such a row is zero, then so are, or may be, those of all rows that go with it: of its cone, or
-    of its row and column of a matrix.
+    If the multiplier of a marked row is zero, then so are, or may be, those of all rows that belong to it: of its cone,
+    or of its row and column of a matrix.
     """
     _, line, _, _, exponential, power = whole.cones.slices
     ways, together = np.zeros(len(whole.b)), dict[int, Any]()
@@ -419,10 +424,10 @@ def _ways(whole: Program, cones: bool) -> tuple[Array, dict[int, Any]]:
 
 
 def pivots(M: Any, sizes: Array) -> tuple[Any, Any]:
-    """Equations of a matrix, each with an unknown that defines it, none of which is in the equation of another one.
+    """Choose equations of a matrix and for each an unknown to solve it for, which no other chosen equation has.
 
-    Unknowns with sizes of zero do not move. First those that are in one equation only, the largest of each; then, where
-    many equations are left, those of short ones.
+    Unknowns with sizes of zero are fixed. Unknowns that are in one equation only are chosen first, the largest of each
+    equation; then, if many equations are left, unknowns of short ones.
     """
     M = sp.csr_array(M)
     rows = np.repeat(np.arange(M.shape[0]), np.diff(M.indptr))
@@ -433,7 +438,7 @@ def pivots(M: Any, sizes: Array) -> tuple[Any, Any]:
     unknowns = M.indices[order[first]].astype(np.int64)
     if M.shape[0] - len(equations) <= SMALL:
         return equations, unknowns
-    # The others: an unknown defines an equation if no equation with a pivot has it, and the equation has no pivot.
+    # Of the other equations, one is solved for an unknown that no chosen equation has, if it has no chosen unknown.
     taken, touched = np.zeros(M.shape[1], dtype=bool), np.zeros(M.shape[1], dtype=bool)
     taken[unknowns] = True
     touched[M[equations].indices] = True
@@ -458,28 +463,28 @@ def pivots(M: Any, sizes: Array) -> tuple[Any, Any]:
 
 
 def definitions(E: Any, unknowns: Any) -> tuple[Any, Any]:
-    """Equations with one of the unknowns alone, each another one, and the columns of these."""
+    """Find equations with exactly one of the unknowns, each a different one; return them and the unknowns' columns."""
     own = sp.csr_array(E[:, unknowns])
     equations, found = pivots(own, np.ones(len(unknowns)))
     alone = np.diff(own.indptr)[equations] == 1
     return equations[alone], unknowns[found[alone]]
 
 
-# Rows that have no room -----------------------------------------------------------------------------------------------
+# Rows without slack ---------------------------------------------------------------------------------------------------
 
 
 def charged(whole: Program, charges: Array) -> Program:
-    """The program with charges on the diagonal of its quadratic term."""
+    """Return the program with charges added to the diagonal of its quadratic term."""
     return replace(whole, P=sp.csc_array(whole.P + sp.diags_array(charges))) if charges.any() else whole
 
 
 def opposite(whole: Program) -> Any:
-    """Inequalities that hold with equality, as they bound one linear function from both sides by one number.
+    """Find inequalities that hold with equality, as they bound a linear function from both sides by the same number.
 
     Raises
     ------
     Contradiction
-        If they leave no number.
+        If the bounds exclude every number.
     """
     A, line = sp.csr_array(whole.A), whole.cones.slices[1]
     rows = np.arange(line.stop)

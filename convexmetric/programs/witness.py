@@ -1,9 +1,9 @@
-"""The witness of CVXPY's translation: at some points, the program must say what the problem itself says.
+"""Check of CVXPY's translation: at sample points, the program must agree with the problem itself.
 
-What CVXPY makes of a problem is outside of every proof. So its objective and its constraints are evaluated at the
-judged point and at points at random, and compared with those of the program: in fractions where they are affine or
-quadratic, else up to rounding, or up to the accuracy of a solver where the program has variables that CVXPY added. What
-parts by more is named, and nothing is proven.
+No proof covers CVXPY's translation of a problem. So the problem's objective and constraints are evaluated at the judged
+point and at random points, and compared with those of the program: in fractions if they are affine or quadratic, else
+up to rounding, or up to the accuracy of a solver if they depend on variables that CVXPY added. If an expression differs
+by more, an error names it and nothing is proven.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ from convexmetric.programs.reduction import definitions, without
 
 Array = NDArray[np.float64]
 
-#: How far points at random are from the judged one, and the number of points that have few entries besides zeros.
+#: Relative distances of random points from the judged one, and the number of sparse points.
 SPREADS, SPARSE = (0.3, 0.01), 2
-#: What is explained by rounding of coefficients, of values in floats, and by a solver, relative to the terms' sizes.
+#: Differences explained by rounding of coefficients, of values in floats, and by a solver, relative to terms' sizes.
 EXACT, ROUNDED, SOLVED = 1e-12, 1e-9, 1e-6
-#: Numbers of a problem up to which it is evaluated in fractions, and a solver is asked at all points that are near; at
-#: so many otherwise.
+#: Most numbers in a problem that is evaluated in fractions and for which a solver is run at the judged point and all
+#: points near it; number of points at which it is run otherwise.
 SMALL, ASKED = 5_000, 2
-#: How far away variables have not what they were declared with, beside the largest right-hand side.
+#: Size of values that violate what variables were declared with, relative to the largest right-hand side.
 FAR = 1e3
 
 
 def compare(form: Canonical, x: Array) -> str:
-    """Compare a program with its problem at x and at some points at random; say what was compared.
+    """Compare a program with its problem at x and at random points; return what was compared as text.
 
     Raises
     ------
     InputError
-        If they part by more than rounding explains; it names the expression.
+        If they differ by more than rounding explains, or the program ignores an attribute of a variable; it names the
+        expression or the variable.
     """
     check_attributes(form)
     said = list[tuple[int, int]]()
@@ -59,7 +60,7 @@ def compare(form: Canonical, x: Array) -> str:
 
 
 def points(form: Canonical, x: Array) -> Iterator[Array]:
-    """The judged point, some near it, and some with few entries besides zeros."""
+    """Yield the judged point, random points near it, and sparse ones."""
     known, rng = np.unique(np.concatenate([own for own, _ in form.places.values()])), np.random.default_rng(0)
     yield x
     for spread in SPREADS:
@@ -74,10 +75,10 @@ def points(form: Canonical, x: Array) -> Iterator[Array]:
 
 @dataclass(frozen=True)
 class Witness:
-    """A problem and its program at one point, which the problem's variables have as their values.
+    """A problem and its program at one point, given by the values of the problem's variables.
 
     ``known`` are the columns of these variables, ``found`` those that equations define by them, and ``open`` the rest;
-    x has the values of the former.
+    x has the values of ``known`` and ``found``.
     """
 
     form: Canonical
@@ -89,7 +90,7 @@ class Witness:
 
     @classmethod
     def at(cls, form: Canonical, values: dict[int, Any]) -> Witness | None:
-        """The problem at the values that its variables have; None if its objective has none there."""
+        """Return the witness at the current values of the problem's variables; None if the objective has no value."""
         program, given = form.program, form.given(values)
         if given is None or value_of(form.problem.objective.expr) is None:
             return None
@@ -104,7 +105,7 @@ class Witness:
         return cls(form, known, found, np.setdiff1d(rest, found), exact, size)
 
     def check(self, asked: bool) -> tuple[int, int]:
-        """Compare objective and constraints: numbers of values that agree, and of those compared in fractions."""
+        """Compare objective and constraints; return how many values agree, and how many of them in fractions."""
         form, A = self.form, sp.csr_array(self.form.program.A)
         is_open = np.zeros(len(self.x), dtype=bool)
         is_open[self.open] = True
@@ -139,7 +140,7 @@ class Witness:
         return not (program.q[self.open].any() or program.S[self.open].nnz)
 
     def objective(self) -> tuple[Any, Array]:
-        """Value of the program without its open columns, and the size of its terms."""
+        """Objective of the program with open columns at zero, and the size of its terms."""
         program, x = self.form.program, self.x
         constant = Fraction(self.form.constant) if x.dtype == object else self.form.constant
         terms = sp.csr_array(program.q[None])
@@ -164,9 +165,9 @@ class Witness:
         return found
 
     def ask(self, asked_of: list[tuple[Any, Any]], closed: Any) -> int:
-        """Compare what depends on variables that CVXPY added, by their best values, which a solver finds.
+        """Compare expressions that depend on variables that CVXPY added, at their best values, which a solver finds.
 
-        Every constraint of the problem that has some is relaxed by a number, as little as it takes: its violation.
+        Every constraint of the problem with added variables is relaxed by the least sufficient number: its violation.
         """
         program, x = self.form.program, self.x.astype(float)
         A, cones = sp.csr_array(program.A), program.cones
@@ -192,7 +193,7 @@ class Witness:
         )  # fmt: skip
         scaled, back = stated.scaled
         errors = list[InputError]()
-        # An answer that parts may be a solver's fault: it is asked again in other units.
+        # An answer that differs may be the solver's fault: it is run again in other units.
         for made, factors in ((scaled, back["x"]), (stated, 1.0)):
             answer = made.solve()
             if answer.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
@@ -208,7 +209,7 @@ class Witness:
         return 0
 
     def require_best(self, asked_of: list[tuple[Any, Any]], x: Array, best: Array) -> None:
-        """Stop unless objective and violations of constraints are those of the best values of open columns."""
+        """Raise unless objective and violations of constraints agree with those at the best values of open columns."""
         program, x = self.form.program, np.array(x)
         x[self.open] = best[: len(self.open)]
         violations = iter(best[len(self.open) :])
@@ -226,7 +227,7 @@ class Witness:
 
 
 def slack_of(constraint: Any, small: bool) -> Any:
-    """What a constraint says that its slack in the program is; None if not known."""
+    """Return the slack in the program that a constraint implies by its own values; None if not known."""
     kind, count = type(constraint).__name__, {"SOC": 2, "ExpCone": 3, "PowCone3D": 3}
     parts = [valued(arg, small) for arg in constraint.args[: count.get(kind)]]
     if any(part is None for part in parts):
@@ -248,12 +249,12 @@ def slack_of(constraint: Any, small: bool) -> Any:
 
 
 def short(of: Any) -> str:
-    """Text of an expression or constraint on one line."""
+    """Return the text of an expression or constraint on one line."""
     return " ".join(str(of).split())[:120]
 
 
 def require_close(of: Any, stated: Any, expected: Any, allowed: Array, either: bool) -> None:
-    """Stop if values part by more than is allowed; of equations the sign of either side does not matter."""
+    """Raise if values differ by more than is allowed; if ``either``, as for equations, up to sign."""
     off = np.abs((stated - expected).astype(float))
     if either:
         off = np.minimum(off, np.abs((stated + expected).astype(float)))
@@ -269,7 +270,7 @@ def require_close(of: Any, stated: Any, expected: Any, allowed: Array, either: b
 
 
 def fractions(values: Any) -> Any:
-    """An array of fractions."""
+    """Return values as an array of fractions."""
     made = np.empty(np.shape(values), dtype=object)
     for at, value in np.ndenumerate(values):
         made[at] = Fraction(float(value))
@@ -277,7 +278,7 @@ def fractions(values: Any) -> Any:
 
 
 def product(A: Any, x: Any) -> Any:
-    """Product of a sparse matrix by rows and a vector, of floats or of fractions."""
+    """Product of a matrix, sparse by rows, and a vector of floats or of fractions."""
     if x.dtype != object:
         return A @ x
     made = np.empty(A.shape[0], dtype=object)
@@ -307,7 +308,7 @@ def value_of(e: Any) -> Any:
 
 
 def in_floats(e: Any) -> Any:
-    """Value of an expression, every part of it in the shape that CVXPY says it has, which some values have not."""
+    """Value of an expression, with each part reshaped to its declared shape, which CVXPY's own values may not have."""
     if isinstance(e, cp.Expression) and e.args and isinstance(e, cp.atoms.atom.Atom):
         args = [in_floats(arg) for arg in e.args]
         value = None if any(arg is None for arg in args) else dense(e.numeric(args))
@@ -317,7 +318,7 @@ def in_floats(e: Any) -> Any:
 
 
 def in_fractions(e: Any) -> Any:
-    """Value of an affine or quadratic expression in fractions; None if one of its atoms is not known here."""
+    """Value of an affine or quadratic expression in fractions; None if one of its atoms is not handled here."""
     kind = type(e).__name__
     if not e.args:
         value = dense(e.value)
@@ -342,18 +343,18 @@ def in_fractions(e: Any) -> Any:
     return np.reshape(found, e.shape, order="F") if known and found.size == e.size else None
 
 
-# What variables were declared to be -----------------------------------------------------------------------------------
+# Declared attributes of variables -------------------------------------------------------------------------------------
 
 
 def check_attributes(form: Canonical) -> None:
-    """Stop if the program has no rows for the signs, bounds or semidefiniteness that a variable was declared with.
+    """Raise if the program has no rows for the signs, bounds or semidefiniteness that a variable was declared with.
 
-    Far away, where it has not what it says, one of the rows that speak of this variable alone must not be kept.
+    At a large value that violates its declaration, one of the rows that have this variable alone must be violated.
 
     Raises
     ------
     InputError
-        If all are kept; it names the variable.
+        If none is violated; it names the variable.
     """
     program, rng = form.program, np.random.default_rng(0)
     A, far = sp.csr_array(program.A), FAR * (1.0 + np.abs(program.b).max(initial=0.0))
@@ -368,7 +369,7 @@ def check_attributes(form: Canonical) -> None:
         for sign in (1.0, -1.0) * (not variable.is_complex()):
             x = np.zeros(A.shape[1])
             x[own] = sign * far * rng.uniform(0.5, 1.5, len(own))
-            # CVXPY's way back would move values to where they should be.
+            # CVXPY's way back would project values onto the declared attributes.
             alike = len(own) == variable.size
             name = next(name for name, one in form.variables.items() if one.id == variable.id)
             value = np.reshape(x[own], variable.shape, order="F") if alike else form.values(x)[name]

@@ -1,4 +1,4 @@
-"""Regularizers of the metric with their dual bounds, those of one kind in a file."""
+"""Regularizers of the metric with their dual bounds, one kind per file."""
 
 from convexmetric.regularizers.base import NormWeights, Regularizer
 from convexmetric.regularizers.budget import Budget

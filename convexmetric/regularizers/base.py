@@ -30,7 +30,7 @@ from convexmetric.programs.lazy import cvxpy as cp
 if TYPE_CHECKING:
     from convexmetric.regularizers.norm_term import NormTerm
 
-#: What bounds rest on: evaluation in float64 alone, or also the dual value that a conic solver reports.
+#: Basis of bounds: evaluation in float64 alone, or also the dual value that a conic solver reports.
 Grade = Literal["float", "conic"]
 #: Maximal number of scalings theta that are tried for the best bound, and the relative accuracy of that bound.
 SHARES, NEARLY = 40, 1e-12
@@ -52,7 +52,7 @@ class NormWeights:
 
 
 class Regularizer(ABC):
-    """A convex function ``Omega`` of the metric that makes the problem well posed; it may be infinite somewhere."""
+    """A convex function ``Omega`` of the metric that makes the problem well posed; it may take the value infinity."""
 
     #: The minimiser of Omega, if it is given in advance and is not zero.
     prior: Array | None = None
@@ -82,7 +82,7 @@ class Regularizer(ABC):
         Raises
         ------
         InputError
-            If it is not of this form.
+            If the regularizer is not of this form.
         """
         omega, linear, constant = self.split(cone)
         if omega is not self:
@@ -101,11 +101,10 @@ class Regularizer(ABC):
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """Arrays for certificate files that help to prove the bound of a dual point; arguments as of :meth:`bound`.
 
-        ``slopes``, a list of matrices: subgradients of summands that the file states before others; ``radii``, of each
-        an r such that ``r I`` is one. ``arrays`` and
-        ``parameters``, of numbers or text by their names in the file, and ``share``, a number: what proves the last
-        summand for S times the share, 1 by default, in place of a search
-        (:class:`~convexmetric.certificates.rules.Hinted`).
+        ``slopes`` is a list of matrices, subgradients of summands that the file states before others; ``radii`` has for
+        each an r such that ``r I`` is a subgradient. ``arrays`` and ``parameters``, of numbers or text by their names
+        in the file, and ``share``, a number (by default 1), prove the last summand for S times the share, in place of a
+        search (:class:`~convexmetric.certificates.rules.Hinted`).
         """
         return {}
 
@@ -120,7 +119,7 @@ class Regularizer(ABC):
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         r"""``Omega*_K(S) = max over M in K of <S, M> - Omega(M)`` and a metric that attains it.
 
-        Infinite, with an arbitrary metric, where there is no maximum. The default is for a sum of :meth:`weights`:
+        Infinite, with an arbitrary metric, if there is no maximum. The default is for a sum of :meth:`weights`:
 
         .. math:: \Omega^*_K(S) = \frac{1}{2 \lambda} (\|P\|_F - \nu)_+^2, \quad P = [S - a I]_+, \qquad
            M = \frac{(\|P\|_F - \nu)_+}{\lambda \|P\|_F} P.
@@ -158,7 +157,7 @@ class Regularizer(ABC):
         Raises
         ------
         NotImplementedError
-            If it is no such sum, and the class has no proximal map of its own.
+            If it is not such a sum, and the class has no proximal map of its own.
         """
         if not self.has_prox(cone):
             raise NotImplementedError(f"{type(self).__name__} must have a prox(V, t, cone) of its own")
@@ -173,14 +172,14 @@ class Regularizer(ABC):
 
     @property
     def smooth_conjugate(self) -> bool:
-        """Whether :meth:`conjugate` has a derivative, the metric that attains it: where Omega is strictly convex."""
+        """Whether :meth:`conjugate` is differentiable, as for a strictly convex Omega: the metric is its derivative."""
         weights = self.weights()
         return weights is not None and weights.squared > 0.0
 
     def dual_gram(self, M: Array, rows: Array, cone: Cone) -> Array | None:
         """Gram matrix ``<S_i, H S_j>`` of ``rows``, H the conjugate's Hessian where M attains it; None if unknown.
 
-        For Newton's method, so only for self-concordant conjugates.
+        It is for Newton's method, and so only for self-concordant conjugates.
         """
         return None
 
@@ -205,7 +204,7 @@ class Regularizer(ABC):
         return None
 
     def holding(self, slopes: tuple[float, list[Array]]) -> Regularizer:
-        """The same function, whose bounds are those of such slopes, without a search."""
+        """Return the same function with bounds from given :meth:`settled` slopes, without a search."""
         return self
 
     def max_dual_scaling(self, S: Array, G: Array, cone: Cone, near: float = 1e-11) -> float | None:
@@ -224,7 +223,7 @@ class Regularizer(ABC):
         """CVXPY expression of :meth:`value`."""
 
     def constraints(self, M: cp.Variable, cone: Cone) -> list[cp.Constraint]:
-        """CVXPY constraints for where Omega is finite; empty if it is finite on all of the cone."""
+        """CVXPY constraints under which Omega is finite; empty if it is finite on all of the cone."""
         return []
 
     @property
@@ -237,15 +236,15 @@ class Regularizer(ABC):
         return None, []
 
     def added_latex(self, M: str) -> str:
-        """LaTeX of what users added, to be appended to a formula."""
+        """LaTeX of the terms and constraints that users added, to be appended to a formula."""
         return ""
 
     def violation(self, M: Array, cone: Cone) -> float:
-        """By how much ``M`` violates :meth:`constraints`."""
+        """Amount by which ``M`` violates :meth:`constraints`."""
         return 0.0
 
     def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
-        """Estimate of what ``M`` gains by violating :meth:`constraints` as little as conic solvers do.
+        """Estimate the gain of ``M`` from violating :meth:`constraints` as little as conic solvers do.
 
         The other arguments are those of :meth:`bound`, whose multipliers price a violation.
         """
@@ -272,7 +271,7 @@ class Regularizer(ABC):
         """The formula in plain text."""
 
     def weights(self) -> NormWeights | None:
-        """Weights of trace, squared Frobenius norm and Frobenius norm, where it is a sum of these; else None."""
+        """Weights of trace, squared Frobenius norm and Frobenius norm, if Omega is a sum of these; else None."""
         return None
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
@@ -280,7 +279,7 @@ class Regularizer(ABC):
         return self, None, 0.0
 
     def gradient(self, M: Array, cone: Cone) -> Array:
-        """A subgradient at ``M``, the gradient where there is one; by default of a linear plus a quadratic part."""
+        """A subgradient at ``M``, the gradient if there is one; by default of a linear plus a quadratic part."""
         quadratic, at = self.quadratic(cone), cone.coordinates(M)
         slope = quadratic @ at if isinstance(quadratic, np.ndarray) else (quadratic or 0.0) * at
         return cone.from_coordinates(self.linear(cone) + slope)
@@ -317,7 +316,7 @@ class WeightedRegularizer(Regularizer):
     """
 
     reg: float = 1.0
-    #: ``(lambda, m)`` where the weight is ``lambda / sqrt(m)``, which certificates state as it is.
+    #: ``(lambda, m)`` if the weight is ``lambda / sqrt(m)``, which certificates state in this form.
     ratio: tuple[float, int] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -325,14 +324,14 @@ class WeightedRegularizer(Regularizer):
 
     @classmethod
     def over_root(cls, reg: float, m: float) -> Self:
-        """A regularizer of weight ``reg / sqrt(m)``, which certificates state by reg and m if m is an integer."""
+        """Make a regularizer of weight ``reg / sqrt(m)``, which certificates state by reg and m if m is an integer."""
         made = cls(float(reg / sqrt(m)))
         if float(m).is_integer():
             object.__setattr__(made, "ratio", (reg, int(m)))
         return made
 
     def weighed(self, kind: str) -> Described:
-        """Table of the regularizer ``kind`` of the file format, with its weight."""
+        """Return the table of the regularizer ``kind`` of the file format, with its weight."""
         if self.ratio is None:
             return Described({"kind": kind, "weight": float(self.reg)})
         reg, m = self.ratio

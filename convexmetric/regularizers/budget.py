@@ -33,7 +33,7 @@ class Budget(Regularizer):
     Parameters
     ----------
     A : array
-        Of the shape of a metric, positive definite (weights: positive), or metrics could grow at no cost.
+        Of the shape of a metric, positive definite (weights: positive); otherwise metrics could grow at no cost.
     limit : float
         b, positive.
     weight : float
@@ -73,7 +73,7 @@ class Budget(Regularizer):
         return self.weight * self.A if cone.inner(self.A, M) > self.limit else cone.zeros()
 
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
-        """Attained where the ratio is largest, at a metric of rank one that spends the budget."""
+        """Attained where the ratio is largest, at a metric of rank one that uses the whole budget."""
         t = cone.largest_ratio(S, self.A)
         if t <= 0.0:
             return 0.0, cone.zeros()
@@ -87,9 +87,9 @@ class Budget(Regularizer):
         return self.A, lambda v, t: v - np.clip(v - self.limit, 0.0, t * self.weight)
 
     def repair(self, M: Array, cone: Cone) -> Array:
-        """Scale ``M`` down until it keeps a hard budget despite rounding; ``M`` itself where it does.
+        """Scale ``M`` down until it satisfies a hard budget despite rounding; return ``M`` itself if it does.
 
-        ``|<A, M> - float| <= gamma_k <|A|, |M|>`` of the k products, as the kernel of certificates bounds it, and a
+        ``|<A, M> - float| <= gamma_k <|A|, |M|>`` for the k products, as the kernel of certificates bounds it, and a
         metric differs from the square of its factor by a few roundings of its norm.
         """
         if not np.isinf(self.weight):
@@ -98,7 +98,7 @@ class Budget(Regularizer):
         radius = (M.size + 8.0) * U * cone.inner(np.abs(self.A), np.abs(M))
         if not cone.diagonal:
             radius += CAREFUL * (4.0 + 2.0 * np.sqrt(cone.d)) * U * norm_of(self.A) * norm_of(M)
-        # Twice the radius, so that what was repaired is not repaired again.
+        # Twice the radius, so that a repaired metric is not repaired again.
         return M * (self.limit / (spent + 2.0 * radius)) if spent + radius > self.limit else M
 
     def expression(self, M: cp.Variable, cone: Cone) -> cp.Expression:

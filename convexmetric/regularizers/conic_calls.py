@@ -1,8 +1,8 @@
 """Calls of conic solvers, limited to the time left and with panics turned into errors.
 
-Solvers written in Rust panic where numbers leave their range, which Python sees as a ``BaseException`` that no handler
-of errors catches. Here a panic is a failure of that solver like any other; ``KeyboardInterrupt`` and ``SystemExit``
-pass.
+Solvers written in Rust panic when numbers leave their range; Python raises this as a ``BaseException`` that usual error
+handlers do not catch. Here a panic counts as an ordinary failure of that solver; ``KeyboardInterrupt`` and
+``SystemExit`` are passed on.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from convexmetric.programs.lazy import cvxpy as cp
 
 Found = TypeVar("Found")
 
-#: Gaps and feasibility that CLARABEL is asked for.
+#: CLARABEL's tolerances for gaps and feasibility.
 TIGHT = 1e-10
-#: Options tried in turn where CLARABEL breaks down. With equality constraints its default regularisation of 1e-8 can be
-#: too small for its linear systems; a larger one, which its refinement corrects, helps elsewhere too. The last attempts
-#: loosen the tolerances. CVXPY reuses CLARABEL's object with the options of the call before, so each sets all it needs.
+#: Options tried in turn when CLARABEL breaks down. With equality constraints its default regularisation of 1e-8 can be
+#: too small for its linear systems; a larger one, which its refinement corrects, helps elsewhere. The last attempts
+#: loosen the tolerances. CVXPY reuses CLARABEL's object with the options of the last call, so each sets all it needs.
 ATTEMPTS: tuple[dict[str, float], ...] = (
     {"static_regularization_constant": 1e-7},
     {"static_regularization_constant": 1e-8},
@@ -33,7 +33,7 @@ ATTEMPTS: tuple[dict[str, float], ...] = (
 )
 #: Fraction of the time left that a solver may take; the rest is for evaluating its result.
 SHARE = 0.9
-#: The options that limit a solver's time, where it has one, by seconds; infinite for no limit.
+#: For each solver with such an option, the options that limit its time to given seconds; infinite for no limit.
 TIME_LIMITS: dict[str, Callable[[float], dict[str, Any]]] = {
     "clarabel": lambda seconds: {"time_limit": seconds},
     "scs": lambda seconds: {"time_limit_secs": seconds if np.isfinite(seconds) else 0.0},
@@ -64,7 +64,7 @@ def attempted(
     Raises
     ------
     OutOfTime
-        If the time is out, before a call or when one ends without a result.
+        If the time is up, before a call or when one ends without a result.
     cvxpy.SolverError
         If the last attempt failed.
     """
@@ -89,7 +89,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
     Raises
     ------
     OutOfTime
-        If the time is out; the variables then have the values of CLARABEL's last iterate.
+        If the time is up; the variables then have the values of CLARABEL's last iterate.
     InfeasibleError
         If no metric satisfies the constraints.
     SolverError
@@ -119,7 +119,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
             raise OutOfTime
         if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
             raise cp.SolverError(str(raw.status))
-        # The dual value: the objective at the primal point may be far off where that violates cones.
+        # The dual value: the objective at the primal point may be far off if that point violates cones.
         value = float(problem.solution.opt_val) + min(0.0, float(raw.obj_val_dual) - float(raw.obj_val))
         value -= _residual(data, raw)
         return value if np.isfinite(value) else -np.inf
@@ -135,7 +135,7 @@ def solve_conic(problem: cp.Problem, tol: float = TIGHT) -> float:
 
 
 def _has_room(problem: cp.Problem) -> bool:
-    """Whether the constraints without parameters are feasible, which CLARABEL may miss where scales differ."""
+    """Whether the constraints without parameters are feasible, which CLARABEL may miss if scales differ."""
     bare = cp.Problem(cp.Minimize(0), [each for each in problem.constraints if not each.parameters()])
     bare.solve(solver=cp.CLARABEL, **_limit("clarabel"))
     return bool(bare.status == cp.OPTIMAL)
@@ -148,7 +148,7 @@ def _limit(backend: str) -> dict[str, Any]:
 
 
 def _residual(data: dict[str, Any], raw: Any) -> float:
-    """``|c + A^T z + P x|^T |x|``: by how much an infeasible dual point may overstate the optimum."""
+    """``|c + A^T z + P x|^T |x|``: the amount by which an infeasible dual point may overstate the optimum."""
     x, z = np.asarray(raw.x, dtype=np.float64), np.asarray(raw.z, dtype=np.float64)
     slope = data["c"] + data["A"].T @ z
     if "P" in data:

@@ -6,7 +6,7 @@ r"""The Frobenius (Hilbert-Schmidt) norm (paper 4), and its square (paper 3; l2 
 .. math:: \Omega(M) = \frac{\lambda}{2} \|M\|_F^2, \qquad \Omega^*_K(S) = \frac{1}{2 \lambda} \|[S]_+\|_F^2
 
 A dual point S is made feasible for the norm by the largest :math:`\theta \le 1` with :math:`f(\theta) =
-\|[\theta S - G]_+\|_F \le \lambda`. Without G that is closed form. With it f is convex, so that :math:`f(\tau \theta)
+\|[\theta S - G]_+\|_F \le \lambda`. Without G it has a closed form. With G, f is convex, so that :math:`f(\tau \theta)
 \le (1 - \tau) f(0) + \tau f(\theta)` for every :math:`0 \le \tau \le 1`: Newton's method descends to the root from
 above, and this inequality turns its last iterate into a feasible theta.
 """

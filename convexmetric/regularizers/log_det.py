@@ -66,7 +66,7 @@ class LogDet(Regularizer):
         Raises
         ------
         InputError
-            If the prior is so near to a singular metric that its inverse has no root in floats.
+            If the prior is so nearly singular that its inverse has no root in floats.
         """
         root: Any = _between(self.inverse_L, cone.identity())
         if root.ndim == 2:

@@ -3,9 +3,9 @@ r"""A norm of the metric, or of its distance to a prior, added to another regula
 .. math:: \Omega(M) = \omega(M) + \lambda \|M - M_0\|
    = \max_{\|Y\|_* \le \lambda} \; \omega(M) + \langle Y, M \rangle - \langle Y, M_0 \rangle
 
-with the dual norm: the Frobenius norm is its own dual, that of the trace norm is the spectral norm, that of the
+with the dual norm: the Frobenius norm is its own dual, the dual of the trace norm is the spectral norm, and that of the
 entrywise l1 norm is the largest absolute entry. Any Y in the dual ball is a linear term for a problem with omega alone,
-and bounds of that problem less :math:`\langle Y, M_0 \rangle` are bounds of this one. A norm has to define the
+and bounds of that problem minus :math:`\langle Y, M_0 \rangle` are bounds of this one. A norm has to define the
 projection onto its dual ball. :mod:`convexmetric.regularizers.splitting` finds a good Y; the bound is valid for any.
 """
 
@@ -110,7 +110,7 @@ class NormTerm(Regularizer):
         return self.reg, self.rest, self.centre
 
     def beside_rest(self, kind: dict[str, Any], cone: Cone, points: Array | None) -> Described:
-        """A norm of the file format, with weight and prior, as the first summand before those of ``rest``."""
+        """Describe a norm of the file format, with weight and prior, as the first summand before those of ``rest``."""
         prior = {} if self.centre is None else {"prior": True}
         arrays = {} if self.centre is None else {"prior": cone.element(self.centre, "prior")}
         own = Described({**kind, "weight": self.reg, **prior}, arrays)
@@ -128,7 +128,7 @@ class NormTerm(Regularizer):
     def hints(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> dict[str, Any]:
         """``slopes``, the Y of the best bound (one per norm), and hints of the regularizer under the norms.
 
-        ``radii``: of every norm an r such that ``r I`` is a subgradient.
+        ``radii``: for every norm an r such that ``r I`` is a subgradient.
         """
         if self.alone(cone):
             return {}
@@ -159,11 +159,11 @@ class NormTerm(Regularizer):
         return self.rest.gradient(M, cone) + self.slopes(self._away(M), cone)
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """The best bound of ``rest`` with a linear term ``Y`` added to G, less ``<Y, M0>``."""
+        """The best bound of ``rest`` with a linear term ``Y`` added to G, minus ``<Y, M0>``."""
         return self._shared(value, S, G, cone) if self.alone(cone) else self._best(value, S, G, cone, hint)[0]
 
     def alone(self, cone: Cone) -> bool:
-        """Whether nothing else keeps matrices small, without a cone: then ``Y = theta S - G``."""
+        """Whether this norm is all that keeps matrices small, without a cone: then ``Y = theta S - G``."""
         return cone.free and isinstance(self.rest, Zero)
 
     def _shared(self, value: float, S: Array, G: Array | None, cone: Cone) -> float:
@@ -187,7 +187,7 @@ class NormTerm(Regularizer):
         return self.alone(cone)
 
     def prox(self, V: Array, t: float, cone: Cone) -> Array:
-        """``V`` less t times the nearest subgradient to ``(V - M0) / t`` (Moreau)."""
+        """``V`` minus t times the nearest subgradient to ``(V - M0) / t`` (Moreau)."""
         return V - t * self.project_dual_ball(self._away(V) / t, cone)
 
     def settled(
@@ -198,13 +198,13 @@ class NormTerm(Regularizer):
         return (share, slopes) if slopes else None
 
     def holding(self, slopes: tuple[float, list[Array]]) -> NormTerm:
-        """A copy with these slopes, one a norm of the chain."""
+        """A copy with these slopes, one per norm of the chain."""
         other = copy(self)
         other.held = slopes
         return other
 
     def chain(self, cone: Cone) -> tuple[list[NormTerm], Regularizer, Array]:
-        """The chain of ``rest`` with this norm in front, or with its Y added to the linear part where it is linear."""
+        """The chain of ``rest`` with this norm in front, or with its Y added to the linear part if it is linear."""
         if self.alone(cone):
             return [], self, cone.zeros()
         terms, base, linear = self.rest.chain(cone)
@@ -227,8 +227,8 @@ class NormTerm(Regularizer):
         def proven(slopes: list[Array], share: float = 1.0) -> _Proven:
             """The better of two bounds: S shrunk with fixed slopes, or ``theta S`` and the slopes shrunk together.
 
-            The second shrinks slopes towards multiples of I. Where a conjugate is finite only on a set, rounding may
-            leave that set, and this leads back on a short way.
+            The second shrinks slopes towards multiples of I. If a conjugate is finite only on a set, rounding may lead
+            out of that set, and this leads back by a short step.
             """
             total, cost = sum(slopes, cone.zeros()), self._paid(terms, slopes, cone)
             plain = base.bound(value, S, G + total, cone, hint) - cost
@@ -255,7 +255,7 @@ class NormTerm(Regularizer):
     def _searched(
         self, value: float, S: Array, G: Array, cone: Cone, hint: Array, best: _Proven, proven: Callable[..., _Proven]
     ) -> _Proven:
-        """Improve ``best`` by Y from splitting ``max(0, v - <S, M>) + <G, M> + Omega(M)``, begun at hint and best."""
+        """Improve ``best`` by Y from splitting ``max(0, v - <S, M>) + <G, M> + Omega(M)``, from hint and best."""
         terms, base, _ = self.chain(cone)
 
         def prox(s: Array, t: Array) -> Array:
@@ -267,7 +267,7 @@ class NormTerm(Regularizer):
 
         known = [M for M in (hint, self.prior) if M is not None]
         upper = min(cost(M if cone.violation(M) == 0.0 else cone.project(M)) for M in known)
-        # Once more from the middle where the best start leads nowhere.
+        # Once more from the middle if the best start brings no progress.
         for share, slopes in (best[2], best[1]), (0.5, [cone.zeros() for _ in terms]):
             try:
                 splitting = Splitting(terms, base, cone, G, cone.coordinates(S)[None], prox)
@@ -294,7 +294,7 @@ class NormTerm(Regularizer):
         return self.rest.violation(M, cone)
 
     def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
-        """Estimate of what ``M`` gains by violating the constraints of ``rest``."""
+        """Estimate the gain of ``M`` from violating the constraints of ``rest``."""
         if self.grade == "float":
             return 0.0
         _, base, linear = self.chain(cone)
@@ -336,7 +336,7 @@ class Distance(NormTerm):
     """``rest(M) + reg * ||M - M0||_F``."""
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The Frobenius norm as a summand beside ``rest``."""
+        """The Frobenius norm as a summand next to ``rest``."""
         return self.beside_rest({"kind": "frobenius"}, cone, points)
 
     def norm(self, N: Array, cone: Cone) -> float:
@@ -381,7 +381,7 @@ class TraceDistance(NormTerm):
     """
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The trace norm as a summand beside ``rest``."""
+        """The trace norm as a summand next to ``rest``."""
         return self.beside_rest({"kind": "trace norm"}, cone, points)
 
     def norm(self, N: Array, cone: Cone) -> float:
@@ -427,7 +427,7 @@ class EntrywiseL1(NormTerm):
     reg : float
         lambda, positive.
     rest : Regularizer, optional
-        omega; by default none. Off the diagonal alone the norm keeps no metric from growing.
+        omega; by default none. Without the diagonal, the norm alone does not keep metrics from growing.
     diagonal : bool
         Whether the diagonal counts.
     prior : array, optional
@@ -451,7 +451,7 @@ class EntrywiseL1(NormTerm):
         return *super().contents(), self.diagonal
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """The norm as a summand beside ``rest``; for diagonal metrics a linear term or, with a prior, a trace norm."""
+        """The norm as a summand next to ``rest``; for diagonal metrics a linear term or, with a prior, a trace norm."""
         if not cone.diagonal:
             return self.beside_rest({"kind": "entrywise", "diagonal": self.diagonal}, cone, points)
         if self.centre is not None:
@@ -460,7 +460,7 @@ class EntrywiseL1(NormTerm):
         return replace(rest, arrays=rest.arrays | {"linear": self._weights(cone) + rest.arrays.get("linear", 0.0)})
 
     def only_slope(self, cone: Cone) -> Array | None:
-        """``lambda`` for every weight of a diagonal metric, where the norm is linear; None if there is a prior."""
+        """``lambda`` for every weight of a diagonal metric, on which the norm is linear; None if there is a prior."""
         return self._weights(cone) if cone.diagonal and self.centre is None else None
 
     def _weights(self, cone: Cone) -> Array:
@@ -486,7 +486,7 @@ class EntrywiseL1(NormTerm):
         return np.clip(Y, -weights, weights)
 
     def dual_ball_identity(self, cone: Cone) -> Array:
-        """``reg I``, or zero where the diagonal does not count."""
+        """``reg I``, or zero if the diagonal does not count."""
         return self.reg * cone.identity() if self.diagonal or cone.diagonal else cone.zeros()
 
     def norm_expression(self, N: cp.Expression, cone: Cone) -> cp.Expression:

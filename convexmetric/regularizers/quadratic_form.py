@@ -51,7 +51,7 @@ class QuadraticForm(Regularizer):
         If L is not square, has NaN or negative entries, is not symmetric or not positive semidefinite.
     """
 
-    #: A where L is ``(A^T A) o (A^T A)``.
+    #: A if L is ``(A^T A) o (A^T A)``.
     A: Array | None = None
 
     def __init__(self, L: ArrayLike) -> None:
@@ -74,7 +74,7 @@ class QuadraticForm(Regularizer):
         return form
 
     def described(self, cone: Cone, points: Array | None) -> Described:
-        """L stated by A, by the points if it is their entrywise square (points a kernel matrix), or as a matrix."""
+        """L stated by A; by the points if it is their entrywise square (points a kernel matrix); or as a matrix."""
         table = {"kind": "quadratic form"}
         if self.A is not None:
             return Described(table | {"of": "gram of A"}, {"gram_of": self.A})
@@ -91,7 +91,7 @@ class QuadraticForm(Regularizer):
         return 0.5 * float(M @ (self.L @ M))
 
     def bound(self, value: float, S: Array, G: Array | None, cone: Cone, hint: Array) -> float:
-        """``theta v - 1/2 theta^2 z^T L z`` with ``L z >= S`` from the hint, at the best theta."""
+        """``theta v - 1/2 theta^2 z^T L z`` at the best theta, with ``L z >= S``, z from the hint."""
         square = self._square(S if G is None else S - G, hint)
         if np.isinf(square):
             return -np.inf

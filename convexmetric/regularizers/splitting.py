@@ -9,7 +9,7 @@ step takes the proximal map of every part at a point v, and lets the copies agre
 
 where A makes all copies of a metric (Eckstein and Bertsekas 1992; Boyd et al. 2011). With a step length
 :math:`1 / \rho`, :math:`\rho (v - z)` are slopes of the parts at z: multipliers of f, and points of the dual balls.
-The factor of the least-squares problem is made once, whatever :math:`\rho` becomes.
+The least-squares problem is factored once, as it does not depend on :math:`\rho`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ALPHA = 1.7
 #: Steps after which rho is first balanced; the number doubles each time.
 FIRST = 5
-#: The factor by which rho changes at most, and below which it stays.
+#: Largest factor by which rho changes, and the factor below which it does not.
 FARTHEST, NEAREST = 100.0, 1.5
 #: Steps combined by the acceleration, and the relative ridge on the Gram matrix of their residuals.
 MEMORY, RIDGE = 20, 1e-12
@@ -49,7 +49,8 @@ GROWTH = 10.0
 class _Acceleration:
     """Anderson acceleration (1965): combine the last plain steps for the least residual of a linear model.
 
-    Holds differences of steps and of residuals in rings, with the Gram matrix of the latter, so that a step adds a row.
+    Stores differences of steps and of residuals in ring buffers, with the Gram matrix of the latter, to which a step
+    adds a row.
     """
 
     def __init__(self, size: int) -> None:
@@ -58,12 +59,12 @@ class _Acceleration:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Discard the stored steps."""
         self.count, self.least = 0, np.inf
         self.last: tuple[Array, Array] | None = None
 
     def combined(self, following: Array, apart: Array) -> Array:
-        """The state to go on from after a plain step to ``following`` with residual ``apart``."""
+        """Return the state to continue from after a plain step to ``following`` with residual ``apart``."""
         before, self.last = self.last, (following, apart)
         self.least = min(self.least, norm_of(apart))
         if before is None:
@@ -81,7 +82,7 @@ class _Acceleration:
         diagonal += RIDGE * diagonal.sum()
         with suppress(np.linalg.LinAlgError):
             combined = following - np.linalg.solve(gram, residuals @ apart) @ self.steps[:kept]
-            # Nearly dependent residuals would send it anywhere.
+            # With nearly dependent residuals the combination would be arbitrary.
             if norm_of(combined) <= GROWTH * norm_of(following):
                 return np.asarray(combined)
         return following
@@ -148,7 +149,7 @@ class Splitting:
         self.acceleration = _Acceleration(self.v.size)
 
     def run(self, steps: int) -> None:
-        """Take ``steps`` steps; at least one, and no more once the time is out.
+        """Take ``steps`` steps: at least one, and no more once the time is up.
 
         Sets the metric ``M`` of the cone, ``multipliers`` of f there and ``slopes`` of the norms.
         """

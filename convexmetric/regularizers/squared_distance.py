@@ -4,8 +4,8 @@ r"""The squared Frobenius distance to a given metric, the prior.
    \Omega^*_K(S) = \langle S, N \rangle - \frac{\lambda}{2} \|N - M_0\|_F^2, \quad N = [M_0 + S / \lambda]_+
 
 It is :math:`\frac{\lambda}{2} \|M\|_F^2 - \langle \lambda M_0, M \rangle + \frac{\lambda}{2} \|M_0\|_F^2`, and solvers
-work on that (``split``): a squared norm, a linear term and a constant. Values and bounds are those
-of the difference, because the three terms cancel where lambda is large: the optimum then goes to the prior.
+work on that (``split``): a squared norm, a linear term and a constant. Values and bounds are computed
+from the difference, because the three terms cancel if lambda is large: the optimum then tends to the prior.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def towards(norm: Regularizer, prior: ArrayLike | str, cone: Cone) -> Regularize
     Raises
     ------
     InputError
-        If the regularizer is none of these, or the prior no metric: of the wrong shape, not finite, not symmetric, or
-        with a negative eigenvalue or weight.
+        If the regularizer is none of these, or the prior is not a metric: of the wrong shape, not finite, not
+        symmetric, or with a negative eigenvalue or weight.
     """
     kinds: dict[type, type] = {SquaredFrobenius: SquaredDistance, Frobenius: Distance, Trace: TraceDistance}
     if type(norm) not in kinds:
@@ -104,9 +104,9 @@ class SquaredDistance(Regularizer):
     def conjugate(self, S: Array, cone: Cone) -> tuple[float, Array]:
         """Attained at ``[M0 + S / reg]_+``.
 
-        Where ``reg M0`` is larger than S, rounding of that metric may cost more than all that S gains. The value is
-        then that of the dual problem: ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z`` is no less than the maximum
-        for any Z of the dual cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``; at Z = 0 without a cone.
+        If ``reg M0`` is larger than S, rounding of that metric may cost more than S gains. The value is then that of
+        the dual problem: ``<Y, M0> + ||Y||^2 / (2 reg)`` with ``Y = S + Z`` is no less than the maximum for any Z of
+        the dual cone, and equal to it at ``Z = reg [-(M0 + S / reg)]_+``; at Z = 0 without a cone.
         """
         W = self.prior + S / self.reg
         if norm_of(S) > self.reg * norm_of(self.prior):

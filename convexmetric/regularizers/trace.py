@@ -3,9 +3,9 @@ r"""The trace, which favours metrics of low rank (paper 1), and no regularizer a
 .. math:: \Omega(M) = \lambda \, \mathrm{tr} M, \qquad
    \Omega^*_K(S) = 0 \text{ if } \lambda_{\max}(S) \le \lambda, \text{ else } \infty
 
-Without a regularizer, :math:`\lambda = 0`, the data or a linear term keep the metric simple. With a positive definite
-linear term G that is a trace in other coordinates. Without one a dual point proves something only if no eigenvalue of S
-is positive, and shrinking it does not change their signs.
+Without a regularizer, :math:`\lambda = 0`, the data or a linear term keep the metric simple. A positive definite linear
+term G is a trace in other coordinates. Without G a dual point proves a bound only if no eigenvalue of S is positive,
+and shrinking it does not change their signs.
 """
 
 from __future__ import annotations
@@ -111,9 +111,9 @@ class Zero(Regularizer):
 def max_dual_scaling(reg: float, S: Array, G: Array, cone: Cone) -> float | None:
     """The largest theta in [0, 1] with ``lambda_max(theta S - G) <= reg``, less rounding; None if there is none.
 
-    lambda_max is convex along theta, so that the feasible ones form an interval. Where it contains 0 its other end is a
-    generalised eigenvalue where ``reg I + G`` is positive definite; steps down from there, until the inequality
-    holds as it is evaluated, are for rounding. Elsewhere it is found by bisection.
+    lambda_max is convex along theta, so that the feasible theta form an interval. If it contains 0 and ``reg I + G`` is
+    positive definite, its other end is a generalised eigenvalue; steps down from there allow for rounding, until the
+    inequality holds as evaluated. Otherwise it is found by bisection.
     """
     if cone.largest(S - G) <= reg:
         return 1.0

@@ -13,14 +13,13 @@ bounds the optimum from below. This minimum involves no data, but has no closed 
 constraints hold, bounds rest on the conic solver: they are of grade *conic*.
 
 Conic solvers satisfy constraints to about 1e-8. A metric counts as one of :math:`\mathcal{U}` if it violates no
-constraint by more than ``TOLERANCE`` times the size of the numbers compared, or of 1 or the metric's largest entry,
-whichever of these is less, where the numbers are smaller. What it may gain by that stands in the upper bound: the
-violation times CLARABEL's multiplier of the constraint, which is what the optimum rises by, to first order, where the
-constraint is tightened by as much. A certificate file proves bounds of its own
-(``certificates/conic_terms.py``), at a metric that keeps all constraints exactly.
+constraint by more than ``TOLERANCE`` times the size of the numbers compared, or, if they are smaller, the lesser of 1
+and the metric's largest entry. The possible gain is added to the upper bound: the violation times CLARABEL's multiplier
+of the constraint, by which the optimum rises, to first order, if the constraint is tightened by as much. A certificate
+file proves bounds of its own (``certificates/conic_terms.py``), at a metric that satisfies all constraints exactly.
 
 Constraints and terms may have variables of their own. The term is then its minimum over them, and the violation is the
-distance, entry by entry, to the nearest metric that has values for them; both are found by CLARABEL.
+entrywise distance to the nearest metric for which they have feasible values; both are found by CLARABEL.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from convexmetric.regularizers.conic_calls import solve_conic
 Constraints = Callable[["cp.Expression"], Any]
 ExtraObjective = Callable[["cp.Expression"], Any]
 
-#: By how much a metric may violate a constraint, relative to the numbers compared or to 1.
+#: Allowed violation of a constraint by a metric, relative to the numbers compared or to 1.
 TOLERANCE = 1e-7
 #: Step of the difference quotient for the slope of a term, as a fraction of the move.
 STEP = 1e-4
@@ -67,7 +66,7 @@ class SubjectTo(Regularizer):
     extra_objective : callable, optional
         From the metric to a convex scalar, or a number.
     on_features : callable, optional
-        From the problem's variable to the metric that these functions are about.
+        From the problem's variable to the metric that these functions take.
 
     Raises
     ------
@@ -130,7 +129,7 @@ class SubjectTo(Regularizer):
         return (sum(terms[1:], terms[0]) if terms else None), constraints
 
     def split(self, cone: Cone) -> tuple[Regularizer, Array | None, float]:
-        """Split of the regularizer below, with the users' constraints and terms kept on ``Omega_0``."""
+        """Split of the underlying regularizer, with the users' constraints and terms added to its ``Omega_0``."""
         omega, linear, constant = self.omega.split(cone)
         return (self if omega is self.omega else self.with_user_terms(omega)), linear, constant
 
@@ -144,7 +143,7 @@ class SubjectTo(Regularizer):
         return made
 
     def contents(self) -> tuple[Any, ...]:
-        """For fingerprints: the regularizer, and what CVXPY makes of ``min t`` with ``h(M) <= t`` over K and U."""
+        """For fingerprints: the regularizer, and CVXPY's program of ``min t`` with ``h(M) <= t`` over K and U."""
         t = cp.Variable()
         stated = cp.Problem(cp.Minimize(t), [self.term <= t, *self.in_cone, *self.own])
         data = stated.get_problem_data(cp.CLARABEL)[0]
@@ -156,7 +155,7 @@ class SubjectTo(Regularizer):
 
     @property
     def form(self) -> Canonical:
-        """What CVXPY makes of ``min Omega(M) + h(M)`` over U, its first variables being the metric.
+        """CVXPY's program of ``min Omega(M) + h(M)`` over U, its first variables being the metric.
 
         Made anew at every call, as values of parameters may have changed.
         """
@@ -198,7 +197,7 @@ class SubjectTo(Regularizer):
         return max(max(map(_violation, self.plain), default=0.0), self._distance(M))
 
     def missed(self, M: Array, value: float, S: Array, G: Array | None, cone: Cone) -> float:
-        """Estimate of what ``M`` gains by violating constraints: violations times the multipliers of a bound."""
+        """Estimate the gain of ``M`` from violating constraints: violations times the multipliers of a bound."""
         multipliers = self._bounded(value, S, G)[1]
         # Sets the values of the users' own variables.
         self._distance(M)
@@ -231,7 +230,7 @@ class SubjectTo(Regularizer):
         return cp.Problem(cp.Minimize(width), [*self.joint, cp.abs(self.M - P) <= width]), P, width
 
     def _term_at(self, M: Array) -> float:
-        """``h(M)``; infinite where it has no value."""
+        """``h(M)``; infinite if it has no value."""
         if self.elsewhere:
             value = self._pin(M)[0]
         else:
@@ -258,7 +257,7 @@ class SubjectTo(Regularizer):
         return cp.Problem(cp.Minimize(self.term), [held, cp.abs(off) <= width, *self.joint]), P, width, held
 
     def gradient(self, M: Array, cone: Cone) -> Array:
-        """A subgradient of ``Omega + h`` at ``M``; where the constraints hold also of ``Omega'``."""
+        """A subgradient of ``Omega + h`` at ``M``; if the constraints hold there, also of ``Omega'``."""
         slope = self.omega.gradient(M, cone)
         if not self.term.variables() and not self.joint:
             return slope

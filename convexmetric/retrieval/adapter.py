@@ -1,4 +1,4 @@
-r"""A linear map for the vectors of an encoder, learned from judged queries, and kept only if held-out queries say so.
+r"""A linear map for the vectors of an encoder, learned from judged queries, and kept only if it helps held-out ones.
 
 .. math:: \min_{W \succeq 0} \; \tfrac12 \|W - W_0\|_F^2 + \frac{C}{n} \sum_{q} \xi_q(W)
 
@@ -24,25 +24,25 @@ The factor of two is that of the Euclidean distance, so that C and temperatures 
 query side alone the prior ranks by inner products, otherwise by Euclidean distances; of documents of length one the two
 rankings are the same.
 
-Queries are dealt out to J folds. What decides is free of the choice of C:
+Queries are assigned to J folds. The deciding scores are independent of the choice of C:
 
 =====================  =================================================================================================
 learned without        what for
 =====================  =================================================================================================
-two folds i and j      every C is scored on the queries of i and of j. The choice for fold j takes its scores from the
-                       other folds, by metrics that have not seen fold j either: J(J - 1)/2 paths over C serve all J
-                       choices
+two folds i and j      every C is scored on the queries of i and of j. The choice for fold j uses the scores of the
+                       other folds, by metrics learned without fold j too: J(J - 1)/2 paths over C serve all J choices
 fold j                 the metric with the C chosen for j ranks for the queries of j: the score *after*
 no fold                what is returned, with the C that is best on all folds
 =====================  =================================================================================================
 
-So every query has a score before (by the prior) and after, by a metric that has seen its judgements neither in learning
-nor in choosing. The differences :math:`d_q` have a paired t-test over queries,
+So every query has a score before (by the prior) and after, by a metric whose learning and choice did not use its
+judgements. The differences :math:`d_q` are compared by a paired t-test over queries,
 
 .. math:: t = \bar d \Big/ \sqrt{\tfrac{1}{n} \cdot \tfrac{1}{n - 1} \sum_q (d_q - \bar d)^2},
 
 two-sided, with n - 1 degrees of freedom. The map is kept if :math:`\bar d > 0` and the p-value is below the level. The
-test takes the J learned metrics as given: it speaks of other queries to the same corpus, not of other training sets.
+test treats the J learned metrics as fixed: it generalises to other queries to the same corpus, not to other training
+sets.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ SOFTMAX_C, QUERY_C = (30.0, 300.0, 3e3), (10.0, 100.0, 1e3)
 TEMPERATURES = (0.05, 0.1)
 #: What is mapped: queries and documents, or queries alone.
 SIDES = ("both", "query")
-#: Measures that are reported beside the one that decides.
+#: Measures that are reported in addition to the deciding one.
 REPORTED = ("nDCG@10", "AP", "RR@10", "R@100")
-#: Documents of every query that are scored; in a larger corpus, measures without a cut have this number in their name.
+#: Documents of every query that are scored; in a larger corpus, measures without a cutoff are named with this one.
 DEPTH = 1000
-#: Share of a limit on time for the folds; the last solve has the rest.
+#: Share of a time limit for the folds; the last solve has the rest.
 FOLDS_SHARE = 0.8
 #: Names of measures in reports, and of their exact losses.
 EXACT = {"ndcg": "ndcg-log2", "ap": "map", "map": "map", "rr": "mrr", "mrr": "mrr", "p": "precision", "auc": "auc"}
@@ -102,38 +102,38 @@ Candidate = tuple[str, str, float]
 
 @parameters
 class RetrievalAdapter(BaseEstimator):
-    """A linear map of documents' and queries' vectors that ranks better, or the identity where it would not.
+    """A linear map of documents' and queries' vectors that ranks better, or the identity if none does.
 
     Parameters
     ----------
     measure : str
-        The measure to improve, which decides: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"`` or ``"AUC"``,
-        which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are scored, and AP
-        is reported as AP@1000; a larger cut is taken as named, as in ``"AP@5000"``.
+        The measure to improve, on which the map is accepted: ``"nDCG@10"``, ``"AP"``, ``"RR"``, ``"RR@10"``, ``"P@5"``
+        or ``"AUC"``, which decides by AP. Of a corpus of more than 1,000 documents the first 1,000 of every query are
+        scored, and AP is reported as AP@1000; a larger cutoff is used if named, as in ``"AP@5000"``.
     loss : str or sequence of str, optional
-        What is learned: the exact loss of a measure, named likewise, or ``"softmax"``, of which two temperatures are
-        tried: 0.05 and 0.1 in units of the mean squared distance between a query and a document; ``"softmax@0.1"``
-        takes one. Of several the best is chosen together with C. By default AP, which looks at the whole list and did
-        better for nDCG@10 than its own loss (``examples/retrieval_study``), and AUC for ``measure="AUC"``; among
-        more candidates the choice takes longer, and is less sure.
+        The loss to learn: the exact loss of a measure, by its name, or ``"softmax"``, with two temperatures to
+        try: 0.05 and 0.1 in units of the mean squared distance between a query and a document; ``"softmax@0.1"``
+        fixes one. Of several losses the best is chosen together with C. By default AP, which looks at the whole list
+        and did better for nDCG@10 than its own loss (``examples/retrieval_study``), and AUC for ``measure="AUC"``; with
+        more candidates the choice takes longer, and is less reliable.
     side : str or sequence of str
         ``"both"``, a metric, whose root maps queries and documents; or ``"query"``, a matrix of similarities, which
-        maps queries and leaves documents alone: their vectors should be of length one where the encoder is meant for
+        maps queries and leaves documents alone: their vectors should be of length one if the encoder is meant for
         cosines. Of several the best is chosen together with C.
     C : float or sequence of float, optional
-        Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen by
-        held-out queries; a single one is taken as it is. By default 10, 100, 1,000 and 10,000 are tried; for
+        Weight of the mean loss of a query against the distance to the prior. Of several, and 0, the best is chosen on
+        held-out queries; a single one is used as it is. By default 10, 100, 1,000 and 10,000 are tried; for
         softmax 30, 300 and 3,000, and for maps of queries alone 10, 100 and 1,000.
     cv : int
-        Folds of queries; 3 at least where there is a choice.
+        Folds of queries; at least 3 if there is a choice.
     level : float
-        The map is kept where the p-value of its improvement is below it; near 1 any improvement of the mean counts.
+        The map is kept if the p-value of its improvement is below it; near 1 any improvement of the mean counts.
     unjudged, relevant_from, mined
         As for :meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`, with one degree.
     tol : float
         Certified relative gap of every solve.
     max_seconds : float, optional
-        Limit for all of it, most of it for the folds; solves that it ends have a larger gap, which is told.
+        Time limit of the whole fit, most of it for the folds; solves that it ends have a larger gap, which is reported.
     progress : bool
         Show a progress bar on standard error.
     random_state : int
@@ -147,7 +147,7 @@ class RetrievalAdapter(BaseEstimator):
     side_ : str
         What ``components_`` maps: ``"both"`` or ``"query"``.
     kept_ : bool
-        Whether held-out queries say that it helps.
+        Whether the map improves the scores of held-out queries significantly.
     held_out_ : HeldOutQueries
         Scores of every query before and after, and their test.
     path_ : Validation
@@ -157,14 +157,14 @@ class RetrievalAdapter(BaseEstimator):
         What ``components_`` is: ``"the learned map"`` or ``"the identity"``.
     solution_ : Solution or None
         The certified metric that was learned from all queries, on vectors divided by ``scale_`` (queries twice that,
-        where they alone are mapped): what was refused where the adapter is not kept. None where the prior itself was
+        where they alone are mapped): if the adapter is not kept, the rejected one. None if the prior itself was
         chosen.
     scale_ : float
         Root of the mean squared distance between a query and a document.
 
     Examples
     --------
-    Vectors of four numbers of meaning and four of noise:
+    Vectors with four informative features and four of noise:
 
     >>> import numpy as np
     >>> import convexmetric as cm
@@ -203,8 +203,9 @@ class RetrievalAdapter(BaseEstimator):
     ) -> Self:
         """Choose, test, and learn from all queries.
 
-        Queries without a relevant or without an irrelevant document are left out, with a warning; so are queries that
-        are documents, of their own lists (:meth:`RankingProblem.from_qrels <convexmetric.RankingProblem.from_qrels>`).
+        Queries without a relevant or without an irrelevant document are left out, with a warning; queries that are
+        documents are left out of their own lists, also with a warning (:meth:`RankingProblem.from_qrels
+        <convexmetric.RankingProblem.from_qrels>`).
 
         Parameters
         ----------
@@ -257,10 +258,10 @@ class RetrievalAdapter(BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """``(n, d)`` vectors of documents as an index stores them: where queries alone are mapped, those given.
+        """``(n, d)`` vectors of documents as an index stores them; unchanged if queries alone are mapped.
 
-        Of a map of both sides, queries may come here as well: the Euclidean distance between all images is the learned
-        one.
+        With a map of both sides, queries may be passed as well: the Euclidean distance between all images is the
+        learned one.
 
         Raises
         ------
@@ -271,9 +272,9 @@ class RetrievalAdapter(BaseEstimator):
         return points if self.side_ == "query" else np.asarray(points @ self.components_.T)
 
     def transform_queries(self, queries: Any) -> Array:
-        """``(n_q, d)`` vectors of queries as the index is searched by: the nearest documents by Euclidean distance.
+        """``(n_q, d)`` vectors with which to search the index for the nearest documents by Euclidean distance.
 
-        Where queries alone are mapped, those of the largest inner product.
+        If queries alone are mapped, search by the largest inner product instead.
 
         Raises
         ------
@@ -389,19 +390,19 @@ class _Task:
     asked: Array
     documents: list[str]
     queries: tuple[str, ...]
-    #: Rows of the corpus that queries are, -1 for none.
+    #: Row of the corpus that is the query itself, -1 for none.
     itself: Rows
     qrels: Qrels
     scale: float
     measures: tuple[str, ...]
     depth: int
     prior_side: str
-    #: Of both sides, by the measures whose loss is learned.
+    #: Rankings for both sides, by the measures whose loss is learned.
     problems: dict[str, RankingProblem]
     rankings: dict[str, Rankings]
 
     def problem(self, loss: str, side: str, C: float, rows: Rows | None = None) -> MetricProblem:
-        """State a candidate's problem on some queries, by default on all."""
+        """State a candidate's problem on given queries, by default on all."""
         if side == "both" and loss in self.problems:
             problem = self.problems[loss]
             return (problem if rows is None else problem.with_queries(rows)).with_C(C)
@@ -411,12 +412,12 @@ class _Task:
         if tau is None:
             risk = RankingRisk(rankings, measure_named(*exact_measure(loss)), C)
         else:
-            # Times the temperature, the loss is in units of distances, and one C suits all temperatures.
+            # Multiplied by the temperature, the loss is in units of distances, and one C suits all temperatures.
             risk = SoftmaxRisk(rankings, C * tau / len(rankings), tau)
         return MetricProblem(risk, SquaredDistance(1.0, rankings.cone.identity()))
 
     def scores(self, M: Array, side: str, rows: Rows) -> Array:
-        """Score some queries under a metric, or a matrix of similarities: ``(measures, rows)``."""
+        """Score given queries under a metric, or a matrix of similarities: ``(measures, rows)``."""
         names = [self.queries[row] for row in rows]
         # One more, as queries are left out of their own lists.
         how: Any = {"k": self.depth + 1, "similarity": side == "query"}
@@ -439,7 +440,7 @@ class _Folds(NestedFolds):
         self.solutions: dict[int, Solution] = {}
 
     def learned(self, out: tuple[int, ...]) -> Iterator[tuple[int, float, Callable[[Rows], Array]]]:
-        """Solve for each loss and side along ascending C, from the last solution; yields as the base class says."""
+        """Solve for each loss and side along ascending C, from the last solution; yields as in the base class."""
         kept, last = self.without(out), dict[tuple[str, str], Solution]()
         for at, (loss, side, C) in list(enumerate(self.candidates))[1:]:
             problem = self.task.problem(loss, side, C, kept)
@@ -451,7 +452,7 @@ class _Folds(NestedFolds):
 
 
 def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
-    """Parse the name of a reported measure: name of its exact loss, and its k; names of losses are taken as well.
+    """Parse the name of a reported measure: name of its exact loss, and its k; names of losses are accepted as well.
 
     The ``role`` is the argument that an error names: ``"measure"``, or ``"loss"``, which may be softmax.
 
@@ -475,7 +476,7 @@ def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
 
 
 def temperature_of(loss: str) -> float | None:
-    """Parse the name of a loss: the temperature of softmax, as in ``"softmax@0.1"``, or None for that of a measure.
+    """Parse the name of a loss: the temperature of softmax, as in ``"softmax@0.1"``; None for the loss of a measure.
 
     Raises
     ------

@@ -125,7 +125,7 @@ def adapt(
 def _fitted(
     adapter: RetrievalAdapter, points: tuple[Path, Path], qrels: Path, names: tuple[Path | None, Path | None]
 ) -> bool:
-    """Fit an adapter to the vectors of documents and queries, by files; whether Ctrl-C ended its last solve."""
+    """Fit an adapter to the vectors of documents and queries in files; returns whether Ctrl-C ended its last solve."""
     with shared.noted():
         corpus, queries = map(_matrix, points)
         lists = zip(names, (corpus, queries), strict=True)

@@ -1,7 +1,7 @@
 r"""Export of a learned metric to search engines, as a linear map for NumPy, safetensors, ONNX, FAISS and SQL.
 
-A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. Forms say what is done
-with vectors; queries always go through an affine map :math:`A q + b`:
+A metric :math:`M = L^\top L` ranks documents x for a query q by :math:`(q - x)^\top M (q - x)`. A form determines how
+vectors are mapped; queries always go through an affine map :math:`A q + b`:
 
 =================  ===========================  =====================================  =================================
 form               queries                      documents                              nearest by
@@ -16,16 +16,17 @@ form               queries                      documents                       
                                                                                        :math:`q^\top W x`
 =================  ===========================  =====================================  =================================
 
-``distance`` is the form for an index that can be built anew. ``augmented`` leaves the documents' vectors as they are
-and stores one number more:
+``distance`` is the form for an index that can be rebuilt. ``augmented`` leaves the documents' vectors as they are
+and stores one more number for each:
 
 .. math:: -\tfrac12 (q - x)^\top M (q - x) = (M q)^\top x - \tfrac12 x^\top M x - \tfrac12 q^\top M q,
 
-where the last term is the same for all documents. Take an index that compares a query with every document: one that
-searches a graph may not reach the largest inner products. ``inner-product`` is for an index of inner products that
-cannot be touched: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
+where the last term is the same for all documents. Use an index that compares a query with every document: one that
+searches a graph may miss the largest inner products. ``inner-product`` is for an index of inner products that
+cannot be changed: it drops :math:`x^\top M x`, and so ranks by the bilinear similarity and not by the learned distance;
 the two agree where all documents have the same norm under M. ``query`` is for a matrix W of similarities, learned for
-just that (``RetrievalAdapter(side="query")``), and has no other form: the index stays as it is, and nothing is dropped.
+this purpose (``RetrievalAdapter(side="query")``), and has no other form: the index stays as it is, and nothing is
+dropped.
 
 ===============  =====================================================================================================
 ``numpy``        ``.npz``: ``weight`` (A), ``bias`` (b) where there is one; with a corpus ``documents``. In double
@@ -63,7 +64,7 @@ from convexmetric.solution import Solution
 __all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "write"]
 
 FORMS = ("distance", "augmented", "inner-product", "query")
-#: Name of the map in a saved file by what it maps.
+#: Name of the map in a saved file, by side.
 MAPS = {"both": "components", "query": "query_map"}
 #: Rows of a table that one statement of SQL inserts.
 ROWS = 500
@@ -76,7 +77,7 @@ class Adapter:
     Attributes
     ----------
     components : (rank, d) array
-        L, whose product L^T L is the metric; of the form ``"query"`` the map of queries, W^T.
+        L, where L^T L is the metric; for the form ``"query"`` the map of queries, W^T.
     form : str
         ``"distance"``, ``"augmented"``, ``"inner-product"`` or ``"query"``.
     """
@@ -141,13 +142,13 @@ def read_adapter(source: Any, form: str | None = None) -> Adapter:
         ``convexmetric audit`` reads, with a metric; or ``side`` and ``query_map``, a map of queries alone.
     form : str, optional
         ``"distance"``, the default, ``"augmented"`` or ``"inner-product"``; ``"query"`` for a map of queries alone, or
-        a matrix that is to be taken as one.
+        to treat a matrix as one.
 
     Raises
     ------
     InputError
-        If there is no such map, it acts on coordinates under a kernel and not on vectors, or it maps queries alone and
-        the form is another, or the other way round.
+        If there is no such map, it acts on coordinates under a kernel and not on vectors, or exactly one
+        of the map and the form is for queries alone.
     """
     side, found = _map_in(source)
     if form is None:
@@ -177,12 +178,12 @@ def _map_in(source: Any) -> tuple[str | None, Any]:
 
 
 def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None = None, corpus: Any = None) -> Path:
-    """Write a linear map in the format of something that searches.
+    """Write a linear map in the format of a search library or database.
 
     Parameters
     ----------
     source
-        What :func:`read_adapter` takes.
+        As for :func:`read_adapter`.
     path : path
         File to write, all or nothing.
     to : str
@@ -190,8 +191,8 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None =
     form : str, optional
         ``"distance"``, the default, ``"augmented"``, ``"inner-product"``; ``"query"`` for maps of queries alone.
     corpus : (n, d) array, optional
-        Vectors of the documents, as the encoder gives them; what an index stores of them goes into the file, for every
-        format but ``"onnx"``.
+        Vectors of the documents, as the encoder returns them; the vectors to index are written to the file, in every
+        format except ``"onnx"``.
 
     Returns
     -------
@@ -229,7 +230,7 @@ def _components_in(path: Path) -> tuple[str, Array]:
         raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
     side = str(arrays.get("side", "both"))
     check_one_of(side, MAPS, f"{path}: side")
-    # A map of queries has another name than components, so that nothing takes it for the factor of a metric.
+    # A map of queries is not named components, so that it is never mistaken for the factor of a metric.
     other = MAPS["both" if side == "query" else "query"]
     if other in arrays or ("side" in arrays and MAPS[side] not in arrays):
         raise InputError(f"{path}: a map of side {side!r} is called {MAPS[side]}, and {other} is of the other")

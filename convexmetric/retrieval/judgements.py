@@ -1,7 +1,7 @@
-"""Judgements and runs of retrieval: which document has what degree, or what score, for which query.
+"""Judgements and runs of retrieval: degrees, or scores, of documents for queries.
 
 Judgements become lists of relevant and irrelevant rows for problems (:func:`judged_relevance`). Queries and documents
-have identifiers, which are text; an integer stands for its digits. Tables hold every identifier
+have identifiers, which are text; an integer stands for its digits. Tables store every identifier
 once, and a pair as two numbers.
 """
 
@@ -43,14 +43,14 @@ _QUOTED.maxstring = 80
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairTable:
-    """Table of pairs (query, document), each at most once, with a number each.
+    """Table of distinct pairs (query, document), with a number for each.
 
     Attributes
     ----------
     queries, documents : tuple of str
-        The different identifiers, in the order in which they come first.
+        The distinct identifiers, in order of first occurrence.
     query, document : (m,) int array
-        Every pair, as places in ``queries`` and in ``documents``.
+        Every pair, as indices into ``queries`` and ``documents``.
     """
 
     queries: tuple[str, ...]
@@ -81,7 +81,7 @@ class PairTable:
         ------
         InputError
             If the lists differ in length, an identifier is neither text nor integer, a number is malformed, or a pair
-            comes twice.
+            occurs twice.
         """
         known_queries, query = _coded(as_identifiers(queries, "queries"))
         known_documents, document = _coded(as_identifiers(documents, "documents"))
@@ -106,7 +106,7 @@ class PairTable:
         Raises
         ------
         InputError
-            If it is none, an identifier is neither text nor integer, or a number is malformed.
+            If it is not such a dictionary, an identifier is neither text nor integer, or a number is malformed.
         """
         if not isinstance(numbers, Mapping) or not all(isinstance(row, Mapping) for row in numbers.values()):
             raise InputError(f"a dictionary of {cls.what}s maps every query to a dictionary of documents")
@@ -163,14 +163,14 @@ class PairTable:
         return cls.from_lists([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Convert to a dictionary, query to document to number, as pytrec_eval, ir_measures and BEIR take it."""
+        """Convert to a dictionary, query to document to number, as used by pytrec_eval, ir_measures and BEIR."""
         table: dict[str, dict[str, Any]] = {query: {} for query in self.queries}
         for query, document, number in zip(self.query, self.document, self.numbers.tolist(), strict=True):
             table[self.queries[query]][self.documents[document]] = number
         return table
 
     def subset(self, queries: Iterable[Any]) -> Self:
-        """Select the pairs of some queries; unknown identifiers are ignored.
+        """Select the pairs of given queries; unknown identifiers are ignored.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class Qrels(PairTable):
         Raises
         ------
         InputError
-            If it is no such matrix.
+            If it is not such a matrix.
         """
         try:
             matrix: Any = sp.coo_array(degrees) if sp.issparse(degrees) else np.asarray(degrees)
@@ -306,7 +306,7 @@ def identifiers_of(given: Iterable[Any] | None, size: int, name: str) -> list[st
     Raises
     ------
     InputError
-        If there are more or fewer, or one comes twice.
+        If there are more or fewer, or one occurs twice.
     """
     if given is None:
         return [str(row) for row in range(size)]
@@ -325,7 +325,7 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
     Raises
     ------
     InputError
-        If some are not known; the message has their names, and one that may have been meant.
+        If some are not known; the message names them, and the known one most similar to the first.
     """
     row = {identifier: at for at, identifier in enumerate(known)}
     strangers = [identifier for identifier in wanted if identifier not in row]
@@ -340,17 +340,17 @@ def rows_named(wanted: Sequence[str], known: Sequence[str], kind: str, place: st
 
 
 def named(names: Sequence[str]) -> str:
-    """Format the first few of some names, quoted, and long ones cut."""
+    """Format the first few names, quoted, and long ones cut."""
     return ", ".join(map(_QUOTED.repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def counted(queries: Sequence[str]) -> str:
-    """Begin a sentence about some queries: how many they are."""
+    """Format a count of queries as the beginning of a sentence."""
     return f"{len(queries)} {'queries have' if len(queries) > 1 else 'query has'}"
 
 
 def first_repetition(query: NDArray[Any], document: NDArray[Any], n_documents: int) -> int | None:
-    """Find the position of the first pair that occurs for the second time; None where all differ."""
+    """Find the position of the first pair that occurs for the second time; None if all differ."""
     pair = query * np.int64(max(1, n_documents)) + document
     order = np.argsort(pair, kind="stable")
     pair = pair[order]
@@ -394,9 +394,9 @@ class Judged:
     relevance : Relevance
         Relevant and irrelevant rows of every query of the problem.
     rows : (n_q,) int array
-        The row of the query points that each is; a row comes once for every degree from which documents are relevant.
+        Row of each query among the query points; it occurs once for every degree from which documents are relevant.
     itself : (n_q,) int array
-        The row of the corpus that each is and that its lists leave out, -1 for none.
+        Row of the corpus that is the query itself, left out of its lists; -1 for none.
     words : str
         Degrees that count as relevant, and the treatment of unjudged documents, in words.
     """
@@ -424,7 +424,7 @@ def judged_relevance(
     ------
     InputError
         If an argument is malformed, an identifier is not known, or a query is not judged or has no documents of one
-        kind, or all are left out for that; the message has the names.
+        kind, or all are left out for that reason; the message names them.
     """
     table = Qrels.of(qrels)
     check_one_of(unjudged, UNJUDGED, "unjudged")
@@ -463,7 +463,8 @@ def _with_both(
 ) -> list[tuple[Rows, Rows]]:
     """Relevant and irrelevant rows of a query, for each degree for which it has both.
 
-    Where all unjudged ones of n documents are irrelevant, these are the complement; n is 0 where they are not.
+    If all unjudged documents are irrelevant, n is their total number and irrelevant are all that are not
+    relevant; otherwise n is 0.
     """
     halves = [(judged[degrees >= least], judged[(degrees < least) & (judged != own)]) for least in thresholds]
     return [
@@ -474,10 +475,10 @@ def _with_both(
 
 
 def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Sequence[str]) -> Rows:
-    """Find the row of the corpus that each query is, -1 for none: queries may be documents, as in BEIR's ArguAna.
+    """Find the row of the corpus that is each query itself, -1 for none: queries may be documents, as in ArguAna.
 
-    It is the row of the same identifier. But two lists may also be numbered alike: most of these queries must be no
-    further from that row than from ten others.
+    It is the row of the same identifier. But two unrelated lists may use the same numbers: so most of these queries
+    must be no further from that row than from ten others.
     """
     row, n = {identifier: at for at, identifier in enumerate(documents)}, len(documents)
     own = np.array([row.get(name, -1) for name in names], dtype=np.int64)
@@ -494,7 +495,7 @@ def themselves(corpus: Any, queries: Any, documents: Sequence[str], names: Seque
 
 
 def _left_out(own: Rows, lists: list[tuple[Rows, Rows]], least: int) -> Rows:
-    """Drop a query's own row, to -1, where it is judged relevant."""
+    """Set a query's own row to -1 where it is judged relevant."""
     stays = [(degrees[judged == row] >= least).any() for (judged, degrees), row in zip(lists, own, strict=True)]
     return np.where(stays, -1, own)
 

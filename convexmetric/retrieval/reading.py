@@ -1,12 +1,12 @@
-"""Files of judgements and runs as TREC has them, and judgements of BEIR; files of identifiers.
+"""Files of judgements and runs in the formats of TREC, and judgements of BEIR; files of identifiers.
 
-Files may be packed by gzip or bzip2, and are read in parts. None is read that unpacks to more than 512 MiB, or whose
-table takes as much while it is made: 8 million rows, or some 2 million identifiers.
+Files may be compressed by gzip or bzip2, and are read in parts. Files that unpack to more than 512 MiB, or whose table
+takes as much while it is built, are refused: 8 million rows, or some 2 million identifiers.
 
 ==========  ==========================================================================
 judgements  ``query 0 document degree``, or without the second column, as in BEIR's
-            ``.tsv``; a first line of names is passed over
-run         ``query Q0 document rank score tag``; ranks are not read, as scores say it
+            ``.tsv``; a first line of names is skipped
+run         ``query Q0 document rank score tag``; ranks are ignored, as scores imply them
 ==========  ==========================================================================
 """
 
@@ -34,15 +34,15 @@ Table = TypeVar("Table", Qrels, RetrievalRun)
 
 #: Bytes that are read at a time, and the most that a line may take.
 BLOCK, LONGEST = 2**18, 2**20
-#: Bytes that a row is counted as while a file is read, and an identifier beside its text, in a table or in a list.
+#: Bytes counted for a row while a file is read, and for an identifier besides its text, in a table or in a list.
 ROW, IDENTIFIER, LISTED = 64, 144, 32
-#: Which of the first characters are blanks, as ``str.split`` has it; none is after them.
+#: Which of the first characters are blanks for ``str.split``; no later character is.
 BLANK = np.array([chr(character).isspace() for character in range(0x3002)])
 
 
 @dataclass(frozen=True)
 class _Format(Generic[Table]):
-    """Columns of a kind of file, and what messages say of them."""
+    """Columns of a kind of file, and their names in messages."""
 
     kind: type[Table]
     widths: tuple[int, ...]
@@ -82,7 +82,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
+        Text with columns between blanks or tabs; may be compressed by gzip or bzip2.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
     Parameters
     ----------
     path : path
-        Text with columns between blanks or tabs; may be packed by gzip or bzip2.
+        Text with columns between blanks or tabs; may be compressed by gzip or bzip2.
 
     Returns
     -------
@@ -182,7 +182,7 @@ class _Codes:
 
 
 def _size(texts: Iterable[str]) -> int:
-    """Bytes that texts are counted as: half as much again as they take, for what holds them."""
+    """Bytes counted for texts: 1.5 times their size, to include the containers."""
     return sum(map(sys.getsizeof, texts)) * 3 // 2
 
 

@@ -1,7 +1,7 @@
-r"""Scores of runs against judgements, as trec_eval has them, and the run that a metric makes.
+r"""Scores of runs against judgements, with the rules of trec_eval, and the run that a metric makes.
 
-Of a query whose documents have the degrees :math:`r_1, r_2, \dots` from the top of the list (0 where nobody judged),
-R of the judged ones being relevant, :math:`[r \ge 1]`:
+For a query whose documents have the degrees :math:`r_1, r_2, \dots` from the top of the list (0 if not judged), and of
+whose judged documents R are relevant, :math:`[r \ge 1]`:
 
 =========================  ==================================================================================
 ``nDCG@k``                 :math:`\sum_{t \le k} g(r_t) / \log_2(t + 1)` over the most it can be; g(r) = max(r, 0)
@@ -12,12 +12,12 @@ R of the judged ones being relevant, :math:`[r \ge 1]`:
 ``R@k``                    relevant documents among the first k, over R
 =========================  ==================================================================================
 
-Names are those of the package ir_measures, which computes everything else. ``P(rel=2)@k`` counts as relevant what has a
-degree of 2 or more. The nDCG of problems (``measure="ndcg-log2"``) is this one for degrees 0 and 1; ``measure="ndcg"``
-has the discount of paper 1.
+Names are those of the package ir_measures, which computes everything else. ``P(rel=2)@k`` counts documents of
+degree 2 or more as relevant. The nDCG of problems (``measure="ndcg-log2"``) is this one for degrees 0 and 1;
+``measure="ndcg"`` has the discount of paper 1.
 
 As in trec_eval scores are compared in single precision, and of documents with the same score the one whose identifier
-is last in the alphabet (of UTF-8) stands first. Means are over all judged queries: one that the run lacks scores 0
+is last in the order of UTF-8 comes first. Means are over all judged queries: one missing from the run scores 0
 (``trec_eval -c``), and so does one without a relevant document. One rule is BEIR's: where most queries that find the
 document of their own identifier find it first, they are documents, as in ArguAna and Quora, and it is left out of their
 lists unless it is judged relevant, with a warning.
@@ -44,7 +44,7 @@ from convexmetric.retrieval.judgements import Qrels, RetrievalRun, identifiers_o
 
 #: Measures that are scored by default.
 USUAL = ("nDCG@10", "AP", "RR@10", "P@10", "R@100")
-#: The exact losses that measures equal for degrees 0 and 1, and other names of measures.
+#: Exact losses that equal the measures for degrees 0 and 1, and other names of measures.
 MEASURE = {"AP": "map", "RR": "mrr", "P": "precision"}
 OTHER_NAMES = {"NDCG": "nDCG", "MAP": "AP", "MRR": "RR"}
 _NAME = re.compile(
@@ -97,7 +97,7 @@ def score_run(run: Any, qrels: Any, *, measures: str | Iterable[Any] = USUAL) ->
     Returns
     -------
     RetrievalScores
-        All 0, with a warning that says why, where run and judgements do not meet.
+        All 0, with a warning that gives the reason, if run and judgements have no pairs in common.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def scored(run: RetrievalRun, qrels: Qrels, measures: Iterable[str]) -> Retrieva
 
 
 def kept(run: RetrievalRun, pairs: NDArray[np.bool_]) -> RetrievalRun:
-    """Keep some pairs of a run, by a mask."""
+    """Select pairs of a run by a mask."""
     return replace(run, query=run.query[pairs], document=run.document[pairs], score=run.score[pairs])
 
 
@@ -147,9 +147,9 @@ def rank_corpus(
     corpus_ids: Iterable[Any] | None = None,
     query_ids: Iterable[Any] | None = None,
 ) -> RetrievalRun:
-    """The documents nearest to every query under a metric, as a run; scores are squared distances with a minus.
+    """Rank the documents nearest to every query under a metric, as a run; scores are negative squared distances.
 
-    With ``similarity`` the documents most similar to it, and scores are similarities ``q^T M x``. A query that is a
+    With ``similarity``, documents are ranked by similarities ``q^T M x``, which are the scores. A query that is a
     document is in its own list; :func:`score_run` leaves it out.
 
     Parameters
@@ -159,9 +159,9 @@ def rank_corpus(
     corpus, queries : (n, d) and (n_q, d) arrays
         Vectors of documents and queries.
     k : int
-        Documents of every query.
+        Number of documents to rank for every query.
     similarity : bool
-        Whether M is any matrix, of similarities; None for plain inner products.
+        Whether M is an arbitrary matrix of similarities; M = None then means plain inner products.
     corpus_ids, query_ids : sequences of str or int, optional
         Identifiers of the rows; by default their numbers, from 0.
 
@@ -239,7 +239,7 @@ def _without_themselves(run: RetrievalRun, qrels: Qrels) -> RetrievalRun:
 
 
 def _unmet(run: RetrievalRun, qrels: Qrels) -> str | None:
-    """Say why all scores of a run are 0, where its identifiers or the judged degrees are the reason."""
+    """Explain why all scores of a run are 0, if its identifiers or the judged degrees are the reason."""
     if not len(run):
         return "the run is empty"
     if not (qrels.degree >= 1).any():
@@ -255,7 +255,7 @@ def _unmet(run: RetrievalRun, qrels: Qrels) -> str | None:
 
 
 def _places(run: RetrievalRun, qrels: Qrels) -> Iterator[NDArray[np.int64]]:
-    """Yield queries, then documents, of all pairs as places in the judgements, -1 for none."""
+    """Yield queries, then documents, of all pairs as indices into the judgements, -1 for none."""
     for names, known, codes in (
         (run.queries, qrels.queries, run.query),
         (run.documents, qrels.documents, run.document),

@@ -1,4 +1,4 @@
-"""Risks: the convex function of the metric that the data define, with cuts from below and dual points."""
+"""Risks: convex functions of the metric defined by the data, with cuts from below and dual points."""
 
 from convexmetric.risks.base import (
     Blocks,

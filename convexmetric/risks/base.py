@@ -7,9 +7,9 @@ it may declare nonnegative. Two kinds of dual point bound it from below, and hen
   :math:`R(M) \ge -\sum_t \ell_t^*(-u_t) - \langle \sum_t u_t D_t, M \rangle`;
 - weighted cuts: the supporting planes of groups of parts at any metrics :math:`M_\tau`,
   :math:`R_g(M) \ge b_{\tau g} - \langle \Psi_{\tau g}, M \rangle`, with weights
-  :math:`a_{\tau g} \ge 0, \; \sum_\tau a_{\tau g} \le 1` (the sum is 1 where parts may be negative). The metrics are
-  *witnesses*: whatever they are, the planes made at them are valid, so that a dual point is small, can be checked by
-  anyone, and cannot be forged.
+  :math:`a_{\tau g} \ge 0, \; \sum_\tau a_{\tau g} \le 1` (the sum is 1 if parts may be negative). The metrics are
+  *witnesses*: planes made at any metrics are valid, so that a dual point is small, can be checked by anyone, and cannot
+  be forged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Cuts:
     normals : (G, cone.size) array
         In coordinates of the cone.
     weights : (G,) array, optional
-        Sum of the sizes of the coefficients with which squared distances stand in a normal: what their rounding counts.
+        Sum of the absolute coefficients of squared distances in a normal, by which their rounding errors count.
     """
 
     values: Array
@@ -66,9 +66,9 @@ class FactoredCuts:
     Attributes
     ----------
     values, offsets, weights : (G,) arrays
-        As of :class:`Cuts`.
+        As for :class:`Cuts`.
     columns : (G, n) array
-        Sums over the queries of a group of the weights with which distances to the items stand in a normal.
+        Sums over the queries of a group of the weights of distances to the items in a normal.
     products : (n_q, d) array
         Product of the weights of every query with the items.
     """
@@ -90,11 +90,11 @@ class Minorant:
     S : array
         An element of the cone's space.
     weight : float, optional
-        Sum of the sizes of the coefficients with which squared distances stand in S; None if not known.
+        Sum of the absolute coefficients of squared distances in S; None if not known.
     size : float, optional
-        Sum of the sizes of the terms of ``value``; None if it is about that of ``value``.
+        Sum of the absolute terms of ``value``; None if it is about that of ``value``.
     slopes : tuple of float and list of arrays, optional
-        Share of S and slopes of the regularizer's norms that were found beside it
+        Share of S and slopes of the regularizer's norms that were found with it
         (:meth:`~convexmetric.regularizers.Regularizer.settled`); None if they are to be searched for.
     """
 
@@ -107,7 +107,7 @@ class Minorant:
 
 @dataclass(frozen=True)
 class Violation:
-    """The comparison of a part whose loss at one metric exceeds most its loss at another.
+    """The comparison of a part whose loss at one metric most exceeds its loss at another.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Violation:
         Rows of the data: ``(query, positive, negative)``, the query should be nearer to the second than to the third;
         or a pair.
     loss : float
-        What the comparison costs at the metric, as a term of the risk.
+        Loss of the comparison at the metric, as a term of the risk.
     other : float
         The loss of the same comparison at the other metric; zero if no other metric is given.
     """
@@ -193,7 +193,7 @@ def real_part(values: Any, name: str) -> Array:
 
 
 class Form(Protocol):
-    """Base class of the forms in which a solver may ask a risk for its data."""
+    """Base class of the forms in which a solver may request a risk's data."""
 
     #: Description, for messages, of risks that can be written in this form.
     form_words: ClassVar[str]
@@ -258,7 +258,7 @@ class Risk(ABC):
 
     @property
     def stated_rows(self) -> float | None:
-        """Number of comparisons that :meth:`statement` lists; None where its constraints are not one per comparison."""
+        """Number of comparisons that :meth:`statement` lists; None if its constraints are not one per comparison."""
         return None
 
     @property
@@ -275,7 +275,7 @@ class Risk(ABC):
         return Blocks()
 
     def hints(self, dual: Any) -> Described:
-        """Convert a dual point that :meth:`minorant` accepts to what certificate files store of it.
+        """Convert a dual point that :meth:`minorant` accepts to the form that certificate files store.
 
         Raises
         ------
@@ -286,12 +286,12 @@ class Risk(ABC):
 
     @property
     def nonnegative(self) -> bool:
-        """Whether no part is negative at any metric of the cone; bounds use it only where a risk says so."""
+        """Whether no part is negative at any metric of the cone; bounds use that only if this is True."""
         return False
 
     @property
     def unit(self) -> float:
-        """Weight in ``R`` of one unit of the mean loss of the parts: C, where a paper's slack has the weight C."""
+        """Weight in ``R`` of one unit of the mean loss of the parts: C, if a paper's slack has the weight C."""
         return 1.0
 
     @property
@@ -313,7 +313,7 @@ class Risk(ABC):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """Point sets between which squared distances are taken, one matrix a set; empty if there are none."""
+        """Point sets between which squared distances are taken, one matrix per set; empty if there are none."""
         return ()
 
     @property
@@ -322,10 +322,10 @@ class Risk(ABC):
         return type(self).__name__
 
     def lipschitz_near(self, M: Array, error: float) -> float | None:
-        """Lipschitz constant of ``R`` in the error of squared distances near ``M``, all being wrong by the same amount.
+        """Lipschitz constant of ``R`` in a common error bound of all squared distances, near ``M``.
 
-        ``error`` bounds the errors: comparisons within it of costing something must be counted, too.
-        None if that is not known. Default: :attr:`lipschitz`, if it is finite.
+        ``error`` bounds the errors: comparisons whose loss may become positive within it must be counted, too.
+        None if it is not known. Default: :attr:`lipschitz`, if it is finite.
         """
         most = self.lipschitz
         return most if np.isfinite(most) else None
@@ -342,7 +342,7 @@ class Risk(ABC):
 
     @abstractmethod
     def value(self, M: Array) -> float:
-        """``R(M)``; infinite where a constraint of a hard risk fails."""
+        """``R(M)``; infinite if a constraint of a hard risk fails."""
 
     def subset(self, parts: np.ndarray, factor: float = 1.0) -> Risk | None:
         """The sum of some parts, in the order given, times a factor; None if the risk cannot be split into parts."""
@@ -355,11 +355,11 @@ class Risk(ABC):
 
     @abstractmethod
     def part_values(self, M: Array) -> Array:
-        """Contribution of every part to ``R(M)``, ``(parts,)``, in one pass and the memory of one."""
+        """Contribution of every part to ``R(M)``, ``(parts,)``, with the time and memory of one pass."""
 
     @abstractmethod
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """Find for each of some parts the comparison whose loss at ``M`` exceeds most that at ``other`` (or zero)."""
+        """Find for each of some parts the comparison whose loss at ``M`` most exceeds that at ``other`` (or zero)."""
 
     @abstractmethod
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
@@ -367,7 +367,7 @@ class Risk(ABC):
 
     @property
     def factored(self) -> Rankings | None:
-        """The rankings whose cuts :meth:`separate_factored` makes; None where cuts have no factors."""
+        """The rankings whose cuts :meth:`separate_factored` makes; None if cuts have no factors."""
         return None
 
     def separate_factored(self, M: Array, groups: np.ndarray) -> FactoredCuts:
@@ -376,7 +376,7 @@ class Risk(ABC):
         Raises
         ------
         NotImplementedError
-            Where there are none (:attr:`factored`).
+            If there are none (:attr:`factored`).
         """
         raise NotImplementedError(f"cuts of {type(self).__name__} have no factors")
 
@@ -385,11 +385,11 @@ class Risk(ABC):
         """The risk in CVXPY with every term written out."""
 
     def own_duals(self, M: Array) -> list[Any]:
-        """Dual points made from a metric alone: the tangent plane there, and others that a risk may know."""
+        """Dual points made from a metric alone: the tangent plane there, and others that a risk may have."""
         return [tangent_dual(self, M)]
 
     def repair(self, M: Array) -> Array:
-        """A metric near ``M`` that satisfies all hard constraints, where there are any."""
+        """A metric near ``M`` that satisfies all hard constraints, if there are any."""
         return M
 
     def minorant(self, dual: Any) -> Minorant | None:
@@ -448,7 +448,7 @@ class Risk(ABC):
             return None
         weights = CutDual(witnesses, weights, groups).clipped().weights
         if not self.nonnegative:
-            # Where parts may be negative, weights that add up to less than one prove nothing.
+            # If parts may be negative, weights that add up to less than one prove nothing.
             sums = weights.sum(axis=0)
             if not (sums[np.unique(groups)] > 0.0).all():
                 return None
@@ -456,7 +456,7 @@ class Risk(ABC):
         return CutDual(witnesses, weights, groups)
 
     def _cuts_of(self, parts: np.ndarray, M: Array, groups: np.ndarray) -> Cuts:
-        """Supporting planes as of :meth:`separate`, where groups without any of ``parts`` may be left out."""
+        """Supporting planes as from :meth:`separate`, except that groups without any of ``parts`` may be left out."""
         some = None if len(parts) == self.parts else self.subset(parts)
         return self.separate(M, groups) if some is None else some.separate(M, groups[parts])
 

@@ -3,9 +3,9 @@ r"""The softmax loss of choices among listed candidates: odd one out, triplets b
 .. math:: R(M) = C \sum_t \Big( \ln \sum_{c=1}^{k} e^{-s_{tc} / \tau} + \frac{1}{m} \sum_{c=1}^{m} \frac{s_{tc}}{\tau}
    \Big)
 
-A trial t has k candidates, of which the first m were chosen; :math:`s = D(M)` are their distances. Who says which of
-three objects is the odd one out has chosen one of three pairs, that of the other two. Slopes and dual points are those
-of :class:`~convexmetric.risks.SoftmaxRisk`, whose candidates are items of a query.
+A trial t has k candidates, of which the first m were chosen; :math:`s = D(M)` are their distances. Naming the odd one
+of three objects chooses one of three pairs, that of the other two. Slopes and dual points are those of
+:class:`~convexmetric.risks.SoftmaxRisk`, whose candidates are items of a query.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ChoiceRisk(base.SmoothRisk):
     Parameters
     ----------
     comparisons : Comparisons
-        Distances of the candidates, ``candidates`` of them a trial, the chosen ones first:
+        Distances of the candidates, ``candidates`` of them per trial, the chosen ones first:
         :class:`~convexmetric.comparisons.PairDistances` with signs of 1.
     candidates, chosen : int
         k and m, ``1 <= m < k``.
@@ -72,7 +72,7 @@ class ChoiceRisk(base.SmoothRisk):
         return Described(table, description(self.comparisons).arrays)
 
     def hints(self, dual: Any) -> Described:
-        """Probabilities of all candidates: the mean of those at the witnesses, as weighted."""
+        """Probabilities of all candidates: the weighted mean of those at the witnesses."""
         checked = self.checked_cuts(dual)
         if checked is None:
             raise InputError("the dual point has NaN or infinite entries and proves nothing")
@@ -83,7 +83,7 @@ class ChoiceRisk(base.SmoothRisk):
 
     @property
     def nonnegative(self) -> bool:
-        """Always true: the logarithm is at least the mean of any of its terms."""
+        """Always true: the logarithm of the sum is at least the mean of any of the exponents."""
         return True
 
     @property
@@ -113,7 +113,7 @@ class ChoiceRisk(base.SmoothRisk):
 
     @property
     def lipschitz(self) -> float:
-        """Two sets of probabilities a trial, over the temperature."""
+        """Two sets of probabilities per trial, divided by the temperature."""
         return 2.0 * self.C * self.parts / self.temperature
 
     def _probabilities(self, M: Array) -> tuple[Array, Array, Array]:
@@ -182,7 +182,7 @@ class ChoiceRisk(base.SmoothRisk):
         return type(self)(some, self.candidates, self.chosen, factor * self.C, self.temperature)
 
     def statement(self, M: cp.Variable) -> base.RiskStatement:
-        """Write the risk in CVXPY: a log-sum-exp a trial.
+        """Write the risk in CVXPY: one log-sum-exp per trial.
 
         Raises
         ------

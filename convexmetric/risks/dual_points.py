@@ -1,7 +1,7 @@
-"""Dual points of risks, and how they stand in files: as named arrays in solutions and checkpoints, as hints of proofs.
+"""Dual points of risks, and their form in files: named arrays in solutions and checkpoints, hints in certificates.
 
-Multipliers are plain arrays; every other kind has ``arrays`` and ``from_arrays``, and the names in ``KEYS``, of which
-the first tells the kind.
+Multipliers are plain arrays; every other kind has ``arrays`` and ``from_arrays``, and the names in ``KEYS``, the first
+of which identifies the kind.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CutDual:
     witnesses : (T, ...) array, of the cone's shape
         Metrics at which cuts are made.
     weights : (T, G) array
-        Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 a group.
+        Weight of the cut of group g at witness t; clipped to be nonnegative and to sum to at most 1 per group.
     groups : (parts,) int array
         Group of every part of the risk.
     """
@@ -54,7 +54,7 @@ class CutDual:
         return _witnesses(clipped.witnesses[kept], widths, clipped.weights[kept], clipped.groups)
 
     def clipped(self) -> CutDual:
-        """The dual point made feasible: weights nonnegative, at most 1 in sum for each group."""
+        """Return the dual point made feasible: weights nonnegative, of sum at most 1 for each group."""
         weights = np.maximum(self.weights, 0.0)
         return CutDual(self.witnesses, weights / np.maximum(1.0, weights.sum(axis=0)), self.groups)
 
@@ -68,7 +68,7 @@ class SmoothedPairs:
     M : array
         Metric; any finite one gives a valid bound.
     width : float
-        Positive; 0 (for which slopes are 0 or 1) with exceptions.
+        Positive, or with exceptions 0, for which slopes are 0 or 1.
     places : (K, 3) int array, optional
         Exceptions: pairs with slopes of their own. Query, place in its list of positives and in its list of negatives.
     slopes : (K,) array, optional
@@ -130,7 +130,7 @@ class JoinedDual:
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> JoinedDual:
         """Rebuild the points from the arrays of :meth:`arrays`."""
         count = arrays["joined"]
-        # Every risk has a name of its own, so that a damaged number cannot cause a long loop.
+        # Every risk has at least one array, so that a damaged number cannot cause a long loop.
         if count.shape != () or count not in range(1, len(arrays)):
             raise DualError("joined must be the number of dual points, one a risk")
         duals = []
@@ -153,7 +153,7 @@ KINDS = (CutDual, SmoothedPairs, JoinedDual)
 
 
 def dual_arrays(dual: Any, multipliers: str = "multipliers") -> dict[str, np.ndarray]:
-    """A dual point as named arrays; one that is a multiplier a comparison under the name given."""
+    """Convert a dual point to named arrays; one with a multiplier per comparison gets the given name."""
     if isinstance(dual, KINDS):
         return dual.arrays()
     return {multipliers: np.asarray(dual, dtype=np.float64)}
@@ -165,7 +165,7 @@ def dual_from_arrays(arrays: Mapping[str, np.ndarray], multipliers: str = "multi
     Raises
     ------
     DualError
-        If some of its arrays are missing, or an array stands where a number should.
+        If some of its arrays are missing, or an array is given in place of a number.
     """
     for kind in KINDS:
         if kind.KEYS[0] in arrays:

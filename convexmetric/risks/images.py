@@ -3,7 +3,7 @@ r"""Hinges of squared distances as a function of the points' images.
 .. math:: \phi(G) = \sum_t \max_u \; u \, (\mu_t - s_t) - \tfrac12 \kappa_t u^2 - \frac{w}{2 b_t} (u - b_t v_t)^2,
    \qquad s_t = \sigma_t \|g_i - g_j\|^2
 
-with the maximum over the box of the loss, a width w and centres :math:`0 \le v_t \le 1` (1/2 where none are given): the
+with the maximum over the box of the loss, a width w and centres :math:`0 \le v_t \le 1` (by default 1/2): the
 losses of :class:`~convexmetric.losses.BoxLoss` smoothed, or, with the multipliers of an earlier pass for centres, their
 augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{Lap}` of a weighted graph
 
@@ -11,10 +11,10 @@ augmented Lagrangian. With the multipliers u and the Laplacian :math:`\mathrm{La
    \nabla^2 \phi(G)[H] = -2 \, \mathrm{Lap}(\sigma u) H + 4 \, \mathrm{Lap}(h) \, G, \quad
    h_t = \tfrac{b_t}{w} \langle g_i - g_j, h_i - h_j \rangle \text{ where the smoothed hinge bends, and 0 elsewhere.}
 
-Of a triplet, which compares two pairs, :math:`s_t` and :math:`h_t` are differences of those of its pairs, and both get
-:math:`\sigma u` and h with the signs that they have in it.
+For a triplet, which compares two pairs, :math:`s_t` and :math:`h_t` are differences of those of its pairs, and both
+pairs get :math:`\sigma u` and h with their signs in the triplet.
 
-Nothing of the size of a metric occurs: images may have any number of coordinates.
+No array has the size of a metric: images may have any number of coordinates.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ImagePass:
     weights : (n, n) array or sparse matrix
         ``sigma u`` for every pair, symmetric.
     multipliers : (T,) array or None
-        u, where pairs are listed.
+        u, if pairs are listed.
     start, other, curvature : arrays
         Active pairs (where the smoothed hinge bends) by point, as in CSR: row starts, the other points, ``b / w``.
     """
@@ -109,12 +109,12 @@ class ImagePass:
 
 @dataclass(frozen=True)
 class _JointPass(ImagePass):
-    """A pass over comparisons of several pairs each, as triplets are: curvature joins pairs, and all add to S.
+    """A pass over comparisons of several pairs each, such as triplets: curvature joins pairs, and all add to S.
 
     Attributes
     ----------
     ends : (P, n) sparse matrix
-        Differences of images of the pairs that active comparisons are made of.
+        Differences of images of the pairs in active comparisons.
     rows : (K, P) sparse matrix
         Active comparisons in terms of these pairs; ``curvature`` has a number for each, ``start`` and ``other`` none.
     """
@@ -148,7 +148,7 @@ class ImageRisk(ABC):
     """A risk that can be evaluated at images of its points."""
 
     form_words: ClassVar[str] = "a sum of hinges, absolute or squared errors of pairs or triplets"
-    #: Whether comparisons are of several pairs each, as triplets are.
+    #: Whether comparisons are of several pairs each, such as triplets.
     joint: bool = False
     #: Number of squared distances in a comparison.
     distances_each: int = 1
@@ -171,7 +171,7 @@ class ImageRisk(ABC):
 
     @abstractmethod
     def within_scatter(self) -> Array:
-        """``X^T Lap(b) X`` over the pairs whose distances cost: about the curvature of the risk across the optimum."""
+        """``X^T Lap(b) X`` over the pairs whose distances cost: roughly the curvature of the risk near the optimum."""
 
 
 class ListedImages(ImageRisk):
@@ -201,7 +201,7 @@ class ListedImages(ImageRisk):
         loss, (i, j) = self.loss, self.pairs.T
         s = self.sums @ np.sum((G[i] - G[j]) ** 2, axis=1)
         middle = self.middle if centre is None else centre
-        # A weight of zero has the multiplier zero, whatever its width.
+        # A weight of zero has the multiplier zero at any width.
         bend = width / np.where(self.size > 0.0, self.size, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             u = (loss.offset - s + middle * bend) / (loss.curvature + bend)
@@ -228,7 +228,7 @@ class ListedImages(ImageRisk):
         return sp.csr_array(signed, shape=(every.size, len(self.X)))
 
     def _adding(self, u: Array) -> np.ndarray:
-        """Whether the share of multipliers that add to S is theirs."""
+        """Mask of the comparisons whose multipliers add to S, which the share scales."""
         return np.ones(len(u), dtype=bool) if self.joint else self.comparisons.signs_of_each() * u > 0.0
 
     def centre(self, here: ImagePass) -> Array | None:
@@ -242,7 +242,7 @@ class ListedImages(ImageRisk):
         return np.where(self._adding(u), share * u, u)
 
     def within_scatter(self) -> Array:
-        """``X^T Lap(b) X`` over pairs that should be near, or whose distance is a target."""
+        """``X^T Lap(b) X`` over pairs that should be near, or that have a target distance."""
         costs = np.where(self.bounded, self.size, 1.0 / np.maximum(self.loss.curvature, np.finfo(float).tiny))
         near, far = -self.sums.minimum(0.0), self.sums.maximum(0.0)
         pulls = near.T @ costs + far.T @ np.where(self.loss.low < 0.0, costs, 0.0)
@@ -251,7 +251,7 @@ class ListedImages(ImageRisk):
 
 
 def _times(weights: Any, H: Array) -> Array:
-    """Product with weights of pairs; with weights of n rows and fewer columns a block of points is a set of its own."""
+    """Product with weights of pairs; if the weights have fewer columns than rows, each block of points is separate."""
     n, size = weights.shape
     if n == size:
         return np.asarray(weights @ H)

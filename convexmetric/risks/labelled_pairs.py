@@ -32,7 +32,7 @@ from convexmetric.risks.separable import SeparableRisk, check_stated
 
 #: Rows of a block of distances.
 BLOCK = 256
-#: Distances of most pairs, in margins, under the metric that keeps all points apart.
+#: Distances of most pairs, in margins, under the metric of :meth:`LabelledPairRisk.apart`.
 FAR = 1e9
 #: Largest number of pairs that are written out.
 PAIRS_LIMIT = 200_000
@@ -86,7 +86,7 @@ class LabelledPairRisk(Risk, ImageRisk):
     same, other : PairHinge
         Hinges of pairs with equal, and with different labels.
     cone : Cone
-        Where the metric lives.
+        Cone of the metric.
     """
 
     all_pairs: ClassVar[bool] = True
@@ -95,7 +95,7 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def __init__(self, X: Any, codes: np.ndarray, same: PairHinge, other: PairHinge, cone: Cone) -> None:
         (self.X,) = translated(as_points(X))
-        #: Points of a block: of a sample, only pairs within blocks count.
+        #: Points of a block: in a sample, only pairs within blocks count.
         self.size = len(self.X)
         self.codes = np.ascontiguousarray(codes, dtype=np.int64)
         self.same, self.other, self.cone = same, other, cone
@@ -127,7 +127,7 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     @property
     def points(self) -> tuple[Any, ...]:
-        """The one set of points, X."""
+        """The only set of points, X."""
         return (self.X,)
 
     @property
@@ -260,9 +260,9 @@ class LabelledPairRisk(Risk, ImageRisk):
         return self.same.weight * (inside.T @ (own[self.codes, None] * inside))
 
     def sampled(self, size: int) -> LabelledPairRisk:
-        """The pairs within blocks of so many points, into which the points are dealt at random, for passes of images.
+        """Sample the pairs within random blocks of the given number of points, for passes of images.
 
-        Each kind of pairs has the weight that all of its pairs have; points that fill no block are left out.
+        Each kind of pairs keeps its total weight; points that do not fill a block are left out.
         """
         rows = np.random.default_rng(0).permutation(self.parts)[: self.parts // size * size]
         sample = LabelledPairRisk(self.X[rows], self.codes[rows], self.same, self.other, self.cone)
@@ -318,8 +318,8 @@ class LabelledPairRisk(Risk, ImageRisk):
         """Yield blocks of pairs: points of rows and of columns, coefficients, and three sums over each row.
 
         Coefficients are those of the distances in the supporting plane; sums are those of values, of offsets and of
-        sizes of coefficients. With ``once`` a point has the pairs with the n/2 points after it, the first ones coming
-        after the last: every pair occurs once. Otherwise it occurs twice, each time with half of its weight.
+        absolute coefficients. With ``once`` a point has the pairs with the n/2 points that cyclically follow it: every
+        pair occurs once. Otherwise it occurs twice, each time with half of its weight.
         """
         n, P = self.parts, self.cone.times(self.X, M)
         norms, after = np.einsum("ik,ik->i", P, self.X), self.parts // 2
@@ -416,7 +416,7 @@ def _hinges(begin, end, block, norms, first, codes, numbers, width, centre, sums
                 else:
                     a, value = (1.0 if t > 0.0 else 0.0), plain
             block[r, j] = sign * weight * a
-            # Half of the pair: the other half is its other point's.
+            # Half of the pair: the other half belongs to its other point.
             smoothed += 0.5 * weight * value
             exact += 0.5 * weight * plain
             if sign > 0.0:

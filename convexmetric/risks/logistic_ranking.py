@@ -4,8 +4,8 @@ r"""The logistic loss over all pairs of a positive and a negative of every query
 
 Everything factors through the distances of a query to its items: with p positives and n negatives, :math:`e^{-s}` is a
 product of two of p + n exponentials, and slopes :math:`u = C / (1 + e^s)` are only needed as sums over positives and
-over negatives. A pass takes p n multiplications and divisions a query, and no memory beyond the distances. The second
-derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, goes the same way with changes of distances.
+over negatives. A pass takes p n multiplications and divisions per query, and no memory beyond the distances. The second
+derivative :math:`D^*(w \circ D(\cdot))`, :math:`w = C e^s / (1 + e^s)^2`, is applied likewise to changes of distances.
 
 Multipliers are in their box at every metric, and contribute :math:`C H(u / C)` with the binary entropy H: the tangent
 plane at any metric is a dual point (:class:`~convexmetric.risks.SmoothRisk`).
@@ -36,7 +36,7 @@ from convexmetric.risks.separable import SmoothSeparableRisk
 
 #: Spread of distances up to which exponentials of them neither overflow nor vanish.
 SPREAD = 600.0
-#: A product of factors 1 + f is turned into its logarithm when it has grown so far.
+#: Size at which a product of factors 1 + f is replaced by its logarithm.
 LARGE_PRODUCT = 1e100
 
 
@@ -88,7 +88,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
         return self.rankings.pairs
 
     def exchanged(self) -> LogisticRankingRisk:
-        """Exchange positives and negatives, which turns the sign of every s."""
+        """Exchange positives and negatives, which changes the sign of every s."""
         lists = self.rankings.relevance.lists(np.arange(self.parts))
         other = copy(self)
         other.rankings = copy(self.rankings)
@@ -106,10 +106,10 @@ class LogisticRankingRisk(SmoothQueryRisk):
         return self._second(images, B, tangents)
 
     def _second(self, rankings: Rankings, M: Array, tangents: Rankings) -> Derivative:
-        """Second derivative where distances come from ``rankings`` and their changes from ``tangents``."""
+        """Second derivative with distances from ``rankings`` and their changes from ``tangents``."""
         every = np.arange(len(rankings))
         work = float(len(rankings)) * self.cone.d * (rankings.X.shape[0] if rankings.dense else 1)
-        # What fits one block is kept from one application to the next: distances, or even better the weights.
+        # If all fits one block, distances, or better the weights, are stored from one application to the next.
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
         stop = np.cumsum(self.pairs)
         C, weights = float(self.loss.C), np.empty(0)
@@ -158,7 +158,7 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):
     for row in range(begin, end):
         x_at, z_at = places_of(dense, first, lists, row)
         x, z = take(values, x_at), take(values, z_at)
-        # Added to, not set: an item may stand in a list several times.
+        # Added to, not set: an item may occur in a list several times.
         values[first[row] : first[row + 1]] = 0.0
         a, b, split = _factors(x, z)
         logarithm, product, violated, entropy = 0.0, 0.0, 0.0, 0.0
@@ -178,7 +178,7 @@ def _slopes(begin, end, values, dense, first, lists, C, sums):
                 entropy += abs(s) * f * r
                 if s < 0.0:
                     violated -= s
-                # log prod(1 + f) = sum log(1 + f), from the product less one, which keeps small f.
+                # log prod(1 + f) = sum log(1 + f), from the product minus one, so that small f are not lost.
                 product += f * (1.0 + product)
                 if product > LARGE_PRODUCT:
                     logarithm += np.log1p(product)
@@ -210,7 +210,7 @@ def _weights(begin, end, values, dense, first, lists, C, start, weights):
 def _bend(begin, end, values, changes, dense, first, lists, C, start, weights):
     """Overwrite the changes of distances by weights whose adjoint is the second derivative.
 
-    Second derivatives come from ``weights``, or, where that is empty, from the distances.
+    Second derivatives come from ``weights``, or, if that is empty, from the distances.
     """
     known = weights.size > 0
     for row in range(begin, end):

@@ -4,14 +4,14 @@ With positives in order, :math:`x_1 \le \dots \le x_p`, and :math:`k_j = z_j - \
 pair smoothed over a width w has the slope 0 where :math:`t_{ij} = x_i - k_j \le -w/2`, 1 where :math:`t_{ij} \ge w/2`,
 and :math:`1/2 + t_{ij} / w` between, where the pair is *active*. So the positives active with a negative j are a run
 :math:`b_j \le i < e_j`, and those after it have the slope 1. A table finds the run in constant time on average
-(:mod:`convexmetric.measures.sorting`), and prefix sums of x give what it adds up to; negatives are never sorted.
+(:mod:`convexmetric.measures.sorting`), and prefix sums of x give its total; negatives are never sorted.
 
-The sums of a positive come from the other side: j enters at :math:`b_j`, stops being active at :math:`e_j`, and in
-between adds
+The sums of a positive are computed the other way round: j enters at :math:`b_j`, stops being active at :math:`e_j`, and
+in between adds
 
 .. math:: \tfrac12 + \tfrac1w \Bigl[ (x_{b_j} - k_j) + \sum_{l = b_j + 1}^{i} (x_l - x_{l-1}) \Bigr],
 
-which a running sum over i keeps, whose terms are all below w: it loses no digits however small the width is.
+accumulated by a running sum over i whose terms are all below w: it loses no digits, however small the width is.
 
 A block is ``values, dense, first, lists`` as in :mod:`convexmetric.measures.rows`.
 """
@@ -24,7 +24,7 @@ from convexmetric.comparisons.relevance import places_of
 from convexmetric.measures.sorting import ascending, first_above, look_up, table_of, take
 from convexmetric.numerics.compiling import compiled
 
-#: Runs of at most so many items are summed item by item: differences of prefix sums lose digits on narrow runs.
+#: Longest run that is summed item by item: differences of prefix sums lose digits on short runs.
 SHORT_RUN = 8
 
 
@@ -85,16 +85,16 @@ def _row(x, z, margin, width, weight, write, values, near, order, met, counts, r
         sums[i + 1] = sums[i] + (x[i] - low)
         squares[i + 1] = squares[i] + (x[i] - low) * (x[i] - low)
     table = table_of(x)
-    # Called in one place: everything that is called is compiled again where it is.
+    # Called in one place only, because calls are compiled inline.
     for side in range(2 if half > 0.0 else 1):
         look_up(x, table, z, margin + half if side else margin - half, counts[side])
     # Without a width no pair is active: runs end where they begin.
     run_end, run_begin, with_run = counts[0], counts[1 if half > 0.0 else 0], counts[2]
-    # For every positive, of the negatives with which it starts and of those with which it stops being active:
-    # number, and sum of t at the first and at the last active positive. Last the negatives whose slope is 1 from it on.
+    # For every positive, the number of negatives that become active at it, and of those that stop being active, with
+    # the sum of t at the first and at the last active positive; then the negatives whose slope is 1 from it on.
     changes = np.empty((p + 1, 5))
     changes[:] = 0.0
-    # First what every negative has, without a branch; then the runs of those that have one.
+    # First the part common to all negatives, without a branch; then the runs of those that have one.
     exact, total, runs, steepness = 0.0, 0.0, 0, 1.0 / width if width > 0.0 else np.inf
     for j in range(n):
         b, e = run_begin[j], run_end[j]

@@ -86,11 +86,11 @@ class PairwiseRisk(QueryRisk):
     weights : (n_q,) array
         Weight of every hinge of a query.
     margin : float
-        By how much the negative must be farther.
+        Amount by which the negative must be farther.
     """
 
     form_words: ClassVar[str] = "a sum of hinges over pairs of positives and negatives"
-    #: The point that all triplets of a part share.
+    #: Name of the point that all triplets of a part share.
     part_kind: ClassVar[str] = "anchor"
 
     def __init__(self, rankings: Rankings, weights: Array, margin: float) -> None:
@@ -104,7 +104,7 @@ class PairwiseRisk(QueryRisk):
         return type(self)(self.rankings.subset(parts), factor * self.weights[parts], self.margin)
 
     def listing(self, relevance: Relevance) -> Self:
-        """Apply the same hinges to other lists, of which only the listed distances are evaluated."""
+        """Apply the same hinges to other lists, for which only the listed distances are evaluated."""
         return type(self)(self.rankings.listing(relevance), self.weights, self.margin)
 
     def described(self) -> Described:
@@ -123,7 +123,7 @@ class PairwiseRisk(QueryRisk):
         return lambda s: np.asarray(self.weights[q] * np.maximum(0.0, self.margin - s))
 
     def lipschitz_near(self, M: Array, error: float) -> float:
-        """Twice the weights of the hinges that cost, or would if the margin were larger by twice the error."""
+        """Twice the weights of the hinges that are positive, or would be with a margin larger by twice the error."""
         wider = PairwiseRisk(self.rankings, self.weights, self.margin + 2.0 * error)
         return 2.0 * sum(float(sums[:, 2].sum()) for _, sums, _, _ in wider._passes(M, 0.0, write=False)) / wider.margin
 
@@ -158,7 +158,7 @@ class PairwiseRisk(QueryRisk):
         return ((block, sums[:, 1], sums[:, 2]) for block, sums, _, _ in found)
 
     def _planes_there(self, passes: Passes, M: Array, order: np.ndarray) -> Iterator[tuple[Block, Array, Array]]:
-        """Make all of a pass where the points are."""
+        """Compute everything of a pass in the process that has the points."""
         rankings, images = self.rankings, passes.images(M)
         for queries in rankings.cuts(order):
             distances = passes.distances(images, rankings.rows(queries))
@@ -177,9 +177,9 @@ class PairwiseRisk(QueryRisk):
         width : float
             Width of the smoothing; 0 for none.
         stride : float
-            One in so many active pairs is sampled.
+            One in ``stride`` active pairs is sampled.
         most : int
-            Pairs sampled of one query at most; where there are more the stride is longer.
+            Most pairs sampled from one query; if there are more, the stride is longer.
         seed : int
             Seed of the random places where sampling starts.
         """
@@ -237,7 +237,7 @@ class PairwiseRisk(QueryRisk):
     def turned(self, M: Array, other: Array) -> tuple[np.ndarray, np.ndarray]:
         """Pairs whose hinge is positive at exactly one of two metrics: places and rows, sorted by query.
 
-        Time is proportional to the number of pairs; nothing but the result is stored.
+        Time is proportional to the number of pairs; only the result is stored.
         """
         named: list[tuple[np.ndarray, np.ndarray]] = []
         every = np.arange(self.parts)

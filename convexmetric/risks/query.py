@@ -37,11 +37,11 @@ class QueryRisk(Risk):
     def _planes(self, M: Array, order: np.ndarray, write: bool = True) -> Iterator[tuple[Block, Array, Array]]:
         """Yield blocks of queries, with the value and the offset of the supporting plane of every query at ``M``.
 
-        Distances are overwritten by the coefficients of the normals, if ``write``. All is to be multiplied by
+        Distances are overwritten by the coefficients of the normals, if ``write``. The caller multiplies everything by
         ``_factor``.
         """
 
-    #: What values, offsets and normals of :meth:`_planes` are multiplied by.
+    #: Factor of the values, offsets and normals of :meth:`_planes`.
     _factor: float = 1.0
 
     @property
@@ -51,7 +51,7 @@ class QueryRisk(Risk):
 
     @abstractmethod
     def _pair_loss(self, q: int) -> Callable[[Array], Array]:
-        """What a pair of query q costs, as a term of the risk, as a function of how much farther its negative is."""
+        """Loss of a pair of query q, as a term of the risk, as a function of how much farther its negative is."""
 
     def _blocks(self, M: Array, order: np.ndarray) -> Iterator[Block]:
         """Yield blocks of distances under ``M`` from the queries, in the given order, to their items."""
@@ -94,11 +94,11 @@ class QueryRisk(Risk):
         return self._factor * values
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[Violation]:
-        """The pair of each query whose loss exceeds most that at ``other``; no list of pairs is stored."""
+        """The pair of each query whose loss most exceeds that at ``other``; no list of pairs is stored."""
         return [Violation(*self.rankings.worst_pair(int(q), M, other, self._pair_loss(int(q)))) for q in parts]
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The supporting planes of every query, added up by group: one cut a group."""
+        """The supporting planes of every query, added up by group: one cut per group."""
         n_groups = int(groups.max()) + 1
         values, offsets, weights = np.zeros((3, n_groups))
         normals = np.zeros((n_groups, *self.cone.shape))
@@ -165,7 +165,7 @@ class QueryRisk(Risk):
         return zero.hints(self.parts)
 
     def _of_pairs(self, pairs: Iterable[Array]) -> sp.csr_array:
-        """Weights of distances, queries x corpus, from those of all pairs, ``(p, n)`` a query, in ascending order."""
+        """Weights of distances, queries x corpus, from those of all pairs, ``(p, n)`` per query, in ascending order."""
         rows: list[np.ndarray] = []
         columns: list[np.ndarray] = []
         values: list[np.ndarray] = []

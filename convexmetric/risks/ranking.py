@@ -1,4 +1,4 @@
-r"""The structured risk of rankings, one part a query (paper 1).
+r"""The structured risk of rankings, one part per query (paper 1).
 
 .. math:: R(W) = \frac{C}{n_q} \sum_q w_q \max_y \; \Delta(y^*_q, y) - \langle W, \delta\psi_{po}(q, y^*_q, y) \rangle
 
@@ -27,7 +27,7 @@ from convexmetric.risks.query import QueryRisk
 from convexmetric.risks.ranking_record import Ranking, order_of
 from convexmetric.risks.separable import SeparableRisk
 
-#: Largest number of constraints, and of items a query, for which every ranking is written out.
+#: Largest number of constraints, and of items per query, for which every ranking is written out.
 ENUMERATION_LIMIT = 20_000
 ITEMS_LIMIT = 7
 
@@ -60,7 +60,7 @@ class RankingRisk(QueryRisk):
         return type(self)(self.rankings.subset(parts), self.measure, factor * self.C * len(parts) / self.parts, weights)
 
     def as_form(self, kind: type) -> object:
-        """Hinges over pairs, where the measure decomposes into them."""
+        """Hinges over pairs, if the measure decomposes into them."""
         return self.pairs if kind is PairwiseRisk and self.measure.pairwise else self
 
     def described(self) -> Described:
@@ -119,7 +119,7 @@ class RankingRisk(QueryRisk):
 
     @property
     def _in_pairs(self) -> bool:
-        """Whether passes go over pairs: only for measures of the package, whose ``pairwise`` need not be checked."""
+        """Whether passes run over pairs: only for measures of the package, whose ``pairwise`` need not be checked."""
         return self.measure.pairwise and type(self.measure) in COMPILED
 
     def _worst(self, block: Block) -> tuple[Array, Array]:
@@ -212,7 +212,7 @@ class RankingRisk(QueryRisk):
         return self.rankings.adjoint(T, np.array([ranking.query for ranking in batch]))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY: one hinge a pair, or, if not pairwise, a slack a query and a constraint a ranking.
+        """Write the risk in CVXPY: a hinge per pair, or, if not pairwise, a slack per query, a constraint per ranking.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class RankingRisk(QueryRisk):
 
     @property
     def stated_rows(self) -> float | None:
-        """Number of all pairs, where the measure decomposes into pairs."""
+        """Number of all pairs, if the measure decomposes into pairs."""
         return self.pairs.stated_rows if self.measure.pairwise else None
 
     @cached_property
@@ -271,9 +271,9 @@ class RankingRisk(QueryRisk):
         return PairwiseRisk(self.rankings, weights, 0.5)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Minorant of weighted cuts, or of the multipliers of the statement: one a pair, else one a listed ranking.
+        """Minorant of weighted cuts, or of the multipliers of the statement: one per pair, else per listed ranking.
 
-        Rankings are ordered by query; their multipliers add up to at most ``C w_q / n_q`` a query. Pairs are ordered by
+        Rankings are ordered by query; their multipliers sum to at most ``C w_q / n_q`` per query. Pairs are ordered by
         query, then by relevant and by irrelevant point in ascending order, and the multiplier of a pair is at most
         ``C w_q / (n_q p n)``, the weight of its hinge ``max(0, 1 - 2 (z_j - x_i))``.
         """
@@ -308,7 +308,7 @@ class RankingRisk(QueryRisk):
         """Inverted pairs ``(K, p, n)`` and losses ``(K,)`` of every ranking."""
         rankings = rankings_of(p, n)
         inverted = np.array([Y for Y, _ in rankings], dtype=np.float64)
-        # Many rankings have their relevant items at the same places, which is all that counts.
+        # Many rankings have their relevant items at the same places, and nothing else matters.
         places = {relevant.tobytes(): relevant for _, relevant in rankings}
         losses = {key: 1.0 - self.measure.score(relevant) for key, relevant in places.items()}
         return inverted, np.array([losses[relevant.tobytes()] for _, relevant in rankings])

@@ -50,7 +50,7 @@ class Ranking:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for rankings that differ in no inverted pair and hence give the same constraint."""
+        """Equal for rankings with the same inverted pairs, which give the same constraint."""
         found = sorted(zip(self.order, self.coefficients.tolist(), strict=True))
         return self.query, tuple(found)
 

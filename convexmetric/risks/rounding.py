@@ -1,7 +1,7 @@
-r"""Estimates of the rounding errors of a risk and of its dual points, from the magnitudes met.
+r"""Estimates of the rounding errors of a risk and of its dual points, from the magnitudes that occur.
 
 A sum of n floats errs by about :math:`\epsilon_n = (4 + 2 \sqrt n) u` times the sum of their sizes, with
-:math:`u = 2^{-53}`: errors of single operations are as good as independent. Squared distances are evaluated from inner
+:math:`u = 2^{-53}`, as errors of single operations are nearly independent. Squared distances are evaluated from inner
 products, whose terms have sizes of up to :math:`E(M) = \max_x |x|^\top |M| |x|` over all points x, so that a distance
 errs by about
 
@@ -14,7 +14,7 @@ sizes and :math:`r_j` the largest size of coordinate j, entry (j, k) of S errs b
 .. math:: \delta_j = 4 \epsilon_n w \, r_j^2 (1 + 2 \sqrt d)
 
 in the order of the cone (below :math:`4 \epsilon_n w \, r_j^2` for diagonal metrics). These are estimates, not proofs:
-what is proven is proven by :mod:`convexmetric.certificates.checker`.
+proofs come from :mod:`convexmetric.certificates.checker`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from convexmetric.cones import Cone
 
 #: Unit roundoff.
 U = 2.0**-53
-#: Rows of points whose forms are held at a time.
+#: Rows of points whose forms are in memory at a time.
 BLOCK = 4_096
 
 
 @dataclass(frozen=True)
 class BoundingBox:
-    """Bounding boxes in place of points that lie in other processes: every point counts as a corner of its box.
+    """Bounding boxes in place of points in other processes: every point counts as a corner of its box.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def error_of_distances(points: tuple[Any, ...], M: Array) -> float:
 def error_of_lifted(points: tuple[Any, ...], M: Array, lifted: Array, cone: Cone) -> float:
     """Error ``e`` of squared distances under a metric that is itself wrong by ``lifted``, see :func:`lift`.
 
-    Of similarities where there is no cone; ``points`` are items and queries then.
+    Without a cone it is that of similarities, and ``points`` are items and queries.
     """
     if cone.free:
         X, Q = points[0], points[-1]
@@ -116,7 +116,7 @@ def error_of_products(points: tuple[Any, ...], weight: float) -> float:
 
 
 def lift(cone: Cone, M: Array) -> Array:
-    """``(d,)``, nonnegative: with it added to its diagonal the metric is in the cone, whatever rounding left of it.
+    """``(d,)``, nonnegative: with it added to its diagonal the metric is in the cone despite rounding.
 
     With ``D_jj = max(M_jj, max_k M_jk^2 / M_kk)`` entries of ``D^(-1/2) M D^(-1/2)`` are at most one, and its smallest
     eigenvalue is known up to ``epsilon_d`` whatever the scales of the coordinates are.

@@ -21,7 +21,7 @@ from convexmetric.risks import base
 from convexmetric.risks.images import ImageRisk, ListedImages
 from convexmetric.risks.rounding import error_of_lifted, lift
 
-#: Certificate files hold weights, margins and signs as parameters up to so many distinct losses, else as data.
+#: Most distinct losses whose weights, margins and signs are parameters in certificate files; of more they are data.
 MOST_TERMS = 32
 #: Losses that a file may have.
 ALLOWED_TERMS = 64
@@ -37,7 +37,7 @@ class ListedHinges:
     ----------
     comparisons : Comparisons
     weights : (T,) array
-        C; all infinite where margins are hard constraints.
+        C; all infinite if margins are hard constraints.
     margins : (T,) array
         mu.
     """
@@ -99,7 +99,7 @@ class SeparableRisk(base.Risk):
         self.cone = comparisons.cone
 
     def as_form(self, kind: type) -> object:
-        """Convert to hinges where the loss is one; or to boxed losses of pairs, also as a function of images."""
+        """Convert to hinges if the loss is one, or to boxed losses of pairs, also as a function of images."""
         comparisons = self.comparisons
         if kind is ListedHinges:
             hinges = self.loss.hinges(self.parts)
@@ -113,7 +113,7 @@ class SeparableRisk(base.Risk):
         return self
 
     def described(self) -> Described:
-        """Comparisons, with one term for all or those that differ in weight, margin, sign and what the loss says more.
+        """Comparisons, with one term, or one for each different weight, margin, sign and further entry of the loss.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class SeparableRisk(base.Risk):
         return bool((linear | ((loss.low <= 0.0) & (loss.high >= 0.0))).all())
 
     def floor(self) -> base.Minorant | None:
-        """Zero, or the minorant of multipliers as near zero as boxes allow; for barriers, of subgradients far out."""
+        """Zero, or the minorant of multipliers as near zero as boxes allow; for barriers, of those at large margins."""
         loss, box = self.loss, self.loss.box(self.parts)
         if self.nonnegative or (box is None and not loss.barrier):
             return super().floor()
@@ -259,8 +259,8 @@ class SeparableRisk(base.Risk):
     def separate(self, M: Array, groups: np.ndarray) -> base.Cuts:
         """For each group the plane ``sum_t -l*(-u_t) - u_t D_t(M')`` with ``-u`` a subgradient.
 
-        The offset is the conjugate's and not ``l(s) + u s``, which equals it but cancels: a plane made at a metric of
-        any size must be valid.
+        The offset comes from the conjugate, not from ``l(s) + u s``, which is equal but suffers from cancellation: a
+        plane made at a metric of any size must be valid.
         """
         s = self.comparisons.forward(M)
         u = self.loss.subgradient(s)

@@ -5,16 +5,16 @@ r"""The softmax loss of the items that were chosen among the candidates of every
 
 Candidates are a query's positives, which were chosen, and its negatives; d are squared distances, or minus similarities
 :math:`q^\top W x` (:class:`~convexmetric.cones.AllMatrices`), and :math:`\tau` is the temperature. A part is the
-cross-entropy of the chosen, all alike, under the probabilities :math:`p_{qx} \propto e^{-d_{qx} / \tau}`: InfoNCE with
-every candidate in place of a batch (van den Oord, Li and Vinyals 2018), the collapsing classes of Globerson and Roweis
-(2005), multinomial logit.
+cross-entropy of the uniform distribution over the chosen under the probabilities
+:math:`p_{qx} \propto e^{-d_{qx} / \tau}`: InfoNCE with every candidate in place of a batch (van den Oord, Li and
+Vinyals 2018), the collapsing classes of Globerson and Roweis (2005), multinomial logit.
 
 The slopes are these probabilities, and any probabilities p are a dual point: as
 
 .. math:: \ln \sum_x e^{s_x} \ge \langle p, s \rangle + H(p), \qquad H(p) = -\sum_x p_x \ln p_x,
 
-the tangent plane at any metric proves :math:`C c_q H(p)` of a part, less what is linear in the metric. A pass takes one
-exponential a candidate, and no memory beyond the distances.
+the tangent plane at any metric bounds a part by :math:`C c_q H(p)` minus a linear function of the metric. A pass takes
+one exponential per candidate, and no memory beyond the distances.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class SoftmaxRisk(SmoothQueryRisk):
 
     @property
     def lipschitz(self) -> float:
-        """Two sets of probabilities a query, over the temperature."""
+        """Two sets of probabilities per query, divided by the temperature."""
         return 2.0 * float(self._most.sum()) / self.temperature
 
     @property
@@ -112,18 +112,18 @@ class SoftmaxRisk(SmoothQueryRisk):
         return self.C * (np.ones(self.parts) if self.weights is None else self.weights)
 
     def _pair_loss(self, q: int) -> Callable[[Array], Array]:
-        """What a chosen item and another cost alone, ``ln(1 + exp(-s / tau))``."""
+        """Loss of a chosen item and one other candidate alone, ``ln(1 + exp(-s / tau))``."""
         share = float(self._most[q])
         return lambda s: share * np.logaddexp(0.0, -s / self.temperature)
 
     def listed(self) -> SeparableRisk:
-        """Refuse: choices are no losses of pairs."""
+        """Refuse: choices are not losses of pairs."""
         raise InputError("choices among candidates are no losses of pairs")
 
     def second_derivative(self, M: Array) -> Derivative:
         """``D^*(c / tau^2 (diag(p) - p p^T) D(.))``; every application takes one pass over changes of distances."""
         every, shares = np.arange(self.parts), self._most / self.temperature**2
-        # What fits one block is kept from one application to the next.
+        # If all fits one block, it is stored from one application to the next.
         kept = list(self._probabilities(M)) if 8.0 * self.distances <= BLOCK_BYTES else None
 
         def applied(change: Array) -> Array:
@@ -142,7 +142,7 @@ class SoftmaxRisk(SmoothQueryRisk):
             yield block.values
 
     def statement(self, M: cp.Variable) -> RiskStatement:
-        """Write the risk in CVXPY: a log-sum-exp a query.
+        """Write the risk in CVXPY: one log-sum-exp per query.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class SoftmaxRisk(SmoothQueryRisk):
             yield block, sums[:, 0], sums[:, 1]
 
     def _softmax(self, block: Block, shares: Array, chosen: bool = True) -> Array:
-        """Overwrite distances by minus the derivatives, without ``chosen`` those of the log-sum-exp alone.
+        """Overwrite distances by minus the derivatives; without ``chosen``, by those of the log-sum-exp alone.
 
         Returns the value and the dual value of every query.
         """
@@ -175,7 +175,7 @@ class SoftmaxRisk(SmoothQueryRisk):
 
 @compiled
 def exponentials(d, first, last, chosen, tau):
-    """Overwrite distances from first to last by ``exp(-(d - least) / tau)``; the first ones are of what was chosen.
+    """Overwrite distances from first to last by ``exp(-(d - least) / tau)``; the chosen candidates come first.
 
     Returns their sum, the cross-entropy of the chosen and the entropy of the probabilities.
     """

@@ -26,7 +26,7 @@ from convexmetric.risks.base import Cuts, Minorant, Risk, RiskStatement, Violati
 from convexmetric.risks.dual_points import JoinedDual
 from convexmetric.risks.separable import ListedHinges, SeparableRisk
 
-#: Largest number of rounds of repairs; where all scale up, two rounds suffice, up to the last bits.
+#: Largest number of rounds of repairs; if all scale up, two rounds suffice, up to the last bits.
 ROUNDS = 10
 
 
@@ -36,7 +36,7 @@ class SumRisk(Risk):
     Parameters
     ----------
     *risks : Risk
-        On one cone; sums among them are taken apart.
+        On one cone; sums among them are split into their summands.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class SumRisk(Risk):
 
     @property
     def part_kind(self) -> str:
-        """Kind of part of all summands where it is the same."""
+        """Kind of part of all summands if it is the same."""
         kinds = {risk.part_kind for risk in self.risks}
         return kinds.pop() if len(kinds) == 1 else "part"
 
@@ -213,7 +213,7 @@ class SumRisk(Risk):
         return [*super().own_duals(M), JoinedDual(tuple(risk.own_duals(M)[0] for risk in self.risks))]
 
     def repair(self, M: Array) -> Array:
-        """Repair by each summand in turn until nothing changes; ``M`` itself where one repair undoes another."""
+        """Repair by each summand in turn until nothing changes; return ``M`` itself if one repair undoes another."""
         found = M
         for _ in range(ROUNDS):
             before = found

@@ -4,13 +4,13 @@ r"""The mean of the worst parts of a risk: a conditional value at risk over quer
    0 \le w_q \le \frac{1}{\max(1, s n)}, \; \sum_q w_q = 1 \Big\},
    \qquad R = \sum_{q=1}^n R_q
 
-With s = 1 it is R itself; with s = 0 it is n times the largest part. In between it is what R would be if all parts cost
+With s = 1 it is R itself; with s = 0 it is n times the largest part. In between it is the value of R if all parts cost
 as much as the worst share s of them on average (Rockafellar and Uryasev 2000). The maximum is attained by giving the
-worst parts the cap and one part the rest, and also is :math:`\min_t n \, (t + \mathrm{cap} \sum_q (R_q - t)_+)`.
+worst parts the cap and one part the rest, and equals :math:`\min_t n \, (t + \mathrm{cap} \sum_q (R_q - t)_+)`.
 
-It is one part. The weights that are worst at a metric, whatever it is, make a supporting plane of the planes of the
-parts, so that its dual points are metrics with weights (:class:`~convexmetric.risks.CutDual`). A pass over all parts
-finds the weights, and a second one over the worst alone makes the plane.
+It has a single part. The worst weights at any metric combine the planes of the parts into a supporting plane, so that
+its dual points are metrics with weights (:class:`~convexmetric.risks.CutDual`). A pass over all parts finds the
+weights, and a second one over the worst alone makes the plane.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Worst(Risk):
         return self.risk.parts / max(1.0, self.share * self.risk.parts)
 
     def weights(self, values: Array) -> Array:
-        """``n w`` for given values of the parts: the most for the largest, and what is left of n for one."""
+        """``n w`` for given values of the parts: the largest weight for the largest, and the rest of n for one part."""
         w, order, full = np.zeros(len(values)), np.argsort(-values, kind="stable"), int(len(values) / self.most)
         w[order[:full]] = self.most
-        # One part alone has the rest, whatever rounding makes of it.
+        # Exactly one part has the rest, despite rounding.
         w[order[full : full + 1]] = max(0.0, len(values) - full * self.most)
         return w
 
@@ -156,7 +156,7 @@ class Worst(Risk):
         return [Violation(one.rows, most * one.loss, most * one.other) for one in found]
 
     def separate(self, M: Array, groups: np.ndarray) -> Cuts:
-        """The plane of the worst parts: of those that have the cap together, and of the one that has the rest."""
+        """The plane of the worst parts: of all those with the cap, and of the one with the rest."""
         w = self.weights(self.risk.part_values(M))
         kind = np.where(w == self.most, 0, np.where(w > 0.0, 1, 2))
         cuts = self.risk._cuts_of(np.flatnonzero(w), M, kind)
@@ -194,7 +194,7 @@ class Worst(Risk):
         return RiskStatement(n * t + self.most * cp.sum(excess), [*above, *constraints], dual)
 
     def minorant(self, dual: Any) -> Minorant | None:
-        """Minorant of weighted cuts; or of the weights ``n w`` of all parts with a dual point of each part so weighted.
+        """Minorant of weighted cuts; or of the weights ``n w`` of all parts with a dual point of the parts so weighted.
 
         Raises
         ------
@@ -211,7 +211,7 @@ class Worst(Risk):
             return None
         w = np.clip(w, 0.0, self.most)
         w *= n / max(w.sum(), float(n))
-        # What is missing of n goes to all in proportion to what they may still have.
+        # The amount missing from n is distributed in proportion to what each weight lacks of the largest.
         left = self.most - w
         w = np.clip(w + left * ((n - w.sum()) / max(left.sum(), np.finfo(float).tiny)), 0.0, self.most)
         kept = [(self.risk.subset(np.array([q]), w[q]), dual.duals[q + 1]) for q in np.flatnonzero(w)]

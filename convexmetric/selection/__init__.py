@@ -1,11 +1,11 @@
-"""Choosing weights, and saying what a metric is good for, by data that were held out.
+"""Choose weights and evaluate metrics on held-out data.
 
 - :func:`~convexmetric.solve_path` solves one problem for many weights.
 - :func:`~convexmetric.cross_validate` scores such paths on folds of points with labels.
   :class:`~convexmetric.WeightSearch` does so for an estimator, which it then fits.
 - :func:`~convexmetric.held_out` compares any transformer with Euclidean distance, on rows that it was not fitted to.
 
-What was tried is a :class:`Validation`, and what was compared a :class:`HeldOut`; both are printed as tables.
+Choices are returned as a :class:`Validation`, comparisons as a :class:`HeldOut`; both are printed as tables.
 """
 
 from convexmetric.selection.cross_validation import cross_validate

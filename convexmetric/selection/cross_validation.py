@@ -1,8 +1,9 @@
 r"""Choosing C by cross-validation.
 
-Folds are stratified by class. The points of a fold query the others, which are what the metric was learned from; it
-ranks or classifies them. The risk is a mean over queries, ``C/n sum_q xi_q``, so a C chosen on four fifths of the
-queries is the C for all of them. Each fold is one path over C, whose solves share their cuts.
+Folds are stratified by class. The points of a fold are queries; the metric is learned from the others,
+and ranks these for the queries, or classifies the queries by them. The risk is a mean over queries, ``C/n sum_q xi_q``,
+so a C chosen on four fifths of the queries is the C for all of them. Each fold is one path over C, whose solves share
+their cuts.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def cross_validate(
     progress : bool
         Show a progress bar on standard error.
     n_jobs : int, optional
-        Folds at a time, by joblib: ``joblib.parallel_config(backend="dask")`` sends them to a cluster.
+        Number of folds at a time, by joblib: ``joblib.parallel_config(backend="dask")`` sends them to a cluster.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""Folds: how items are dealt out, and the scores of candidates that were learned without some of them.
+"""Assign items to folds, and score candidates that were learned without some of the folds.
 
 Plain folds (:func:`validated`) score every candidate on the items of one fold, learned from the others; the best mean
-is chosen, and its own score flatters it. Nested folds (:class:`NestedFolds`) also score the choice, on items that had
-no part in it. Items are dealt out to J folds. A candidate learned without the folds i and j scores the items of both:
-the choice for fold j takes its scores from the other folds, by metrics that have not seen fold j either, so that
-J (J - 1) / 2 times the candidates serve all J choices. A candidate learned without fold j alone scores what was chosen
-for j, and the choice for all items.
+is chosen, and its own score is optimistic. Nested folds (:class:`NestedFolds`) also score the choice, on items that had
+no part in it. Items are assigned to J folds. A candidate learned without the folds i and j scores the items of both.
+The choice for fold j uses scores on the other folds, by metrics learned without fold j too, so that J (J - 1) / 2
+solves of each candidate serve all J choices. A candidate learned without fold j alone scores the choice made for j, and
+decides the choice for all items.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def dealt_evenly(labels: np.ndarray, folds: int, random_state: int | None) -> Ro
 
 
 def stratified_sample(labels: np.ndarray, rows: int, random_state: int) -> Rows:
-    """Draw a stratified sample of rows, in ascending order; shares of classes are kept to one row."""
+    """Draw a stratified sample of rows, in ascending order; shares of classes are preserved to within one row."""
     n = len(labels)
     if n <= rows:
         return np.arange(n)
@@ -78,7 +78,7 @@ def _by_class(labels: np.ndarray, shuffled: Rows) -> Rows:
 
 
 def distinct_rows(points: Array) -> tuple[Rows, Rows]:
-    """Find the distinct rows: the number of the first of each, and for every row its place among these."""
+    """Find the distinct rows: the index of the first copy of each, and for every row its place among these."""
     places: dict[bytes, int] = {}
     # Adding 0 turns -0.0 into 0.0, so that the two compare as equal bytes.
     place = np.array([places.setdefault(row.tobytes(), len(places)) for row in points + 0.0])
@@ -153,7 +153,7 @@ class NestedFolds:
         Raises
         ------
         OutOfTime
-            If there is no time for all; of :attr:`solves` some are :attr:`done`.
+            If time runs out: :attr:`done` of the :attr:`solves` were finished.
         """
         with progress_bar(progress) as bar, warnings.catch_warnings():
             # No warnings of gaps: they are kept in ``gaps``.

@@ -2,8 +2,8 @@
 
 The risk is proportional to C, so that a cut made for one C is a cut for every other after scaling, and a good metric
 for one C is a fair start for the next. Where the regularizer is a squared norm of weight reg, the optimum moves
-continuously with reg, and with it the slopes of the hinges and the face of the cone: semismooth Newton goes on from
-where it stood near the end of the last solve.
+continuously with reg, and with it the slopes of the hinges and the face of the cone: semismooth Newton resumes
+from its state near the end of the last solve.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def solve_path(
     tol, atol, max_iter, max_seconds, callback
         As for :func:`solve`, for each weight.
     solver : Solver, optional
-        For C, cutting planes with settings of your own reuse their cuts, and are the default but for listed
-        comparisons. For reg, semismooth Newton goes on from the last solve, and is the default where it fits. Any
-        other solver begins from the last solution, as ``solve(start=)`` does.
+        For C, cutting planes, with whatever settings, reuse their cuts; they are the default except for listed
+        comparisons. For reg, semismooth Newton resumes from the last solve, and is the default where it applies. Any
+        other solver starts from the last solution, as with ``solve(start=)``.
     reg : iterable of float, optional
         Weights of the regularizer, instead of ``C``.
 
@@ -64,7 +64,7 @@ def solve_path(
     Raises
     ------
     InputError
-        If a weight is malformed, the problem has no such weight, or not one of ``C`` and ``reg`` is given.
+        If a weight is malformed, the problem has no such weight, or not exactly one of ``C`` and ``reg`` is given.
     KeyboardInterrupt
         At Ctrl-C, which ends the whole path.
 

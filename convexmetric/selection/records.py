@@ -1,19 +1,19 @@
 r"""Records of choices (:class:`Validation`) and of tests on held-out data (:class:`HeldOut`), printed as tables.
 
 Scores before and after are paired, :math:`d_1, \dots, d_J` being their differences. Folds share most of the rows they
-learn from, and so differences of folds are not independent; their plain standard error is too small. That of Nadeau &
-Bengio (Machine Learning 52, 2003, "corrected resampled t-test"; for repeated cross-validation Bouckaert & Frank, PAKDD
-2004) is taken,
+learn from, so that differences of folds are not independent, and their plain standard error is too small. That of
+Nadeau & Bengio (Machine Learning 52, 2003, "corrected resampled t-test"; for repeated cross-validation Bouckaert &
+Frank, PAKDD 2004) is used,
 
 .. math:: \mathrm{se}^2 = \Big( \frac1J + \frac{n_\mathrm{test}}{n_\mathrm{train}} \Big)
    \frac{1}{J - 1} \sum_j (d_j - \bar d)^2, \qquad t = \bar d / \mathrm{se},
 
 with a Student distribution of J - 1 degrees of freedom, two-sided. It is a heuristic, as all tests of a single
-cross-validation are (there is no unbiased estimate of that variance: Bengio & Grandvalet, JMLR 2004), and a careful
-one. Scores of single rows or queries share nothing: the ratio is 0, and the test the paired t-test.
+cross-validation are (there is no unbiased estimate of that variance: Bengio & Grandvalet, JMLR 2004), and a
+conservative one. Scores of single rows or queries share nothing: the ratio is 0, and the test the paired t-test.
 
-Few queries show large gains only. With s the standard deviation of the differences and t the quantiles of n - 1 degrees
-of freedom, the smallest true gain that the test finds with probability 0.8 is about
+With few queries only large gains are detectable. With s the standard deviation of the differences and t the quantiles
+of n - 1 degrees of freedom, the smallest true gain that the test finds with probability 0.8 is about
 
 .. math:: (t_{1 - \mathrm{level} / 2} + t_{0.8}) \, s / \sqrt n.
 """
@@ -36,7 +36,7 @@ from convexmetric.notebooks import printable
 LEVEL = 0.05
 #: Largest certified relative gap at which a metric counts as solved; others are not scored or chosen.
 LARGEST_GAP = 0.5
-#: Power: the probability with which the test finds a gain of the size that it is said to show.
+#: Power: the probability with which the test detects a gain of the size reported as detectable.
 POWER = 0.8
 
 
@@ -57,7 +57,7 @@ class Tabled:
         raise NotImplementedError
 
     def closing(self) -> str:
-        """Closing line: the conclusion from the table; empty where the heading has it."""
+        """Closing line: the conclusion from the table; empty where the heading states it."""
         return ""
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class Tabled:
 
 @dataclass(frozen=True, repr=False)
 class Validation(Tabled):
-    """Candidates that were tried, and the scores of what was held out.
+    """Candidates that were tried, and their scores on held-out data.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class Validation(Tabled):
     candidates : tuple of tuples
         Values of the parameters, from the strongest regularization on.
     scores : dict of (c, folds) arrays
-        Scores by name; more is better, and the first score chooses. A single column is the mean over all that was held
-        out.
+        Scores by name; higher is better, and the first score decides. A single column is the mean over all held-out
+        items.
     gaps : (c, folds) array
         Certified relative gaps of the solves; a single column has the largest.
     index : int
@@ -120,11 +120,11 @@ class Validation(Tabled):
 
     @property
     def score(self) -> str:
-        """Name of the score that chooses."""
+        """Name of the score that decides."""
         return next(iter(self.scores))
 
     def mean(self, score: str | None = None) -> Array:
-        """``(c,)`` mean of a score over folds; by default of the one that chooses."""
+        """``(c,)`` mean of a score over folds; by default of the deciding one."""
         return np.asarray(self._of(score).mean(axis=1))
 
     def std(self, score: str | None = None) -> Array:
@@ -164,7 +164,7 @@ class Validation(Tabled):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Headings: parameters, scores, and the largest gap where one is kept."""
+        """Headings: parameters, scores, and the largest gap where it is recorded."""
         return " and ".join(self.names), *self.scores, *(["largest gap"] if self.gaps.any() else []), ""
 
     def cells(self) -> list[tuple[str, ...]]:
@@ -285,11 +285,11 @@ class _PairedTable(Tabled):
 class HeldOut(_PairedTable):
     r"""Scores of held-out rows, before (by Euclidean distance) and after.
 
-    A difference speaks for a metric only if labels drawn at random score the same under every metric. Two scores of
-    rankings by label do not: a metric learned from the labels of the corpus, be they noise, brings its rows of one
-    label together, which raises average precision; and it moves rows of a frequent label to the middle, which raises
-    the plain mean area under the ROC curve. But let A_c be the area of one query for the label c, which n_c of the N
-    rows of the corpus have. The places of all rows have a fixed sum, so that
+    A difference is evidence for a metric only if labels drawn at random score the same under every metric. Two scores
+    of rankings by label do not: a metric learned from the labels of the corpus, even if they are noise, brings rows of
+    equal label together, which raises average precision; and it moves rows of a frequent label to the middle, which
+    raises the plain mean area under the ROC curve. But let A_c be the area of one query for the label c, which n_c of
+    the N rows of the corpus have. The places of all rows have a fixed sum, so that
 
     .. math:: \sum_c n_c (N - n_c) (A_c - \tfrac12) = 0
 
@@ -301,9 +301,9 @@ class HeldOut(_PairedTable):
         Share of held-out rows whose label the majority of their nearest rows gets right (as
         :func:`~convexmetric.evaluation.knn_error` counts).
     retrieval : PairedScores
-        Area under the ROC curve: every held-out row ranks the rows that were learned from, relevant are those of its
-        label, and counts in the mean by the number of the others. Held-out rows whose label is not among them are left
-        out.
+        Area under the ROC curve: every held-out row ranks the training rows, of which those of its label are relevant,
+        and is weighted in the mean by the number of irrelevant ones. Held-out rows whose label no training row has are
+        left out.
     average_precision : PairedScores
         Mean average precision of the same rankings, without a verdict.
     n_neighbors : int
@@ -311,13 +311,13 @@ class HeldOut(_PairedTable):
     rows : int
         Rows in all.
     folds, planned : int
-        Folds that were scored, and folds asked for: a limit or Ctrl-C may end it before.
+        Folds that were scored, and folds asked for: a limit or Ctrl-C may end the test earlier.
     seconds : float
         Wall time.
     keyboard_interrupt : bool
         Whether Ctrl-C ended it.
     copies : int
-        Rows that are copies of others, which are kept in the fold of these.
+        Number of rows that are copies of others; copies stay in one fold.
     """
 
     accuracy: PairedScores
@@ -360,7 +360,7 @@ class HeldOut(_PairedTable):
 
 @dataclass(frozen=True, repr=False)
 class HeldOutQueries(_PairedTable):
-    """Scores of every query before and after, by metrics that have seen nothing of it.
+    """Out-of-fold scores of every query, before (the prior) and after (learned).
 
     Attributes
     ----------

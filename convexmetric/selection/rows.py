@@ -1,7 +1,7 @@
-"""Scores of a learned metric on held-out rows, nearest neighbours and retrieval, beside Euclidean distance.
+"""Scores of a learned metric on held-out rows, nearest neighbours and retrieval, compared with Euclidean distance.
 
-Every fold is scored by Euclidean distance of the features, by Euclidean distance of what a transformer makes of them,
-and by that in the coordinates of linear discriminant analysis; the first two are paired
+Every fold is scored by Euclidean distance of the features, of the output of a transformer, and of the coordinates of
+linear discriminant analysis; the first two are paired
 (``selection/records.py`` has the test).
 """
 
@@ -44,27 +44,27 @@ def held_out(
     """Cross-validated accuracy of nearest neighbours, and retrieval, before and after a transformer.
 
     Whether retrieval is better is decided by AUC, with a mean that is 1/2 for labels at random whatever the metric.
-    Mean average precision is reported beside it, without a verdict: it rises for labels that are noise.
+    Mean average precision is reported as well, without a verdict: it rises for labels that are noise.
 
-    Ctrl-C keeps the folds that are scored, if there is one; the result says so.
+    After Ctrl-C the result has the folds scored so far, if there are any, and records the interruption.
 
     Parameters
     ----------
     estimator : transformer
         Anything with ``fit(X, y)`` and ``transform(X)``; each fold fits a clone. A :class:`WeightSearch` chooses its
-        weight anew in every fold, from the rows it learns from alone, so that the choice does not flatter the score.
+        weight anew in every fold, from its training rows alone, so that the choice does not bias the score.
     X, y : (n, d) array and (n,) labels
     cv : int or splitter
-        Number of folds, stratified by label and shuffled, with identical rows in one; or a splitter of scikit-learn, as
-        it is.
+        Number of folds, stratified by label and shuffled, with identical rows in one; or a splitter of scikit-learn,
+        used as it is.
     repeats : int
-        How often all rows are dealt out anew, with ``cv`` folds each.
+        How often all rows are split anew, into ``cv`` folds each.
     n_neighbors : int
         k of the accuracy.
     scale : bool
-        Bring columns to mean 0 and deviation 1, by those of the rows learned from, for both.
+        Standardise columns by the mean and deviation of the training rows, for both distances.
     max_seconds : float, optional
-        Begin no fold that would end later, going by the mean of those before. The first is scored in any case.
+        Begin no fold that is expected to end later, by the mean time of those before. The first is always scored.
     progress : bool
         Show a progress bar on standard error.
     random_state : int
@@ -170,9 +170,9 @@ def paired(table: Array, ratio: float, known: Any = slice(None)) -> tuple[Paired
 def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, retrieval: bool = True) -> Array:
     """``(3, queries)`` by row: whether the k nearest points get the label right, AUC and average precision.
 
-    What areas under the ROC curve are above 1/2 is multiplied by the number of points of other labels over its mean, so
-    that their plain mean is the weighted one of :class:`HeldOut`. Both scores of rankings are 0 for labels that no
-    point has, and where ``retrieval`` is not asked for.
+    The excess of an area under the ROC curve over 1/2 is multiplied by the number of points of other labels over its
+    mean, so that the plain mean of areas is the weighted one of :class:`HeldOut`. Both scores of rankings are 0 for
+    labels that no point has, and without ``retrieval``.
     """
     unit, k = np.ones(Z.shape[1]), min(k, len(Z))
     found = np.zeros((3, len(labels)))

@@ -1,9 +1,9 @@
 """The interface between solvers and engines that evaluate shards: a single operation.
 
 A :class:`Backend` maps a function over shards with one argument for all and adds up what comes back. Shards are small
-descriptions, functions are those of a module: no engine ever sees an array of data, a closure or an actor, and any task
-can be done again anywhere. Whatever has ``submit`` as executors of ``concurrent.futures`` do is an engine already
-(threads, processes, MPI's ``mpi4py.futures``); any other one takes a subclass with one method.
+descriptions and functions are module-level: no engine ever gets an array of data, a closure or an actor, and any task
+can be repeated anywhere. Any object with the ``submit`` of ``concurrent.futures`` executors works as an engine
+(threads, processes, MPI's ``mpi4py.futures``); any other needs a subclass with one method.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Backend(ABC):
 
     @abstractmethod
     def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
-        """Sum of ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; lost ones are named in it.
+        """Sum ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; the result lists the lost ones.
 
         The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
-        read, when its process died again and again, or at the end of the time for a pass. Any other error of the task
+        read, when its process died repeatedly, or when the time for a pass is over. Any other error of the task
         is raised.
 
         Raises
@@ -49,14 +49,14 @@ class Backend(ABC):
         """
 
     def close(self) -> None:  # noqa: B027 - most have nothing to release
-        """Release resources that were opened here; what a user opened stays open."""
+        """Release resources that were opened here; those that the user opened stay open."""
 
 
 class Serial(Backend):
     """Backend that evaluates one shard after the other in this process."""
 
     def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
-        """Evaluate the shards in order, and sum."""
+        """Evaluate the shards in order, and sum the results."""
         tree = Tree(len(shards))
         for shard in until_deadline(shards):
             tree.put(shard.number, evaluate(shard, task, argument))
@@ -70,7 +70,7 @@ class Executors(Backend):
     ----------
     executor : concurrent.futures.Executor, or callable
         A pool; or a function without arguments that makes one. A pool of processes breaks for good when one of them is
-        killed: a function is called for a new pool then.
+        killed: a function is then called for a new pool.
     seconds : float
         Time for a pass: shards that are not done by then are lost to it.
 
@@ -99,7 +99,7 @@ class Executors(Backend):
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     def total(self, task: Task, shards: Sequence[Shard], argument: Any) -> Partial:
-        """Submit a task for each shard, or for runs of neighbours where there are far more shards than workers.
+        """Submit a task for each shard, or for each run of consecutive shards if these far outnumber the workers.
 
         After a process died, its shards are submitted one by one.
         """
@@ -160,7 +160,7 @@ def as_backend(engine: Any) -> Backend:
     ----------
     engine : None, Backend, Executor, callable, Client or str
         None for this process; an executor, or a function that makes one; a client of Dask ``distributed``, the
-        address of its scheduler, or ``"dask"`` for the client that is current.
+        address of its scheduler, or ``"dask"`` for the current client.
 
     Raises
     ------
@@ -188,8 +188,8 @@ def as_backend(engine: Any) -> Backend:
 def picklable(engine: Any) -> Any:
     """Convert an engine to what can be pickled.
 
-    A client of Dask becomes the address of its scheduler. An executor lives where it was made: None; and so does a
-    function that no module knows by its name.
+    A client of Dask becomes the address of its scheduler. An executor exists only in its process and becomes None, and
+    so does a function that cannot be found by name in a module.
     """
     if isinstance(engine, Backend | Executor):
         return None

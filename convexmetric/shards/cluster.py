@@ -1,11 +1,11 @@
 """Shards on a cluster of Dask ``distributed``.
 
-The argument of a pass is sent once, as a task of its own; every shard is a task, or some neighbours where there are far
-more shards than workers, and so is every node of the tree of sums. One result comes back. All of them can be done again
-by any worker, the argument too: data that are scattered cannot, and are gone with the last worker that held them. When
-a worker dies the scheduler has done again what it held. This module gives up shards that kill their workers again
-and again or are not done in time, begins a pass anew when the scheduler was away, and raises an error when it does not
-come back.
+The argument of a pass is sent once, as a task of its own. Every shard is a task, or a run of consecutive shards if
+these far outnumber the workers, and so is every node of the tree of sums. One result comes back. Any worker can repeat
+any of these tasks, including the argument; scattered data could not be recomputed after the last worker that held them
+died. When a worker dies, the scheduler repeats the tasks whose results it held. This module gives up shards that
+repeatedly kill their workers or are not done in time, restarts a pass after the scheduler was away, and raises an error
+if the scheduler does not come back.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class DaskBackend(Backend):
     Parameters
     ----------
     client : distributed.Client or str
-        A client, the address of a scheduler, or ``"dask"`` for the client that is current. Workers need this package,
+        A client, the address of a scheduler, or ``"dask"`` for the current client. Workers need this package,
         and the files of the shards under the same path.
     seconds : float
         Time for a pass: shards that are not done by then are lost to it.
     patience : float
-        Seconds to wait for a worker where there is none that takes tasks.
+        Seconds to wait for a worker if none takes tasks.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class DaskBackend(Backend):
 
 
 class _Pass:
-    """One pass: the tasks of its shards, and what became of them."""
+    """One pass: the tasks of its shards, and their results."""
 
     def __init__(self, backend: DaskBackend, task: Task, shards: Sequence[Shard], argument: Any) -> None:
         self.client, self.task, self.shards, self.argument = backend.client, task, shards, argument
@@ -92,7 +92,7 @@ class _Pass:
         #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
         self.runs: list[list[Shard]] = []
         self.level = 0
-        #: Future of each run, by the number of its first shard; a ``Partial`` where the run is lost.
+        #: Future of each run, by the number of its first shard; a ``Partial`` if the run is lost.
         self.leaves: dict[int, Any] = {}
         self.failures = {shard.number: 0 for shard in shards}
 
@@ -112,7 +112,7 @@ class _Pass:
                 return self._what_is_there()
 
     def _submit(self) -> None:
-        """Submit the runs that are neither under way nor done nor lost."""
+        """Submit the runs that are not yet submitted, done or lost."""
         if not self.runs:
             self.level = level_of(len(self.shards), sum(self._running().values()))
             self.runs = cut(self.shards, self.level)
@@ -158,7 +158,7 @@ class _Pass:
             )
 
     def _check_scheduler(self, error: BaseException) -> None:
-        """Wait for the scheduler to come back, and forget tasks that it does not know any more."""
+        """Wait for the scheduler to come back, and forget tasks that it no longer knows."""
         while self.client.status == "connecting" and monotonic() < self.deadline:
             sleep(PAUSE)
         if self.client.status != "running":
@@ -171,7 +171,7 @@ class _Pass:
                 del self.leaves[number]
 
     def _what_is_there(self) -> Partial:
-        """Sum the results that are done by now, in this process, as a worker that adds might hang."""
+        """Sum the results available so far, in this process, as a worker might hang."""
         tree, end = Tree(len(self.shards)), monotonic() + LAST_SUM
         for run in self.runs or cut(self.shards, 0):
             leaf = self.leaves.get(run[0].number)
@@ -185,7 +185,7 @@ class _Pass:
         return lost(run, f"not done within {self.seconds:g} s")
 
     def _forgive(self, error: Exception) -> bool:
-        """Whether workers died and not the task failed; marks shards whose workers died too often as lost."""
+        """Whether workers died, rather than the task failing; marks shards whose workers died too often as lost."""
         from distributed import KilledWorker
 
         if not isinstance(error, KilledWorker):

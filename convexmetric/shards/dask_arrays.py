@@ -1,8 +1,8 @@
 """Folders of shards from Dask arrays, chunk by chunk: no process holds all data, and the driver none.
 
-Whatever Dask reads is a Dask array: ``dask.array.from_zarr(url)``, ``dask.array.from_array(numpy.memmap(...))``,
-``dask.dataframe.read_parquet(path)[columns].to_dask_array(lengths=True)``. Chunks are tasks of the scheduler that is
-current: a cluster's where there is a client, else threads here.
+Dask makes arrays of many sources: ``dask.array.from_zarr(url)``, ``dask.array.from_array(numpy.memmap(...))``,
+``dask.dataframe.read_parquet(path)[columns].to_dask_array(lengths=True)``. Chunks are tasks of the current
+scheduler: that of a cluster if there is a client, else local threads.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def write_labels(
 
     Every point is a query; relevant to it are the others of its label, as in
     :meth:`RankingProblem.from_labels <convexmetric.RankingProblem.from_labels>`. The risk is that of this problem, and
-    a worker reads all points to evaluate some of its queries. Where the points of a chunk are to rank one another
-    only, :func:`write_pieces` takes the risks of chunks.
+    a worker reads all points to evaluate some of its queries. If the points of a chunk are to rank only one
+    another, pass the risks of chunks to :func:`write_pieces`.
 
     Parameters
     ----------

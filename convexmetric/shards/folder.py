@@ -1,23 +1,23 @@
 """A risk in a folder: arrays by reference, cut into shards when it is opened.
 
-A folder holds ``shards.json`` and a folder for each *piece*, a risk over points of its own; the risk is the sum of its
+A folder holds ``shards.json`` and a folder for each *piece*, a risk with its own points; the risk is the sum of the
 pieces. A piece is a set of ``.npy`` files without Python objects:
 
 =========================  ========================================================================================
 file                       what it holds
 =========================  ========================================================================================
 points                     corpus, ``(n, d)``
-queries                    points that ask, ``(m, d)``; without it they are rows of the corpus
+queries                    query points, ``(m, d)``; without it queries are rows of the corpus
 anchors                    the row of every query
-near, near_start, _stop    storage of the lists of relevant rows, and where every query's list is
+near, near_start, _stop    storage of the lists of relevant rows, and the range of every query's list in it
 far, far_start, _stop      the same of irrelevant rows; or
-itself                     the row that every query leaves out (n: none), where all that are not relevant are irrelevant
-query_weights              weight of every query, of pairs of lists; of rankings where these have weights
-triplets                   ``(T, 3)`` rows of the corpus, of listed triplets
+itself                     the row that every query leaves out (n: none), if all that are not relevant are irrelevant
+query_weights              weight of every query, for pairs of lists; for rankings if these have weights
+triplets                   ``(T, 3)`` rows of the corpus, for listed triplets
 =========================  ========================================================================================
 
-``shards.json`` has the cone, what the risk is made of, and size and SHA-256 of every file. A shard is a piece and a
-range of its parts: a path and two numbers. It reads of the corpus only the rows that its parts name.
+``shards.json`` has the cone, kind and parameters of the risk, and size and SHA-256 of every file. A shard is a piece
+and a range of its parts: a path and two numbers. Of the corpus it reads only the rows that its parts refer to.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Shard:
     sizes : dict of int
         Bytes of every file.
     contents : str
-        One hash for all files: what is kept of them belongs to these contents, whatever lies under the path later.
+        One hash of all files, as the key of cached data: files under the path may change later.
     cache : int
         Bytes of data that a process may keep for later passes.
     """
@@ -133,7 +133,7 @@ class StoredArray:
     OSError
         If the file cannot be read.
     InputError
-        If it is no such file, or not of the size stated.
+        If it is not such a file, or not of the size stated.
     """
 
     def __init__(self, path: str | os.PathLike[str], size: int | None = None) -> None:
@@ -174,7 +174,7 @@ class StoredArray:
             np.ascontiguousarray(rows, self.dtype).tofile(file)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Read some rows, given in ascending order, in blocks."""
+        """Read rows, given in ascending order, in blocks."""
         if rows.size and not 0 <= rows[0] <= rows[-1] < len(self):
             raise InputError(f"{self.path} has {len(self)} rows, not row {rows[-1]}")
         found = np.empty((len(rows), *self.shape[1:]), self.dtype)
@@ -195,7 +195,7 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def reach_of(folder: Path, table: dict[str, Any]) -> Array:
-    """Largest size of every coordinate in every piece, ``(pieces, d)``.
+    """Largest absolute value of every coordinate in every piece, ``(pieces, d)``.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def reach_of(folder: Path, table: dict[str, Any]) -> Array:
 
 
 def cone_of(table: dict[str, Any]) -> Cone:
-    """Make the cone that a table names."""
+    """Make the cone given in a table."""
     return CONES[table["cone"]](int(table["features"]))
 
 

@@ -1,7 +1,7 @@
 r"""Risks that can be cut into shards, as tables and arrays, and made again from a range of their parts.
 
-Rankings of some queries may be over a corpus that other shards rank as well. What is of the corpus alone is made once
-for all shards in a process. A corpus that is too large to be kept is read in blocks, for distances and again for their
+Several shards may rank the same corpus. Arrays that depend on the corpus alone are computed once for all shards in a
+process. A corpus that is too large to be cached is read in blocks, for distances and again for their
 adjoint, and never held:
 
 .. math:: s_{q, X_k} = \mathrm{diag}(X_k M X_k^\top) - 2 q^\top M X_k^\top, \qquad
@@ -110,11 +110,11 @@ class Made:
     ----------
     risk : Risk
     rows : array or None
-        The rows of the corpus that its points are; None for all.
+        Rows of the corpus that are its points; None for all.
     queries : array or None
-        The rows that its queries are, of the piece's queries or else of the corpus; None where there are no queries.
+        Rows that are its queries, of the piece's queries or else of the corpus; None if there are no queries.
     nbytes : int
-        Bytes that were read for it alone.
+        Bytes that were read only for it.
     """
 
     risk: Risk
@@ -133,12 +133,12 @@ class Made:
 
 
 def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
-    """Serialise a risk: kind and parameters, the weight of a part, and its arrays by the names of files.
+    """Serialise a risk: kind and parameters, the weight of a part, and its arrays by file name.
 
     Raises
     ------
     InputError
-        If such a risk cannot be cut, or its points are sparse.
+        If this kind of risk cannot be cut, or its points are sparse.
     """
     try:
         said = description(risk)
@@ -167,12 +167,12 @@ def cut(risk: Risk) -> tuple[dict[str, Any], float, dict[str, np.ndarray]]:
 
 
 def load(shard: Shard) -> Made:
-    """The risk of a shard, each of its parts of the shard's weight.
+    """Load the risk of a shard, with the shard's weight for each part.
 
     Raises
     ------
     OSError, InputError
-        If its files are not there, or not what was written.
+        If its files are missing, or not as written.
     """
     key = shard.contents, shard.start, shard.stop, shard.weight, repr((shard.cone, shard.risk))
     return CACHE.get(key, lambda: _made(shard), shard.cache)
@@ -233,7 +233,7 @@ def _rankings(source: PieceFiles, cone: Cone, start: int, stop: int) -> tuple[Ra
 
 
 def _lists(source: PieceFiles, kind: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read the stretch of storage that holds some lists, and where each begins and ends in it."""
+    """Read the range of storage that holds given lists, and where each begins and ends in it."""
     begin, end = source.rows(f"{kind}_start", start, stop), source.rows(f"{kind}_stop", start, stop)
     if not begin.dtype.kind == end.dtype.kind == "i" or (begin > end).any():
         raise InputError("the folder of shards has lists that end before they begin; write it again")
@@ -242,7 +242,7 @@ def _lists(source: PieceFiles, kind: str, start: int, stop: int) -> tuple[np.nda
 
 
 def _needed(n: int, *named: np.ndarray) -> np.ndarray | None:
-    """Find the rows that lists name, in ascending order; None for all rows where more than half are named."""
+    """Find the rows that lists name, in ascending order; None for all rows if more than half are named."""
     used = np.zeros(n, dtype=bool)
     for rows in named:
         if rows.dtype.kind != "i" or (rows.size and not 0 <= rows.min() <= rows.max() < n):

@@ -1,7 +1,7 @@
-"""Read the files of shards where they are evaluated, and cache what is made of them for the next pass.
+"""Read the files of shards where they are evaluated, and cache the objects made from them for the next pass.
 
-Passes go round and round. Of data that do not all fit, forgetting what was not used for longest would forget every
-shard just before its turn; forgetting any at random keeps about as large a share of them as there is room.
+Passes are cyclic. If the data do not all fit, evicting the least recently used shard would evict every shard just
+before its turn; evicting at random keeps about as large a share of them as there is room.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Cache:
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}
-        #: Keys of objects that other entries refer to: evicted last, as they would otherwise be loaded twice.
+        #: Keys of objects that other entries refer to; these are evicted last, as they would otherwise be loaded twice.
         self._shared: set[Hashable] = set()
         self._guards: dict[Hashable, Lock] = {}
         self._lock = RLock()
@@ -31,7 +31,7 @@ class Cache:
         self.size = 0
 
     def get(self, key: Hashable, load: Callable[[], Any], limit: int, *, shared: bool = False) -> Any:
-        """Return the object under a key, or that of ``load()``, which is kept if its ``nbytes`` fit."""
+        """Return the object under a key, or that of ``load()``, which is cached if its ``nbytes`` fit."""
         with self._lock:
             guard = self._guards.setdefault(key, Lock())
         # Two threads that ask for the same key load it once.
@@ -94,7 +94,7 @@ class PieceFiles:
         return found
 
     def take(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Read some rows, in any order."""
+        """Read rows, in any order."""
         distinct, place = np.unique(rows, return_inverse=True)
         found = self._array(name).take(distinct)
         found = found if len(distinct) == len(rows) and (distinct == rows).all() else found[place.ravel()]

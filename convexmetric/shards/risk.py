@@ -4,8 +4,8 @@ r"""Sharded risks: sums of terms whose data are in files, each evaluated by a ta
 
 Values, supporting planes, smoothed hinges and minorants of dual points are sums over shards, and so are bounds on
 their rounding. No part is negative, so that a sum without some shards is still a lower bound: a lost shard costs
-tightness, not truth. Its cuts are :math:`R_g \ge 0`, and values of groups that lack a part are infinite: the upper
-bound waits for a pass that has them all.
+tightness, not truth. Its cuts become :math:`R_g \ge 0`, and values of groups with a missing part are infinite: the
+upper bound improves only in a pass without lost shards.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class ShardedRisk(risks.Risk):
     folder : path
         Path of the folder on every worker: the folder is on a file system that all of them share.
     shards : int
-        Into how many shards to cut it; pieces with points of their own are at least one each. Groups of cuts are 32 by
+        Number of shards to cut it into; every piece with its own points is at least one. Groups of cuts are 32 by
         default, and a multiple of 32 cuts no group of one piece in two.
     cache : int
-        Bytes of data that a process keeps between passes. What does not fit is read anew in every pass.
+        Bytes of data that a process keeps between passes. Data that do not fit are read again in every pass.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class ShardedRisk(risks.Risk):
         InputError
             If the files are damaged.
         UnsupportedProblemError
-            If it does not fit or cannot be read; the message is a clause.
+            If it does not fit or cannot be read; the message is a clause, to be put into a sentence.
         """
         if len(self.pieces) > 1:
             raise UnsupportedProblemError("its queries rank several sets of points")
@@ -244,7 +244,7 @@ class ShardedRisk(risks.Risk):
         return smoothed.positives, smoothed.negatives
 
     def worst_comparisons(self, parts: np.ndarray, M: Array, other: Array | None = None) -> list[risks.Violation]:
-        """Find the worst comparison of each of some parts; its rows are those of its piece."""
+        """Find the worst comparison of each given part; its rows are those of its piece."""
         found = self._total(_worst, (np.asarray(parts), M, other))
         if found.lost:
             raise BackendError(f"shards were lost: {next(iter(found.lost.values()))}")

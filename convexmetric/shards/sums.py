@@ -1,8 +1,8 @@
 """Sums over shards, in an order that is fixed by their numbers alone.
 
-Floats do not add up to the same number in every order. Here neighbours are added eight at a time, then their sums, and
-so on: a tree that depends on the number of shards and on nothing else, so that a pass gives the same bits whatever
-engine ran it, in whatever order its tasks ended.
+Floating-point sums depend on the order. Here neighbours are added eight at a time, then their sums, and so on: a tree
+that depends only on the number of shards, so that a pass gives the same bits with any engine and in whatever order
+tasks end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Terms = dict[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Partial:
-    """Partial sums over some shards, and the shards lost.
+    """Partial sums over a set of shards, and the shards lost.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ def evaluate_run(shards: Sequence[Shard], task: Callable[[Any, Any], Terms], arg
 def level_of(count: int, workers: int) -> int:
     """Choose the level of the tree whose nodes are tasks: the highest one that keeps all workers busy.
 
-    Every task costs scheduling, and its sum has to be sent. Zero, a task a shard, where the number of
-    workers is not known (0).
+    Every task costs scheduling, and its sum has to be sent. Zero, which is a task for each shard, if the number
+    of workers is unknown (0).
     """
     level = 0
     while workers and count >= FAN ** (level + 1) * TASKS_A_WORKER * workers:
@@ -104,7 +104,7 @@ def add(partials: Sequence[Partial]) -> Partial:
 
 
 def _grown(a: Any, b: Any) -> Any:
-    """Add ``a + b``, in place where a is an array that this module made."""
+    """Add ``a + b``, in place if a is an array that this module made."""
     if isinstance(a, np.ndarray) and a.shape:
         a += b
         return a
@@ -127,7 +127,7 @@ class Tree:
         self._nodes: list[dict[int, Partial]] = [{} for _ in self._widths]
 
     def put(self, leaf: int, partial: Partial, level: int = 0) -> None:
-        """Put in a leaf, or a node of a higher level; sums that are complete by it are made, and their terms freed."""
+        """Insert a leaf, or a node of a higher level; compute the sums that it completes, and free their terms."""
         place = leaf // FAN**level
         for height in range(level, len(self._nodes)):
             nodes = self._nodes[height]
@@ -142,5 +142,5 @@ class Tree:
 
     @property
     def root(self) -> Partial:
-        """Sum of all leaves, once they are put in."""
+        """Sum of all leaves, once they are inserted."""
         return self._nodes[-1][0]

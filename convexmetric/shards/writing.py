@@ -1,4 +1,4 @@
-"""Folders of shards, written from risks in memory, one after the other; for good, or while a problem is solved."""
+"""Folders of shards, written from risks in memory, one after the other; permanent, or for the time of a solve."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from convexmetric.shards.risk import CACHE_BYTES, SHARDS, ShardedRisk
 
 @dataclass(frozen=True)
 class Written:
-    """A piece that was written, with its entries in the table.
+    """A written piece, with its entries in the table.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ def write(risk: Risk, folder: str | os.PathLike[str], shards: int = SHARDS, cach
     Parameters
     ----------
     risk : Risk
-        That of a problem: rankings, pairs of positives and negatives, or soft hinges of listed triplets.
+        The risk of a problem: rankings, pairs of positives and negatives, or soft hinges of listed triplets.
     folder : path
         Empty or new, on a file system that all workers share.
     shards, cache
@@ -67,7 +67,7 @@ def write(risk: Risk, folder: str | os.PathLike[str], shards: int = SHARDS, cach
     Raises
     ------
     InputError
-        If such a risk cannot be cut, or the folder holds shards already or cannot be written.
+        If this kind of risk cannot be cut, or the folder holds shards already or cannot be written.
     """
     return write_pieces([risk], folder, shards, cache)
 
@@ -75,12 +75,12 @@ def write(risk: Risk, folder: str | os.PathLike[str], shards: int = SHARDS, cach
 def write_pieces(
     risks: Iterable[Risk], folder: str | os.PathLike[str], shards: int = SHARDS, cache: int = CACHE_BYTES
 ) -> ShardedRisk:
-    """Write the sum of risks with points of their own; only one of them is ever in memory.
+    """Write the sum of risks, each with its own points; only one of them is ever in memory.
 
     Parameters
     ----------
     risks : iterable of Risk
-        Risks of the same kind, on the same metrics; a generator makes each when it is asked for.
+        Risks of the same kind, on the same metrics; a generator makes each on demand.
     folder, shards, cache
         As for :func:`write`.
 
@@ -162,7 +162,7 @@ def write_arrays(folder: Path, number: int, arrays: Mapping[str, np.ndarray | No
 
 
 def finish(folder: Path, written: list[Written], shards: int, cache: int) -> ShardedRisk:
-    """Write the table, which makes the folder one of shards.
+    """Write the table, which completes a folder of shards.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Descent on U and V from several starts with several c, beside the certified optimum of the lifted problem."""
+"""Descent on U and V from several starts with several c, compared with the certified optimum of the lifted problem."""
 
 from __future__ import annotations
 

@@ -425,7 +425,7 @@ def all_exercises() -> None:
 def wine() -> tuple[np.ndarray, np.ndarray]:
     """Measurements of 178 wines of three growers: X (178, 13), columns of mean 0 and deviation 1, and growers y (178,).
 
-    They are read from ``wine.csv`` beside this file, rows of 13 numbers and a grower, or else from scikit-learn.
+    They are read from ``wine.csv`` next to this file, rows of 13 numbers and a grower, or else from scikit-learn.
     """
     beside = HERE / "wine.csv"
     if beside.exists():

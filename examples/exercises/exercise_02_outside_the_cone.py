@@ -4,7 +4,7 @@ Exercise 2. What to do outside of the cone
 
 Before: lessons 10, 12 and 15 (lecture 4).
 
-Metrics are positive semidefinite matrices. An answer that misses the cone is no metric, and a dual point that misses
+Metrics are positive semidefinite matrices. An answer outside the cone is not a metric, and a dual point that violates
 its conditions proves nothing; both can be repaired.
 
 The matrix P of a closed convex cone K that is nearest to S in Frobenius norm, its *projection*, is the only one in K
@@ -16,11 +16,11 @@ with
 
 **Task 2.** Write ``project_diagonal(S)``: its projection on the diagonal matrices with nonnegative entries, a matrix.
 
-**Task 3.** Somebody says that the positive semidefinite P is the projection of S, but it is not. Prove it: write
+**Task 3.** A positive semidefinite P is claimed to be the projection of S, but it is not. Prove it: write
 ``witness(S, P)``, a positive semidefinite Z with :math:`\langle S - P, Z - P \rangle > 0`.
 
 With :math:`\Omega(W) = \mathrm{tr}\, W` (metric learning to rank, McFee and Lanckriet 2010) not every dual point is
-feasible. Say that multipliers prove :math:`R(W) \ge a - \langle S, W \rangle` for all W, with a number
+feasible. Suppose that multipliers prove :math:`R(W) \ge a - \langle S, W \rangle` for all W, with a number
 :math:`a \ge 0` and a symmetric S. Then the objective is at least
 
 .. math:: a + \min_{W \succeq 0} \; \mathrm{tr}\, W - \langle S, W \rangle .

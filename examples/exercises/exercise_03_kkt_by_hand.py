@@ -23,13 +23,13 @@ says :math:`\lambda R = \frac1T \sum_t u_t D_t + Z`, and complementary slackness
 
 **Task 3.** The smallest instance has one triplet, T = 1. Put the metric of task 2 into the hinge, and solve for u by
 hand: write ``multiplier(D, lam, xi)``, D of shape (d, d). There are three cases. In one of them D has no positive
-eigenvalue, and no metric does anything for the triplet; there u = 1.
+eigenvalue, and no metric can satisfy the triplet; there u = 1.
 
 **Task 4.** Complementary slackness of the hinges says what u can be once R is known to be optimal: there are three
 cases. Write ``allowed(R, D, xi)``: the least and the largest value of each multiplier, shapes (T,) and (T,). A hinge
 counts as met exactly where :math:`|\xi - \langle R, D_t \rangle| \le 10^{-6}`.
 
-**To think about.** Take all triplets away whose multiplier must be 0. What happens to R? And if you solve again with
+**To think about.** Remove all triplets whose multiplier must be 0. What happens to R? And if you solve again with
 twice the margin :math:`\xi`?
 """
 

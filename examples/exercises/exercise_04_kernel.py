@@ -4,8 +4,8 @@ Exercise 4. A metric in a space of infinitely many dimensions
 
 Before: lessons 0, 1, 2 and 13 (lecture 1).
 
-A kernel :math:`k(x, x') = \langle \phi(x), \phi(x') \rangle` makes points :math:`\phi(x_i)` of a Hilbert space out of
-data, and is all that is known of them: the matrix :math:`K_{ij} = k(x_i, x_j)`. Metrics there are operators
+A kernel :math:`k(x, x') = \langle \phi(x), \phi(x') \rangle` maps data to points :math:`\phi(x_i)` of a Hilbert
+space, and is all that is known of them: the matrix :math:`K_{ij} = k(x_i, x_j)`. Metrics there are operators
 :math:`A \succeq 0` (Maurer 2008, "operators in a Hilbert space"), and
 
 .. math:: d_A(x, x') = \langle \phi(x) - \phi(x'), A \, (\phi(x) - \phi(x')) \rangle .
@@ -29,7 +29,7 @@ the one on the kernel have the same values.
 :math:`\phi(x_i)`. Write ``transform(k, K, Z)``: the coordinates (m, r) of new points.
 
 **To think about.** The new point has a part outside of the span. Which distances does it change, and why does the
-learned metric not care?
+learned metric ignore it?
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ are sums of gains g(i, b) of the i-th relevant item from the top, i = 1, ..., p,
 ``gains(i, b, p, n)`` of R-precision; i and b may be arrays of the same shape.
 
 **Task 4.** (Needs convexmetric.) Make it a measure of the package: a subclass of ``convexmetric.measures.Measure`` with
-``name``, ``title`` and a method ``gains(self, i, b, p, n)`` is all that is needed. Write ``own_measure()``, which
+``name``, ``title`` and a method ``gains(self, i, b, p, n)`` is enough. Write ``own_measure()``, which
 returns an object of it. Its most violated rankings are checked against all (p + n)! rankings.
 
 **Task 5.** (Needs convexmetric and CVXPY; not checked in the browser.)

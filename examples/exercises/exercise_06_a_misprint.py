@@ -12,7 +12,7 @@ prints the step
 
 .. math:: v_i \leftarrow v_i - \theta \, \frac{r}{\gamma} \, a_i \, \delta, \qquad a_i = \langle v_i, \delta \rangle,
 
-beside a step of the norm, :math:`v_i \leftarrow v_i - \theta \lambda \|A\|_2^{-1} \, 2 \sum_j \langle v_i, v_j \rangle
+next to a step of the norm, :math:`v_i \leftarrow v_i - \theta \lambda \|A\|_2^{-1} \, 2 \sum_j \langle v_i, v_j \rangle
 v_j`.
 
 **Task 1.** Write ``loss_gradient(V, delta, r, gamma)``, the gradient of h in V, whose rows are the :math:`v_i`. It is
@@ -23,8 +23,8 @@ checked against finite differences.
 
 **Task 3.** (Needs convexmetric; not checked in the browser.)
 Compare with the steps in print: the printed algorithm descends another objective,
-with another :math:`\lambda`. Write ``lambda_descended(reg)``: the lambda that is minimised if one asks for ``reg``. It
-is checked by certified optima at the place where the printed steps come to rest.
+with another :math:`\lambda`. Write ``lambda_descended(reg)``: the lambda whose objective is minimised if you pass
+``reg``. It is checked by certified optima at the point where the printed steps end.
 
 **To think about.** What would you have noticed had you only watched the objective fall?
 """

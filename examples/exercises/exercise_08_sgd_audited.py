@@ -10,7 +10,7 @@ Everybody minimises by stochastic gradients, and stops when the curve looks flat
 .. math:: \min_{R \succeq 0} \; F(R) = \tfrac\lambda2 \|R\|_F^2
    + \frac1T \sum_{t=1}^T \max(0, \xi - \langle R, D_t \rangle) ,
 
-a lower bound says how far one really is.
+a lower bound tells how far you really are.
 
 **Task 1.** Write ``subgradient(R, D, lam, xi)`` of F for the triplets D (T, d, d), all of them or some.
 
@@ -28,7 +28,7 @@ outside of [0, 1].
 ``audited(X, triplets, lam, xi, R)``, which states the problem as a ``cm.TripletProblem`` and returns the ``cm.audit``
 of R. The paper's two terms of pairs are not in F; by default they are not in ``cm.TripletProblem`` either.
 
-**To think about.** Take the average of all metrics on the way in place of the last. Does it help, and from when on?
+**To think about.** Take the average of all iterates instead of the last. Does it help, and from when on?
 """
 
 import numpy as np

@@ -12,7 +12,7 @@ A conic solver reads numbers only: it minimises :math:`q^\top x` such that :math
 CLARABEL writes a symmetric matrix as the vector of its upper triangle, column by column, (1, 1), (1, 2), (2, 2),
 (1, 3), ..., with entries off the diagonal times :math:`\sqrt 2`.
 
-**Task 1.** Write ``svec(M)``: this vector, shape (d (d + 1) / 2,). For which reason is the :math:`\sqrt 2` there?
+**Task 1.** Write ``svec(M)``: this vector, shape (d (d + 1) / 2,). Why is the :math:`\sqrt 2` there?
 
 **Task 2.** Write ``smat(v)``: the symmetric matrix of such a vector.
 

@@ -5,10 +5,10 @@ Exercise 10. A proof that is changed until it is refused
 Before: lessons 10, 12 and 15 (lecture 4).
 
 A certificate file has the statement of a problem, claims about its optimum, and what proves them. ``convexmetric
-verify`` (or ``cm.verify``) proves the claims anew and trusts nobody. It says one of three things: *accepted*, *not
-proven*, or *refused*, if the file is none.
+verify`` (or ``cm.verify``) proves the claims anew and trusts no one. Its verdict is one of three: *accepted*, *not
+proven*, or *refused*, if the file is not a certificate.
 
-The file of this exercise is of the forty triplets of wines of exercise 1. It is a ZIP archive of a table and arrays,
+The file of this exercise is about the forty triplets of wines of exercise 1. It is a ZIP archive of a table and arrays,
 which you get as a dictionary ``document`` and a dictionary ``arrays``:
 
 - ``document["problem"]``: the statement in words and numbers. Its arrays are points, terms and triplets.
@@ -17,13 +17,13 @@ which you get as a dictionary ``document`` and a dictionary ``arrays``:
 - The other arrays prove the claims: weights_of_metric, slopes (multipliers over C) and slope, which is at least
   :math:`\sum_t u_t d_t`.
 
-Change what you get, in place or in copies, and return ``document, arrays``. What is asked for is what the verdict must
-be; every task is judged by ``cm.verify``. (All but task 1 need convexmetric.)
+Change what you get, in place or in copies, and return ``document, arrays``. Each task states the verdict that
+``cm.verify`` must give. (All but task 1 need convexmetric.)
 
 **Task 1.** Write ``digest(array)``: the SHA-256, in hexadecimal, of the text ``dtype shape;`` as NumPy prints them,
 such as ``<f8 (178, 13);``, followed by the bytes of the array in C order.
 
-**Task 2.** Write ``damaged(document, arrays)``: one number of an array is another, and nothing else has changed. It
+**Task 2.** Write ``damaged(document, arrays)``: one number of an array is changed, and nothing else. It
 must be refused.
 
 **Task 3.** Write ``boastful(document, arrays)``: the arrays are as they were, and the claims say more than the file
@@ -33,7 +33,8 @@ proves. It must be read, and not be proven.
 statement are as they were. It must be accepted: smaller multipliers prove a bound too, and any metric does.
 
 **Task 5.** Write ``another_problem(document, arrays)``: points have changed, with the right hashes, and the claims are
-as they were. It must be accepted, as a true statement about another problem. Who only looks for "accepted" is fooled.
+as they were. It must be accepted, as a true statement about another problem. Anyone who looks only for "accepted" is
+fooled.
 
 **Task 6.** What protects from task 5 is the hash of the statement. Write ``statement_hash(document, arrays)``: the
 SHA-256, in hexadecimal, of lines joined by newlines. The first is ``document["problem"]`` as JSON with sorted keys and

@@ -23,7 +23,7 @@ class Paper:
     Attributes
     ----------
     folder : str
-        Beside this one; it has RESULTS.md.
+        Next to this one; it has RESULTS.md.
     parts : dict
         By name, from the folder that keeps the results of a part to its stages.
     tables : callable

@@ -1,4 +1,4 @@
-"""Results on disk, one line of JSON each, so that an interrupted run goes on where it stopped."""
+"""Results on disk, one line of JSON each, so that an interrupted run resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Results:
     """Results by the settings they belong to.
 
     A result with any other setting is another result, so that changed arguments never mix with old numbers. The seconds
-    that it took are kept beside it. Files of two machines may be put together by appending one to the other.
+    that it took are stored next to it. Files of two machines may be put together by appending one to the other.
     """
 
     def __init__(self, path: Path) -> None:

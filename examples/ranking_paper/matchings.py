@@ -82,7 +82,7 @@ def run(
 
     The paper stops once the mean violation exceeds the master's slack by at most epsilon. Its master bounds the optimum
     from below, so this is an objective within ``C epsilon`` of a lower bound: ``solver`` is ``"printed"``, Algorithm 1
-    up to there; or ``"ours"``, which goes on to the gap ``tol``.
+    up to there; or ``"ours"``, which continues to the gap ``tol``.
     """
     train, test = intervals(share, sample)
     if method not in VARIANTS:

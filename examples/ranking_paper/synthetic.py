@@ -47,7 +47,7 @@ class Matchings:
     X : (n_users, n_features) array
         Users.
     pairs : (n_matchings, 2) int array
-        Matched users; every pair once, nobody with themselves, everybody at least once.
+        Matched users; every pair once, no user with themselves, every user at least once.
     positive : (n_matchings,) bool array
         Whether the matching was positive.
     queries : (n_queries,) int array

@@ -3,7 +3,7 @@
 The height of a point tells its class; its position along the horizontal axis, at a large scale, is that of one of a few
 columns and says nothing about new points. The classes of the columns take turns, so that height alone separates them by
 one cut. LMNN (``LargeMarginProblem``) is solved exactly, so that what is seen is the choice of targets and not an
-optimiser. Logistic regression, which has no targets either, is beside it.
+optimiser. Logistic regression, which has no targets either, is shown as well.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
     python read_instance.py FOLDER/NAME
 
-prints the objective at the Euclidean metric beside the proven bounds. :func:`objective` has all risks, losses,
+prints the objective at the Euclidean metric and the proven bounds. :func:`objective` has all risks, losses,
 measures and regularizers of the library's instances; docs/instances.md says where they are specified.
 """
 

@@ -25,7 +25,7 @@ MAPS = {
 
 
 def draw_curve(found: Mapping[int, Sequence[Mapping[str, Any]]], title: str, paper: float, path: Path) -> None:
-    """Figure 2: the mean over the splits, and their range; the paper's number of its table beside it."""
+    """Figure 2: the mean over the splits, and their range, next to the number in the paper's table."""
     sizes = list(found)
     learned = [np.array([result["learned"] for result in results]) for results in found.values()]
     figure, (ax,) = panels()

@@ -8,8 +8,8 @@ r"""The kernel of proofs: evaluates the two bounds of a certificate, and searche
 :math:`F(M) \ge \theta v - e`.
 The statement, what is to be shown of a file, and the theorems with their proofs are in ``docs/certificate-format.md``.
 
-It imports NumPy and the standard library only, and runs alone: ``python kernel FILE ...``, this folder, for files that
-are not made to take forever; ``checker.py`` limits the cost of untrusted ones. To be read in this order:
+It imports NumPy and the standard library only, and this folder runs alone: ``python kernel FILE ...``. It does not
+limit the cost of a proof, as ``checker.py`` does for untrusted files. To be read in this order:
 
 ==================  =============================================================================================
 ``errors``          refusals, and proofs that fail

@@ -1,4 +1,4 @@
-r"""Arithmetic of numbers with radii, which are upper bounds on what rounding did to them.
+r"""Arithmetic of numbers with radii, which are upper bounds on their rounding errors.
 
 A ``Ball`` is a float array with a radius: the true numbers are within it. Assumed of the machine: IEEE 754 double
 precision, rounding to nearest, for ``+ - * / sqrt`` of NumPy; matrix products and sums that add up the k products of an
@@ -24,11 +24,11 @@ from .errors import require_proven
 
 Array = NDArray[Any]
 
-#: Unit roundoff, the safety factor of radii, and what is added to them and to norms because of underflow.
+#: Unit roundoff, the safety factor of radii, and the number added to them and to norms because of underflow.
 U, GROW, TINY, FLOOR = 2.0**-53, 1.0 + 2.0**-20, 2.0**-900, 2.0**-480
-#: Integers up to this are floats; numbers held in a block.
+#: Integers up to this are exact floats; most numbers in a block.
 WHOLE, BLOCK = 2**53, 2**21
-#: Terms of the series of the exponential, and more than the rest of it for arguments of at most 3/8 in size.
+#: Terms of the series of the exponential, and a bound on its remainder for arguments of at most 3/8 in size.
 TERMS, REST = 14, 4e-19
 
 
@@ -188,7 +188,7 @@ def leading(A: Array, B: Array) -> tuple[Array, Array]:
     likewise a column. Products are multiples of one unit, and so are their sums, which are at most ``k 2^(2 b)`` units:
     no order of adding up needs rounding. Adding and subtracting 1.5 2^52 units does the rounding, and the difference
     to the entry is a float again. (Products that underflow err by less than ``TINY`` in sum; where a row or column
-    overflows or is not finite, neither are the products and their radii.)
+    overflows or is not finite, the products and their radii are not finite either.)
     """
     if not B.size:
         return np.zeros_like(A), np.zeros_like(B)
@@ -255,7 +255,7 @@ def cross_entropies(d: Ball, chosen: int, tau: Ball) -> Ball:
 
 
 def rounded(value: Fraction, away: int, digits: int = 17) -> Fraction:
-    """The next number of so many decimal digits above (``away = 1``) or below (``-1``)."""
+    """Return the next number with the given number of decimal digits above (``away = 1``) or below (``-1``)."""
     scale = Fraction(10) ** (len(str(abs(value.numerator))) - len(str(value.denominator)) - digits)
     scale = scale * 10 if abs(value) >= scale * 10**digits else scale
     return (math.ceil(value / scale) if away > 0 else math.floor(value / scale)) * scale
@@ -264,8 +264,8 @@ def rounded(value: Fraction, away: int, digits: int = 17) -> Fraction:
 def semidefinite(K: Ball, what: str) -> None:
     """Stop unless a symmetric K is positive semidefinite: ``K - e I = C C^T + E`` with ``||E||_F <= e`` shows it.
 
-    Or K is exactly zero; or D K D is shown to be, D diagonal with powers of two, large where little is uncertain: a
-    small part of K is not lost to the errors of a large one.
+    Or K is exactly zero; or D K D is shown to be semidefinite, D diagonal with powers of two, large where K is known
+    well: a small part of K is not lost to the errors of a large one.
     """
     d, rad = len(K.mid), np.broadcast_to(K.rad, K.mid.shape).diagonal()
     own = rad + 4.0 * (d + 8.0) * U * np.abs(K.mid.diagonal()) + FLOOR

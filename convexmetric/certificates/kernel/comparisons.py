@@ -45,7 +45,7 @@ class ListedRisk:
         return kind(term)
 
     def listed(self, arrays: Arrays, n: int, terms: int) -> tuple[Array, Array]:
-        """Read the comparisons of n points, and which term each of them has."""
+        """Read the comparisons of n points, and the term that each of them belongs to."""
         name = "triplets" if "triplets" in arrays else "pairs"
         items = arrays(name, None, 3 if name == "triplets" else 2, integers=n)
         return items, arrays("terms", len(items), integers=terms)
@@ -117,7 +117,7 @@ class AllPairs(ListedRisk):
 
 
 class ListedChoices(ListedRisk):
-    """Softmax of what was chosen among listed pairs, k a trial and the chosen first (theorem 9); rows are trials."""
+    """Softmax of the chosen one of k listed pairs per trial, the chosen first (theorem 9); rows are trials."""
 
     wanted, dual_keys, nonnegative, triplets = "kind weight temperature candidates chosen", "kind bits", True, False
 

@@ -34,14 +34,14 @@ ROUNDS = 8
 
 @dataclass(frozen=True)
 class Point:
-    """A point or dual point of a file: a vector, how far its entries may move, and what makes it exact."""
+    """A point or dual point of a file: a vector, the spreads of its entries, and what makes it exact."""
 
     v: Array
     widths: Array
     hints: Hints
     #: Rows that a point makes exactly zero.
     rows: Array
-    #: What a dual point adds to the diagonal of the quadratic term.
+    #: Numbers that a dual point adds to the diagonal of the quadratic term.
     charges: Array
 
 
@@ -78,9 +78,9 @@ class ConeProduct:
         require_valid(self.rows < MOST, f"cones: there are more than {MOST} rows")
 
     def contain(self, s: Ball, what: str, dual: bool = False) -> None:
-        """Stop unless s, or as a dual point, is in the interior of K or on what the kernel can see of its boundary.
+        """Stop unless s is in K, or as a dual point in its dual cone: inside, or on a part of the border known exactly.
 
-        Rows of the zero cone are not looked at: they are zero by construction, or of a dual point any numbers.
+        Rows of the zero cone are not checked: they are zero by construction, or for a dual point any numbers.
         """
         _, line, round_, square, exponential, power = (s[start:end] for start, end in pairwise(self.stops))
 
@@ -91,7 +91,7 @@ class ConeProduct:
         at = 0
         for size in self.sizes.tolist():
             own = round_[at : at + size]
-            # Rows that are exactly zero are in the cone, which their norm cannot show.
+            # Rows that are exactly zero are in the cone, though their norm cannot show it.
             if own.mid.any() or own.rad.any():
                 require((own[0] - own[1:].norm()).below() >= 0.0, "second order")
             at += size
@@ -110,7 +110,7 @@ class ConeProduct:
         if dual:
             # u < 0 and w >= -u e^(v/u - 1): that (u - v, -u, w) is in the cone itself.
             x, y = x - y, -x
-        # Divisors and what has a logarithm are proven to be positive.
+        # Divisors and arguments of logarithms are proven to be positive.
         require((y * log(z / y) - x).below() >= 0.0, "exponential")
         x, y, z = (power[at::3] for at in range(3))
         rest = Ball(1.0) - alpha
@@ -120,7 +120,7 @@ class ConeProduct:
         require((log(x) * alpha + log(y) * rest - size).below() >= 0.0, "power")
 
     def triples(self, exponential: Ball, power: Ball) -> tuple[Ball, Ball, Array]:
-        """Triples of exponential and power cones, with their exponents, that are not exactly zero, as is in each."""
+        """Triples of exponential and power cones that are not exactly zero, as zero is in each cone; and exponents."""
         kept = [np.repeat((abs(of).above().reshape(-1, 3) > 0.0).any(axis=1), 3) for of in (exponential, power)]
         return exponential[kept[0]], power[kept[1]], self.alpha[kept[1][::3]]
 
@@ -129,7 +129,7 @@ class ConicProgram:
     r"""The least :math:`\frac12 x^\top P x + q^\top x` with :math:`b - A x` in K.
 
     Its bounds hold for all b within radii. P need not be symmetric: ``S = (P + P^T) / 2`` has the same values (theorem
-    13). Where the first ``fixed`` entries of x are given it is a function of them; else a number.
+    13). If the first ``fixed`` entries of x are given, the least value is a function of them; else a number.
     """
 
     def __init__(self, table: Table, arrays: Arrays, fixed: int = 0) -> None:
@@ -150,7 +150,7 @@ class ConicProgram:
             self.S = Sparse(np.tile(halves, 2), np.append(P.rows, P.columns), np.append(P.columns, P.rows), P.shape)
 
     def point(self, arrays: Arrays) -> Point:
-        """Read a point, and how it becomes one that satisfies all equations exactly, those of tight rows among them."""
+        """Read a point, and how it becomes one that satisfies all equations exactly, including those of tight rows."""
         own, zero = self.n - self.fixed, self.cones.zero
         x, tight = arrays("x", own), np.zeros(0, dtype=np.int64)
         if "tight" in arrays:
@@ -162,7 +162,7 @@ class ConicProgram:
         return Point(x, widths, hints(arrays, "x", len(rows), own), rows, np.zeros(self.n))
 
     def dual_point(self, arrays: Arrays) -> Point:
-        """Read a dual point z, h below it and charges where there is a P, and how it becomes an exact one."""
+        """Read a dual point z, followed by h and charges if there is a P, and how it becomes an exact one."""
         m, n = self.cones.rows, self.n
         z, widths, charges = arrays("z", m), spreads(arrays, "z_spreads", m), np.zeros(n)
         if self.quadratic:
@@ -215,7 +215,7 @@ class ConicProgram:
 
     @staticmethod
     def convex(S: Sparse) -> None:
-        """Stop unless S is positive semidefinite; of a variable that stands alone its diagonal entry shows it."""
+        """Stop unless S is positive semidefinite; for a variable without off-diagonal entries by its diagonal entry."""
         coupled, n = np.zeros(S.shape[0], dtype=bool), S.shape[0]
         coupled[S.rows[S.rows != S.columns]] = True
         alone = ~coupled[S.rows]
@@ -232,7 +232,7 @@ class ConicProgram:
                     raise
 
     def charge(self, charges: Array) -> Ball:
-        """Half the sum of ``charges x^2`` is at most this on all feasible points (theorem 18)."""
+        """Upper bound on half the sum of ``charges x^2`` over all feasible points (theorem 18)."""
         at = np.flatnonzero(charges)
         if not at.size:
             return Ball(0.0)
@@ -250,7 +250,7 @@ class ConicProgram:
             known = np.where(open_end, 0.0, least)
             whole, sizes = totals(known, i, len(b)), totals(np.abs(known), i, len(b))
             most = (b[i] - (whole[i] - known) + up(gamma(terms + 3) * sizes)[i]) / np.abs(a)
-            # The entries beside it have their ends. Three more roundings are relative to what is found.
+            # The other entries are at ends of their ranges. Three more roundings are relative to the result.
             others = totals(open_end, i, len(b))[i] - open_end == 0
             most = np.where(others, most + up(4.0 * U * np.abs(most)), np.inf)
             above, below = np.full((2, self.n), np.inf)
@@ -309,13 +309,13 @@ class ConicStatement:
         return (self.program.point(arrays), self.program.dual_point(arrays)), None, None
 
     def value(self, points: tuple[Point, Point]) -> Ball:
-        """Enclose what is above the optimal value: the value at the point or, of a maximum, that of the dual point."""
+        """Enclose the upper bound: the value at the point or, for a maximum, the bound of the dual point."""
         if self.table["maximise"]:
             return -self.program.minorant(points[1])[1]
         return self.program.value(Ball(np.zeros(0)), points[0])
 
     def dual(self, table: Table, arrays: Arrays) -> Ball:
-        """Enclose what is below the optimal value."""
+        """Enclose the lower bound: the bound of the dual point or, for a maximum, the value at the point."""
         point, dual_point = self.read(table, arrays)[0]
         if self.table["maximise"]:
             return -self.program.value(Ball(np.zeros(0)), point)

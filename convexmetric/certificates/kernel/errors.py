@@ -9,19 +9,19 @@ from typing import Any
 
 
 def escaped(text: str) -> str:
-    """The text in printable ASCII, other characters as Python escapes them: one line, and no order to a terminal."""
+    """Escape all characters but printable ASCII, as Python does: one line, without control sequences for a terminal."""
     return re.sub("[^ -~]", lambda found: ascii(found[0])[1:-1], text)
 
 
 class CertificateError(Exception):
-    """The file is no certificate: damaged, malformed, too large, or not what its hashes say."""
+    """The file is not a certificate: damaged, malformed, too large, or different from its hashes."""
 
     def __init__(self, message: str) -> None:
         super().__init__(escaped(message)[:500])
 
 
 class NotProven(Exception):  # noqa: N818 - not an error of the file
-    """The numbers of the file prove no bound; the message says which step fails."""
+    """The numbers of the file do not prove a bound; the message names the step that fails."""
 
 
 def require_valid(holds: Any, message: str) -> None:
@@ -50,7 +50,7 @@ def refusals(what: str) -> Iterator[None]:
 
 
 def told(error: BaseException) -> str:
-    """Name and text of an error; of rules of others the text may fail itself."""
+    """Name and text of an error; with rules of others, making the text may itself fail."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:

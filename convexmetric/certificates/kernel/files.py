@@ -1,4 +1,4 @@
-"""Checked access to what a file holds: its hashes, numbers and arrays."""
+"""Checked access to the contents of a file: its hashes, numbers and arrays."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ Contents = tuple[Table, Mapping[str, Array]]
 FORMAT, VERSION = "convexmetric-certificate", 3
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
-#: Tables of rules that hold in a context in place of the kernel's own, by title; nothing here puts any there.
+#: Tables of rules that replace the kernel's own in a context, by title; nothing in the kernel sets any.
 TABLES: ContextVar[Mapping[str, dict[str, Any]]] = ContextVar("TABLES", default={})  # noqa: B039 - never changed
-#: What is said of a rule that is in no table.
+#: Message about a rule that is in no table.
 UNKNOWN = "there is no such rule in the kernel; for one of your own pass --rules"
 #: Arrays of dual points that are split by rows among the parts of a certificate.
 OF_ROWS = ("near_sums", "far_sums", "steps", "weights", "groups", "slopes", "probabilities", "parts_weights")
 
 
 def altered(thing: Kind, **changes: Any) -> Kind:
-    """A copy with some attributes changed; others are shared."""
+    """Return a copy with some attributes changed; others are shared."""
     made = copy.copy(thing)
     vars(made).update(changes)
     return made
@@ -60,7 +60,7 @@ def digest(array: Array) -> str:
 
 
 def statement_digest(problem: Table, arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of a statement: its table as canonical JSON and the hashes of its arrays, a line each, by name."""
+    """SHA-256 of a statement: its table as canonical JSON and the hashes of its arrays, one per line, by name."""
     lines = [json.dumps(problem, sort_keys=True, separators=(",", ":"))]
     lines += [f"{name} {digest(arrays[name])}" for name in sorted(arrays)]
     return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()
@@ -97,7 +97,7 @@ def keys(table: Any, what: str, required: str, optional: str = "") -> None:
 
 
 class Arrays:
-    """The arrays of a file, each to be asked for with its shape and kind of numbers."""
+    """The arrays of a file, each requested with its shape and kind of numbers."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
         self.arrays, self.used, self.prefix = arrays, set[str](), ""
@@ -115,11 +115,11 @@ class Arrays:
         return self._named(name) in self.arrays
 
     def __call__(self, name: str, *shape: int | None, integers: int | None = None) -> Array:
-        """An array of a shape (None for any length); with ``integers = n`` of integers in [0, n)."""
+        """Return an array of a shape (None for any length); with ``integers = n``, of integers in [0, n)."""
         name = self._named(name)
         require_valid(name in self.arrays, f"the array {name} is missing")
         self.used.add(name)
-        # What rules of others get is not theirs to change.
+        # Rules of others must not change the arrays that they get.
         array = self.arrays[name].view()
         array.flags.writeable = False
         fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
@@ -134,7 +134,7 @@ class Arrays:
 
 
 def rules(title: str, own: dict[str, Any]) -> dict[str, Any]:
-    """The table of rules that holds in this context."""
+    """Return the table of rules that is in force in this context."""
     return TABLES.get().get(title, own)
 
 
@@ -152,5 +152,5 @@ def entry(known: dict[str, Any], table: Any, what: str, by: str = "kind") -> Any
 
 
 def of_rows(name: str) -> bool:
-    """Whether an array has rows of a dual point, of a risk or of a summand."""
+    """Whether an array holds rows of the dual point of a risk, or of a summand."""
     return re.sub(f"^{SUMMAND.format('[0-9]+')}", "", name) in OF_ROWS

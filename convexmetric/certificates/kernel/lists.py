@@ -14,15 +14,15 @@ from .files import Arrays, Table, altered, named, natural, positive, rational, r
 from .measures import AUC, MEASURES, Measure
 from .metrics import Cone, Images, Minorant, laplacian
 
-#: The largest k, where k is not cut to the number of positives.
+#: The largest k, if k is not cut to the number of positives.
 MAX_HEAD = 10**6
 
 
 def gains(measure: Measure, k: int, cut: bool, p: int, f: int, i: Array, b: Array) -> Ball:
     """``g(i, b)`` of a query with p positives and f negatives.
 
-    If p < k the first p places count, or (not ``cut``) the first k. Then the score of the perfect ranking is less than
-    1, and what is missing is a gain of the first positive, wherever it stands.
+    If p < k the first p places count, or (not ``cut``) the first k. In the latter case the score of the perfect ranking
+    is less than 1, and the difference is a gain of the first positive, wherever it stands.
     """
     (i, b), h = np.broadcast_arrays(i, b), min(k, p) if cut else k
     found = measure.gains(i, b, p, f, h)
@@ -54,9 +54,9 @@ def worst_ranking(gain: Ball, x: Array, z: Array) -> tuple[float, float]:
 def sum_of_hinges(x: Array, z: Array, margin: Ball) -> tuple[float, float]:
     """``sum_ij max(0, margin + x_i - z_j)`` of sorted z, and its error but for that of distances (theorem 1).
 
-    An item on the wrong side because of rounding changes nothing but by rounding. The error: p n times that of the
-    margin and the rounding of ``x_i + margin``, and, D being the largest number in brackets, (n + p + 8) u relative of
-    2 p n D.
+    An item on the wrong side because of rounding changes the sum only by rounding. The error: p n times that of the
+    margin and of the rounding of ``x_i + margin``, and (n + p + 8) u times 2 p n D, D being the largest number in
+    brackets.
     """
     ends = x + float(margin.mid)
     below, high, rest = np.searchsorted(z, ends), ends - z[0], z - z[0]
@@ -82,7 +82,7 @@ def sums_of_slopes(r: Array, c: Array, one: int) -> bool:
 
 @dataclass
 class Rest(Sequence[Array]):
-    """Complements of lists, made on access: all N rows but a query's positives and perhaps one more, ascending."""
+    """Complements of lists, made on access: all N rows except a query's positives and perhaps one more, ascending."""
 
     positives: list[Array]
     itself: Array
@@ -100,14 +100,14 @@ class Rest(Sequence[Array]):
 class ListRisk:
     """Pairs of lists, and rankings: queries with positives and negatives.
 
-    ``units`` is the weight of a pair of every query, c c_q or 2 C c_q / (n p f), and ``shares`` that of what a query is
-    worth: of rankings C c_q / n, else the same.
+    ``units`` is the weight of a pair for every query, c c_q or 2 C c_q / (n p f), and ``shares`` that of a query's
+    value: C c_q / n for rankings, else the same.
     """
 
     wanted, optional = "kind loss weight", "margin"
     #: Keys of the tables of dual points, and whether the risk is nonnegative.
     dual_keys, nonnegative = "kind bits", True
-    #: Of rankings a measure, its k, and whether that is cut to the number of positives; pairs are those of AUC.
+    #: For rankings a measure, its k, and whether k is cut to the number of positives; pairs are those of AUC.
     measure: Measure = AUC()
     k: int
     cut: bool
@@ -202,7 +202,7 @@ class ListRisk:
         return self._minorant(Ball.of(worths), W, self.units * (1.0 / one))
 
     def _minorant(self, worth: Ball, W: Array, unit: Ball) -> Minorant:
-        """Minorant of what queries are worth, and of integers W that count units; W is overwritten."""
+        """Minorant of the values of queries, and of integers W that count units; W is overwritten."""
         rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
         W *= unit.mid[:, None]
         S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
@@ -228,7 +228,7 @@ class ListRisk:
             fit = (weights.sum(axis=0, dtype=np.float64) <= one).all()
             require_proven(fit, "weights of rankings exceed one in sum")
         for q, (r, c) in enumerate(zip(positives, negatives, strict=True)):
-            # This keeps sums of c from overflowing; sums of r do not either, as the largest is compared first.
+            # This keeps sums of c from overflowing; sums of r do not overflow, as the largest is compared first.
             fit = bool((c <= len(r) * one).all())
             if fit and self.ranked:
                 above = np.cumsum(steps[:, ends[q] - len(r) : ends[q]], axis=1)
@@ -270,7 +270,7 @@ class Rankings(ListRisk):
 
 
 class Choices(ListRisk):
-    """Softmax of what was chosen, the positives, among all candidates, positives and negatives (theorem 9)."""
+    """Softmax of the chosen candidates, the positives, among all, positives and negatives (theorem 9)."""
 
     wanted, optional = "kind weight temperature", ""
 

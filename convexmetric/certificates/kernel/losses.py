@@ -17,8 +17,8 @@ __all__ = ["LOSSES", "Loss"]
 class Loss:
     """A loss l(s) of a comparison with the margin mu, made from the table of its term; base class of all others.
 
-    With slopes a from ``low`` to ``high`` and v(a) such that ``l(s) >= v(a) - a s`` for all s. A loss that may be
-    ``negative`` says so, and one that is a ``constraint`` has the weight 1.
+    It has slopes a from ``low`` to ``high`` and v(a) such that ``l(s) >= v(a) - a s`` for all s. A loss that may be
+    negative sets ``negative``, and one that is a ``constraint`` has the weight 1.
     """
 
     theorem, wanted, optional = "5", "loss weight margin sign", ""
@@ -131,7 +131,7 @@ class Exponential(Loss):
 
 
 class ItakuraSaito(Loss):
-    """``r - ln r - 1`` with ``r = s / mu``, and r = 1 where s is on the right side of mu: v(a) = ``ln(1 + mu a)``."""
+    """``r - ln r - 1`` with ``r = s / mu``, or r = 1 if s is on the right side of mu: v(a) = ``ln(1 + mu a)``."""
 
     def value(self, s: Ball, mu: Ball) -> Ball:
         r = s * np.sign(mu.mid) / abs(mu)

@@ -12,20 +12,20 @@ __all__ = ["MEASURES", "Measure"]
 
 
 class Measure:
-    """A score of rankings that adds up gains; base class of all measures.
+    """A score of rankings that is a sum of gains; base class of all measures.
 
-    Those of the perfect ranking, b = 0, must add up to at most 1. A measure that ``needs_k`` counts h places.
+    The gains of the perfect ranking, b = 0, must add up to at most 1. A measure that ``needs_k`` counts h places.
     """
 
     theorem, needs_k = "4", False
 
     def gains(self, i: Array, b: Array, p: int, f: int, h: int) -> Ball:
-        """g(i, b), what the i-th of p positives, i = 1..p, with b of the f negatives above it adds to the score."""
+        """g(i, b), contribution to the score of the i-th of p positives, i = 1..p, with b of the f negatives above."""
         raise NotImplementedError
 
 
 class AUC(Measure):
-    """``(f - b) / (p f)``; it is a sum of hinges (theorem 1), and its gains are not asked for."""
+    """``(f - b) / (p f)``; its risk is a sum of hinges (theorem 1), and its gains are not used."""
 
     theorem = "1"
 
@@ -65,7 +65,7 @@ class Precision(Measure):
 
 
 class NearestNeighbours(Measure):
-    """1 for the positive that makes the majority of the first h places, if it is one of these."""
+    """1 for the positive that completes the majority of the first h places, if it is in one of these."""
 
     needs_k = True
 

@@ -15,9 +15,9 @@ CONES = ("psd", "block-diagonal", "diagonal", "matrices", "symmetric")
 
 
 class Cone:
-    """Positive semidefinite matrices, those that are block-diagonal, of diagonal ones the weights; or all matrices.
+    """Positive semidefinite matrices, perhaps block-diagonal; weights of diagonal ones; or all matrices.
 
-    All matrices, perhaps symmetric ones, are ``free``: items are compared by similarities ``q^T W x``.
+    All matrices, or all symmetric ones, are ``free``: items are compared by similarities ``q^T W x``.
     """
 
     def __init__(self, table: Table, arrays: Arrays) -> None:
@@ -32,20 +32,20 @@ class Cone:
             self.blocks = arrays("blocks", self.d, integers=self.d)
 
     def matrix(self, arrays: Arrays, name: str) -> Array:
-        """An array that is a symmetric matrix, or a vector where metrics are weights."""
+        """Read an array that is a symmetric matrix, or a vector if metrics are weights."""
         found = arrays(name, *self.shape)
         require_valid(not self.symmetric or (found == found.T).all(), f"{name} must be a symmetric matrix")
         return found
 
     def triangle(self, arrays: Arrays, name: str) -> Array:
-        """An upper triangle with a positive diagonal, or a vector of positive numbers."""
+        """Read an upper triangle with a positive diagonal, or a vector of positive numbers."""
         found = arrays(name, *self.shape)
         fits = (found.diagonal() > 0.0).all() and not np.tril(found, -1).any() if found.ndim == 2 else found.min() > 0.0
         require_valid(fits, f"{name} must be zero below its diagonal and positive on it")
         return found
 
     def factor(self, arrays: Arrays, definite: bool) -> Array:
-        """Read the factor of a file's metric, a triangle where that must be definite; or its weights, or W itself."""
+        """Read the factor of a file's metric, a triangle if it must be definite; or its weights, or W itself."""
         if self.free:
             return self.matrix(arrays, "matrix")
         name = "weights_of_metric" if self.diagonal else "factor"
@@ -81,7 +81,7 @@ class Cone:
 class Images:
     """Points, and perhaps queries, under a factor of a metric, and squared distances between them.
 
-    Of matrices W minus the similarities ``q^T W x`` of queries to points stand for distances.
+    For matrices W, the negated similarities ``q^T W x`` of queries to points take the place of distances.
     """
 
     def __init__(self, cone: Cone, factor: Array, *sets: Array) -> None:

@@ -44,7 +44,7 @@ class Problem:
         omega = entry(rules("REGULARIZERS", REGULARIZERS), table["regularizer"], "regularizer")
         self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
         self.G = cone.matrix(arrays, "linear") if table["linear"] else None
-        #: Arrays of the statement; arrays asked for later belong to the proof.
+        #: Arrays of the statement; arrays read later belong to the proof.
         self.arrays = {name: arrays.arrays[name] for name in arrays.used}
         self.sha256 = statement_digest(table, self.arrays)
         self.dual_keys = f"{self.risk.dual_keys} share regularizer"
@@ -68,7 +68,7 @@ class Problem:
         scales = share == 1 or self.risk.nonnegative
         require_proven(scales, "a share of a dual point says nothing of a risk that may be negative")
         if self.cone.free:
-            # Nothing is dual to all matrices but zero: the slope is what it must be.
+            # The dual cone of all matrices is zero: the slope must equal the matrix.
             P = says.S * Ball.of(share)
             return share * says.value.lower() - self.omega.offset(P if self.G is None else P - self.G).upper()
         # If the risk is nonnegative and there is no G, the regularizer is at most F, hence at most the upper bound.
@@ -82,7 +82,7 @@ class Problem:
         return share * says.value.lower() - e.upper()
 
 
-#: Statements that name their kind. One that does not is a :class:`Problem`.
+#: Statements that name their kind. A statement that does not is a :class:`Problem`.
 STATEMENTS: dict[str, Any] = {"conic program": ConicStatement}
 
 
@@ -90,7 +90,7 @@ def stated(document: Table, arrays: Arrays) -> Any:
     """Read the statement of a file."""
     table = document["problem"]
     kind = entry(STATEMENTS, table, "problem") if isinstance(table, dict) and "kind" in table else Problem
-    # Conic programs of version 2 had been changed before they were stated.
+    # Conic programs of version 2 were changed before they were stated.
     omega = table.get("regularizer") if isinstance(table, dict) else None
     conic = kind is ConicStatement or (isinstance(omega, dict) and omega.get("kind") == "conic")
     known = document["version"] == VERSION or not conic
@@ -100,9 +100,9 @@ def stated(document: Table, arrays: Arrays) -> Any:
 
 @dataclass(frozen=True)
 class Proof:
-    """What is proven of a statement: bounds on its optimal value, rounded outward to 17 digits, None where nothing is.
+    """Proven bounds on the optimal value of a statement, rounded outward to 17 digits; None for one that is not proven.
 
-    ``reason`` says what was not proven, of the bounds and of the claims; it is empty if the claims are accepted.
+    ``reason`` names the bounds and claims that were not proven; it is empty if the claims are accepted.
     """
 
     problem: Problem | ConicStatement
@@ -156,7 +156,7 @@ def prove(files: Iterable[Contents]) -> Proof:
 
 
 def shared(document: Table, arrays: Mapping[str, Array]) -> Any:
-    """Content that all parts of a certificate must have in common: all but rows and their dual points."""
+    """Content that all parts of a certificate must have in common: all except rows and their dual points."""
     dual = {key: value for key, value in document["dual"].items() if key not in ("rows", "bits")}
     hashes = {name: digest(array) for name, array in arrays.items() if not of_rows(name)}
     return json.dumps([document["problem"], document["claimed"], dual, hashes], sort_keys=True)
@@ -195,14 +195,14 @@ def main(*paths: str) -> int:
 
 
 def ended(verdict: str, accepted: bool) -> int:
-    """Print a verdict; exit code 0 if it is accepted and was written, else 1, or 3 where it could not be written."""
+    """Print a verdict; exit code 0 if it is accepted and was written, else 1, or 3 if it could not be written."""
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         print(verdict, flush=True)
     except OSError as error:
         print(f"cannot write the verdict: {error.strerror}", file=sys.stderr)
-        # Python would try again at the end.
+        # Python would try to write again on exit.
         sys.stdout = None
         return 3 if accepted else 1
     return 0 if accepted else 1

@@ -1,4 +1,4 @@
-"""The one reader of files: ZIP archives without unused bytes, in which no other reader can find other contents."""
+"""The only reader of files: ZIP archives without unused bytes, so that every reader finds the same contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .files import Contents, checked
 
 __all__ = ["MAX_BYTES", "MAX_LENGTH", "MAX_NUMBERS", "contents"]
 
-#: Default limit on the bytes of a file, packed or unpacked; of its arrays also if every number took eight.
+#: Default limit on the bytes of a file, packed or unpacked, and on those of its arrays at eight bytes per number.
 MAX_BYTES = 2**30
 #: Limits on the bytes of the description, and on the number of members.
 MAX_JSON, MAX_MEMBERS = 2**20, 64
@@ -38,7 +38,7 @@ HEADER = re.compile(
 #: Ends of ZIP archives, and entries of their directories.
 END, ENTRY = struct.Struct("<4s4H2LH"), struct.Struct("<4s6H3L5H2L")
 STORED, DEFLATED = 0, 8
-#: Flags of a member that change nothing here: levels of compression, names in UTF-8.
+#: Flags of a member that are ignored here: levels of compression, names in UTF-8.
 HARMLESS = 0b1000_0000_0110
 
 

@@ -1,4 +1,4 @@
-"""Regularizers, and what each has to show of its slope (theorem 7)."""
+"""Regularizers, and the condition that each proves of its slope (theorem 7)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ __all__ = ["REGULARIZERS", "ConicTerm", "Regularizer", "SumRegularizer", "Zero"]
 class Regularizer:
     """Base class of all regularizers, made from a table and its arrays.
 
-    The keys ``parameters`` are those of the table of its proof. Metrics have a triangle for a factor if it is
-    ``definite``.
+    ``parameters`` are the keys of the table of its proof. If it is ``definite``, the factor of a metric is a triangle.
     """
 
     theorem, wanted, optional, parameters, definite = "7", "kind", "", "", False
     #: Whether the metrics may be all matrices, with ``offset(P)`` for ``Omega(W) >= <P, W> - offset(P)``.
     free = False
-    #: Whether the metrics must not be diagonal, and whether it may be no summand.
+    #: Whether metrics must not be diagonal, and whether it must not be a summand.
     full = alone = False
 
     def __init__(self, table: Table, arrays: Arrays, cone: Cone, points: Array | None) -> None:
@@ -44,7 +43,7 @@ class Regularizer:
             self.prior = cone.matrix(arrays, "prior")
 
     def read(self, table: Table, arrays: Arrays) -> Any:
-        """Read what its bounds are shown by: ``given`` below."""
+        """Read the proof of its bounds: ``given`` below."""
         return None
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
@@ -287,7 +286,7 @@ class InverseTrace(Regularizer):
 
 
 class QuadraticForm(Regularizer):
-    """Half a quadratic form L of diagonal metrics, with its nonzero rows where L need not be semidefinite."""
+    """Half a quadratic form L of diagonal metrics, with its nonzero rows if L need not be semidefinite."""
 
     wanted, alone = "kind of", True
 
@@ -348,9 +347,9 @@ class ConicTerm(Regularizer):
         return self.program.point(arrays), self.program.dual_point(arrays)
 
     def value(self, factor: Array, M: Ball, given: tuple[Any, Any]) -> Ball:
-        """Enclose what is above the least value: that at a feasible point near the file's.
+        """Enclose an upper bound on the least value: the value at a feasible point near the file's.
 
-        Entries of the metric are known to be zero where no row of its factor has both numbers.
+        Entries of the metric are known to be zero if no row of its factor has numbers for both features.
         """
         if not self.cone.diagonal:
             apart = ~((factor != 0.0).T @ (factor != 0.0))

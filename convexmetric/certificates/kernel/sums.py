@@ -16,14 +16,14 @@ from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, altered, entry, keys, n
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
 
-#: Risks whose worst parts the kernel knows.
+#: Risks whose worst parts the kernel supports.
 OF: dict[str, Any] = {
     "pairs of lists": ListRisk, "rankings": Rankings, "choices": Choices, "listed comparisons": ListedRisk,
 }  # fmt: skip
 
 
 class Worst:
-    """Mean of the worst share of the queries or comparisons of a risk, times their number (theorem 11): one row."""
+    """Mean over the worst share of the queries or comparisons of a risk, times their number (theorem 11): one row."""
 
     wanted, optional, dual_keys, nonnegative = "kind share of", "", "kind bits of", True
 
@@ -38,7 +38,7 @@ class Worst:
         return self.rows
 
     def part(self, rows: slice) -> Self:
-        """Itself, or a risk without its row."""
+        """The risk itself, or one without its row."""
         return altered(self, rows=rows.stop - rows.start)
 
     def value(self, factor: Array) -> Ball:

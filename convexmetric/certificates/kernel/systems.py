@@ -2,9 +2,9 @@ r"""Linear equations that have an exact solution near a vector of a file (theore
 
 .. math:: M y = t
 
-Equations that follow from others are left out, as a combination in fractions shows. Some *pivots*, an unknown each, are
-eliminated by an equation that defines them. What is left has a regular matrix, as an approximate inverse shows, so that
-its solution exists and is known up to a radius. Unknowns without a spread are held where they are.
+Equations that follow from others, as a combination in fractions shows, are left out. Some unknowns, the *pivots*, are
+eliminated, each by an equation that defines it. The remaining system has a regular matrix, as an approximate inverse
+shows, so that its solution exists and is known up to a radius. Unknowns without a spread are fixed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Hints", "Sparse", "dot", "hints", "near", "solved", "sparse"]
 
 @dataclass(frozen=True)
 class Sparse:
-    """A matrix by its entries, which add up where several stand in one place."""
+    """A matrix by its entries; several in one place add up."""
 
     values: Array
     rows: Array
@@ -40,7 +40,7 @@ class Sparse:
         return Sparse(self.values, self.columns, self.rows, self.shape[::-1])
 
     def some(self, keep: Array, rows: Array | None = None, columns: Array | None = None) -> Sparse:
-        """Entries that are kept, with new numbers of rows and of columns, if there are any."""
+        """Select entries, with new numbers of rows and of columns if given."""
         i, j, (m, n) = self.rows[keep], self.columns[keep], self.shape
         i, m = (i, m) if rows is None else (rows[i], int((rows >= 0).sum()))
         j, n = (j, n) if columns is None else (columns[j], int((columns >= 0).sum()))
@@ -70,7 +70,7 @@ class Sparse:
         return piled(Ball(self.values), self.rows, self.columns, self.shape)
 
     def by_row(self, rows: Iterable[int]) -> dict[int, list[tuple[int, Fraction]]]:
-        """The entries of some rows, as columns and fractions."""
+        """Entries of some rows, as columns and fractions."""
         found: dict[int, list[tuple[int, Fraction]]] = {row: [] for row in rows}
         inside = np.isin(self.rows, list(found))
         entries = zip(
@@ -82,7 +82,7 @@ class Sparse:
 
 
 def sparse(arrays: Arrays, name: str, rows: int, columns: int) -> Sparse:
-    """Read a matrix, of which the file holds entries and their places, column by column and none twice."""
+    """Read a matrix, which the file stores as entries and their places, column by column and none twice."""
     values = arrays(f"{name}_values", None)
     i, j = (
         arrays(f"{name}_{side}", len(values), integers=length)
@@ -93,7 +93,7 @@ def sparse(arrays: Arrays, name: str, rows: int, columns: int) -> Sparse:
 
 
 def numbered(chosen: Array, count: int) -> Array:
-    """The place of each number among those chosen, -1 of the others."""
+    """Return the place of each number among those chosen, or -1."""
     found = np.full(count, -1)
     found[chosen] = np.arange(len(chosen))
     return found
@@ -105,7 +105,7 @@ def totals(values: Array, groups: Array, count: int) -> Array:
 
 
 def leading(values: Array, groups: Array, count: int, digits: int) -> Array:
-    """Multiples of one unit in every group, of so many digits, near the values: see :func:`~.balls.leading`."""
+    """Round values to multiples of one unit per group, of the given number of digits: see :func:`~.balls.leading`."""
     largest = np.zeros(count)
     np.maximum.at(largest, groups, np.abs(values))
     shifts = np.ldexp(1.5, np.frexp(largest)[1] - digits + 52)[groups]
@@ -113,7 +113,7 @@ def leading(values: Array, groups: Array, count: int, digits: int) -> Array:
 
 
 def sums(values: Ball, groups: Array, count: int) -> Ball:
-    """Sums by group; that of a single number which is exact is exact."""
+    """Sums by group; the sum of a single exact number is exact."""
     several = np.bincount(groups, minlength=count)
     mid, sizes = (totals(of, groups, count) for of in (values.mid, np.abs(values.mid)))
     rad = totals(np.broadcast_to(values.rad, values.mid.shape), groups, count)
@@ -121,14 +121,14 @@ def sums(values: Ball, groups: Array, count: int) -> Ball:
 
 
 def piled(values: Ball, rows: Array, columns: Array, shape: tuple[int, int]) -> Ball:
-    """Matrix of entries that add up where several stand in one place."""
+    """Dense matrix of entries; several in one place add up."""
     found = sums(values, rows * shape[1] + columns, shape[0] * shape[1])
     return Ball(found.mid.reshape(shape), found.rad.reshape(shape))
 
 
 @dataclass(frozen=True)
 class Hints:
-    """Relations between equations, one for each that follows, and equations that define an unknown each."""
+    """Relations between equations, one for each that follows, and equations that each define an unknown."""
 
     follow: Array
     relation: Sparse
@@ -137,7 +137,7 @@ class Hints:
 
 
 def hints(arrays: Arrays, name: str, equations: int, unknowns: int, given: int = 0) -> Hints:
-    """Read the hints for a system whose equations have numbers from ``given`` on."""
+    """Read the hints for a system whose equations are numbered from ``given`` on."""
     none = np.zeros(0, dtype=np.int64)
     follow, relation, pivots = none, Sparse(np.zeros(0), none, none, (equations, 0)), [none, none]
     if f"{name}_follow" in arrays:
@@ -174,7 +174,7 @@ def require_held(M: Sparse, y: Ball, rows: Array) -> None:
     """Stop unless some rows of M y are zero; numbers that are in them must be known exactly."""
     known = np.broadcast_to(y.rad, y.mid.shape) == 0.0
     zeros = known & (y.mid == 0.0)
-    # Rows of nothing but zeros are many.
+    # Many rows have only zeros.
     for entries in M.by_row(rows[np.isin(rows, M.rows[~zeros[M.columns]])].tolist()).values():
         exact = all(known[j] for j, _ in entries)
         holds = exact and not sum(entry * exactly(y.mid[j]) for j, entry in entries)
@@ -187,7 +187,7 @@ def solved(M: Sparse, target: Array, y: Ball, widths: Array, own: Hints, what: s
     With pivot equations P and unknowns U, other equations R and unknowns C that move, ``T = M_RC - M_RU D^-1 M_PC``.
     """
     (r, s), p = M.shape, len(own.equations)
-    # Equations as rows that are to be zero, with a last number of one.
+    # Equations as rows whose product with y, extended by a last entry of one, is to be zero.
     sides = np.flatnonzero(target)
     whole = Sparse(
         np.append(M.values, -target[sides]), np.append(M.rows, sides), np.append(M.columns, np.full(len(sides), s)),
@@ -282,7 +282,7 @@ def dot(a: Array, x: Ball) -> Ball:
 
 
 def column(A: Any, x: Ball) -> Ball:
-    """Product of a matrix and a vector, whose radii count entry by entry: a row of few entries has little of them."""
+    """Product of a matrix and a vector with radii entry by entry, so that a row of few entries has a small radius."""
     A, rad = Ball.of(A), np.broadcast_to(x.rad, x.mid.shape)
     product = (Ball(A.mid) @ Ball(x.mid[:, None]))[:, 0]
     more = np.abs(A.mid) @ rad + np.broadcast_to(A.rad, A.mid.shape) @ (np.abs(x.mid) + rad)

@@ -1,4 +1,4 @@
-"""Searches for subgradients of regularizers: one for each class of the kernel, and the contract of others."""
+"""Searches for subgradients of regularizers: one for each class of the kernel, and the contract for others."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ RULES: dict[type, type[Rule]] = {
 
 
 def search_of(omega: Any) -> type[Rule]:
-    """The search of a regularizer: the ``search`` of its class, or that of the kernel's; else by hints."""
+    """Return the search of a regularizer: the ``search`` of its class, or that of the kernel's class; else by hints."""
     kind = type(omega)
     return getattr(kind, "search", None) or next((RULES[base] for base in kind.__mro__ if base in RULES), Hinted)

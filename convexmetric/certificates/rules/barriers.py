@@ -14,7 +14,7 @@ from convexmetric.certificates.rules.base import SMALLEST, Dual, Rule, best, lar
 from convexmetric.certificates.statement import Arrays, Table
 from convexmetric.described import symmetric
 
-#: Shares of its diagonal by which a metric is made less, tried in turn, until its inverse is proven to be above.
+#: Shares of its diagonal by which a metric is reduced, tried in turn, until its inverse is proven to be above.
 LESS = tuple(2.0**-k for k in range(48, 12, -4))
 
 
@@ -25,7 +25,7 @@ class LogDet(Rule):
     """
 
     def inverse(self, A: Array) -> Array:
-        """Inverse of the metric at which A is the gradient: inverse of the prior, less ``A / weight``."""
+        """Inverse of the metric at which A is the gradient: inverse of the prior, minus ``A / weight``."""
         root = self.omega.prior_root
         return (root if self.cone.diagonal else root.T @ root) - A / self.weight
 
@@ -63,7 +63,7 @@ class InverseTrace(Rule):
     """Scaling and subgradient of an inverse trace, backed off so that the checker's rounding accepts them."""
 
     def left(self, dual: Dual, scaling: float) -> tuple[Array, Array]:
-        """Eigenvalues and eigenvectors of ``(G - scaling S) / weight``, above which no ``Y^T Y`` may be."""
+        """Eigenvalues and eigenvectors of ``(G - scaling S) / weight``, the upper bound of ``Y^T Y``."""
         return np.linalg.eigh(-symmetric(dual.at(scaling)) / self.weight)
 
     def steepest(self, values: Array, vectors: Array) -> tuple[float, Array]:
@@ -101,7 +101,7 @@ class InverseTrace(Rule):
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-        """``C M^-1 C^T``, raised until the kernel sees that it is above."""
+        """``C M^-1 C^T``, raised until the kernel accepts it as an upper bound."""
         C, N, unit = omega.C, np.zeros((len(omega.C),) * 2), np.diag(M.diagonal())
         for less in LESS:
             with suppress(np.linalg.LinAlgError, kernel.NotProven):

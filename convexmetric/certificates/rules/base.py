@@ -1,10 +1,9 @@
 r"""The contract of a search: how a subgradient of a regularizer is found, which the kernel only evaluates.
 
-A dual point of the risk proves :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` of all metrics, and
-where the risk is nonnegative so does each multiple :math:`\theta (v, S)`, :math:`0 \le \theta \le 1`. A rule finds in
-floats by what to multiply a dual point and which subgradient shows that it is feasible then; both are backed off a
-little, because the kernel counts its own rounding against them. What is found here is no part of a proof: a false
-number is not accepted.
+A dual point of the risk proves :math:`R(M) + \langle G, M \rangle \ge v - \langle S - G, M \rangle` for all metrics;
+if the risk is nonnegative, so does each multiple :math:`\theta (v, S)`, :math:`0 \le \theta \le 1`. A rule finds in
+floats a factor for a dual point and a subgradient that shows the multiple feasible. Both are backed off a little,
+because the kernel's own rounding counts against them. Proofs do not depend on this: wrong numbers are not accepted.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from convexmetric.regularizers.base import of_eigenvalues
 
 #: Bisection steps for a best scaling, whose error enters the bound squared, and for a largest one (to the last bit).
 HALVINGS, EXACT = 20, 52
-#: Relative distance outside of its ball up to which a dual point is taken to be inside.
+#: Relative distance outside of its ball up to which a dual point counts as inside.
 NEARLY = 1e-11
 #: Slack for a matrix that is zero: the kernel needs a positive one.
 SMALLEST = 1e-140
@@ -34,7 +33,7 @@ SMALLEST = 1e-140
 
 @dataclass(frozen=True)
 class Dual:
-    """A dual point: v, S, the linear term G with the subgradients of other summands, and by how much S may err."""
+    """A dual point: v, S, the linear term G with the subgradients of other summands, and the possible error of S."""
 
     v: float
     S: Array
@@ -55,7 +54,7 @@ class Dual:
 class Rule:
     """Dual scaling and subgradient of a regularizer, backed off so that the checker's rounding accepts them.
 
-    A subclass finds them where the regularizer is the last summand: :meth:`scaling` and :meth:`subgradient`. One whose
+    A subclass whose regularizer is the last summand finds them by :meth:`scaling` and :meth:`subgradient`. One whose
     subgradient is given has :meth:`into_ball` and perhaps :meth:`radius` instead.
 
     Attributes
@@ -66,9 +65,9 @@ class Rule:
     backoff : float
         Fraction of the best scaling that is given up for rounding; 1 leaves a scaling of zero.
     whole : bool
-        Whether the risk may be negative, so that its dual point counts whole or not at all.
+        Whether the risk may be negative, so that its dual point is used whole or not at all.
     hints : dict
-        By :meth:`~convexmetric.regularizers.Regularizer.hints`.
+        From :meth:`~convexmetric.regularizers.Regularizer.hints`.
     """
 
     omega: Any
@@ -90,7 +89,7 @@ class Rule:
         return scaling, *self.subgradient(dual, scaling)
 
     def scaling(self, dual: Dual) -> float:
-        """Scaling, at most 1, that gives the largest bound, approximately."""
+        """Scaling, at most 1, with approximately the largest bound."""
         raise kernel.NotProven(f"a subgradient of {type(self.omega).__name__} must be given, by hints")
 
     def subgradient(self, dual: Dual, scaling: float) -> tuple[Table, Arrays]:
@@ -108,7 +107,7 @@ class Rule:
         return self.into_ball(in_blocks(self.cone, Y if Y.ndim == 1 else 0.5 * (Y + Y.T)))
 
     def given(self, Y: Array) -> Array:
-        """The subgradient of the hints as it is taken."""
+        """The subgradient of the hints in the form that is used."""
         return self.nearest(Y)
 
     def into_ball(self, Y: Array) -> Array:
@@ -131,18 +130,18 @@ class Rule:
 
     @staticmethod
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
-        """Proof of the value at a metric for the kernel's ``value``, and the arrays of it in a file."""
+        """Proof of the value at a metric for the kernel's ``value``, and its arrays in a file."""
         return None, {}
 
     def slack(self, values: Any, rad: float) -> float:
-        """Slack by which the kernel sees that a matrix with about these eigenvalues is semidefinite."""
+        """Slack with which the kernel accepts a matrix with about these eigenvalues as semidefinite."""
         if self.cone.diagonal:
             return 8.0 * kernel.U * float(np.abs(values).max()) + 2.0 * rad + np.finfo(float).tiny
         return of_matrix(values, rad)
 
 
 class Hinted(Rule):
-    """What a regularizer says of itself in its hints; of a rule without a search, and where hints have ``arrays``.
+    """Rule that uses the regularizer's own hints: for classes without a search, and if the hints have ``arrays``.
 
     ``arrays`` and ``parameters`` are those of a file, for S times ``share`` (1 if not given).
     """
@@ -162,11 +161,11 @@ class Hinted(Rule):
         return (1.0 - self.backoff) * self.nearest(Y)
 
     def into_ball(self, Y: Array) -> Array:
-        """The subgradient itself: of the ball nothing is known but that it is convex."""
+        """The subgradient itself: nothing is known about the ball except that it is convex."""
         return Y
 
     def radius(self) -> float:
-        """Infinite: that of the hints counts, and zero without one."""
+        """Infinite, so that the radius of the hints counts; without one, zero is used."""
         return np.inf
 
 

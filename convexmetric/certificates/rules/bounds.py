@@ -1,4 +1,4 @@
-"""Searches of traces, budgets and spectral bounds: of what keeps a metric small."""
+"""Searches of traces, budgets and spectral bounds, which keep a metric small."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Trace(base.Bounded):
             return True
         if self.cone.diagonal:
             return False
-        # The kernel may accept more than norms of errors tell: a small block of the matrix may be known well.
+        # The kernel may accept more than norms of errors suggest: a small block of the matrix may be known well.
         least = weight * np.eye(self.cone.d)
         sizes = least + np.abs(scaling * dual.S) + np.abs(dual.G)
         try:

@@ -89,7 +89,7 @@ class TraceNorm(base.Rule):
     def above(omega: Any, M: Array) -> tuple[Any, Arrays]:
         """Matrix above both zero and the difference to the prior: its positive part, raised by the slack.
 
-        Of all matrices, which have no order, two factors of it.
+        For all matrices, which have no order, two factors of the difference.
         """
         X = M if omega.prior is None else M - omega.prior
         if omega.cone.free:
@@ -116,7 +116,7 @@ class Entrywise(base.Rule):
 
 
 class RowNorms(base.Rule):
-    """Subgradient of a sum of norms of rows: a matrix Q, of which its symmetric part counts."""
+    """Subgradient of a sum of norms of rows: the symmetric part of a matrix Q."""
 
     def nearest(self, Y: Array) -> Array:
         """Q in the ball whose symmetric part is near that of Y, by accelerated projected gradient steps."""

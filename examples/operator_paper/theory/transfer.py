@@ -1,4 +1,4 @@
-r"""Operators for new tasks: which of those at hand fits, and samples of several tasks as one (paper 4, section 5.2).
+r"""Operators for new tasks: which of those available fits, and samples of several tasks as one (paper 4, section 5.2).
 
 With K operators that were learned before, and m independent pairs S' of a new task, with probability at least
 :math:`1 - \delta` for all of them at once

@@ -122,6 +122,7 @@ def solved(name, limit=None):
         "upper": solution.upper_bound,
         "status": solution.status,
         "iterations": solution.iterations,
+        "turns": len(solution.turns),
         "solver": solution.solver,
         "seconds": round(seconds, 3),
     }
@@ -132,8 +133,8 @@ def differences(name, recorded, found):
 
     The optimum lies in the interval [exact_lower, exact_upper] that was proven for the instance (in [lower, upper]
     where the checker has no rule for a block), so that certified bounds overlap it, and an upper bound whose gap is at
-    most tol is above it by no more than tol. The status is the recorded one, iterations may be fewer, and the solver
-    may be one that the default asks before: near its tolerance the rounding of the processor decides which one ends.
+    most tol is above it by no more than tol. The status is the recorded one, and the solver one that the default takes.
+    Iterations may be fewer, and are not compared where solvers took turns.
     """
     instance = cm.bench.load_instance(name)
     tol, proven = instance.how["tol"], f"the proven [{instance.lower_bound!r}, {instance.upper_bound!r}]"
@@ -153,9 +154,13 @@ def differences(name, recorded, found):
     wrong += ["another status"] if found["status"] != recorded["status"] else []
     if found["solver"] != recorded["solver"]:
         asked = [step.name for step in cm.explain(instance.problem(), measure=False).steps]
-        before = asked[: asked.index(recorded["solver"])] if recorded["solver"] in asked else []
-        wrong += [] if found["solver"] in before else ["another solver"]
-    if found["iterations"] > most:
+        wrong += [] if found["solver"] in asked else ["a solver that the default does not take"]
+    # Where solvers take turns, seconds decide, and not the same ones on every machine.
+    if (
+        found["turns"] == recorded["turns"] == 1
+        and found["solver"] == recorded["solver"]
+        and found["iterations"] > most
+    ):
         wrong.append(f"more than {most:g} iterations")
     return f"{name}: {', '.join(wrong)}\n  recorded: {recorded}\n  now:      {found}" if wrong else ""
 

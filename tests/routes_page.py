@@ -9,17 +9,17 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "solving.md"
 
 def routes_table():
     """Table of routes in Markdown."""
-    lines = ["| solver | risk | metrics and regularizer | size | why there |", "|---|---|---|---|---|"]
+    lines = ["| solver | risk | metrics and regularizer | what it is good at |", "|---|---|---|---|"]
     for route in ROUTES:
         solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"
-        lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.size} | {route.why} |")
+        lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.why} |")
     return "\n".join(lines) + "\n"
 
 
 def page():
     """The committed page with the table as it should be."""
     text, table = PAGE.read_text(encoding="utf-8"), routes_table()
-    start = text.index(table.splitlines()[0])
+    start = text.index("| solver | risk | metrics and regularizer |")
     return text[:start] + table + text[text.index("\n\n", start) + 1 :]
 
 

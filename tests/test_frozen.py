@@ -62,7 +62,7 @@ def test_a_solve_that_is_too_long_is_no_record():
     ("change", "message"),
     [
         ({"iterations": 1000}, r"more than \d+(\.\d+)? iterations"),
-        ({"solver": "subgradient"}, "another solver"),
+        ({"solver": "subgradient"}, "a solver that the default does not take"),
         ({"status": "stalled"}, "another status"),
         ({"lower": 0.2344, "upper": 0.2345}, "its bounds contradict the proven"),
         ({"lower": 0.2342, "upper": 0.2343}, "its bounds contradict the proven"),

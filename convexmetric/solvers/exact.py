@@ -9,10 +9,13 @@ from textwrap import fill
 from time import perf_counter
 from typing import ClassVar
 
+import numpy as np
+
 from convexmetric.arguments import check_seconds
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
+from convexmetric.risks import tangent_dual
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.forecasts import forecast
 from convexmetric.solvers.routes import (
@@ -43,6 +46,9 @@ MANY_DISTANCES, LONG_SOLVE = 25_000_000, 120.0
 USUAL_PASSES = 100
 #: Share of a time limit that may go into measuring a pass.
 MEASURING_SHARE = 0.02
+
+#: Distances of a pass that takes a small part of a second: up to so many a solve begins with a pass at zero.
+SHORT_PASS = 2e6
 
 #: Route that is put first where the table's first solver would have no certificate within the time limit.
 COARSE = Route(
@@ -106,12 +112,17 @@ class InOrder:
 
     def __call__(self, monitor: Monitor) -> Steps:
         """Run them until told to stop; where a solver breaks down, another takes over."""
+        if self.timed:
+            offer_zero(self.found.problem, monitor)
+            if monitor.reached:
+                yield {}
+                return
         found = [
             Runner(each.route.solver.name, each.run, self._forecast(each, monitor.share))
             for each in self.within(monitor.seconds_left)
             if each.run is not None
         ]
-        return take_turns(found, monitor) if self.timed else one_by_one(found, monitor)
+        yield from take_turns(found, monitor) if self.timed else one_by_one(found, monitor)
 
     def _forecast(self, candidate: Candidate, share: float | None) -> float:
         """Seconds that a candidate is expected to take; none for what a time limit puts first."""
@@ -128,11 +139,14 @@ class Step:
     solver : Solver
         With the settings that the default takes: ``cm.solve(problem, solver=step.solver)`` runs it alone.
     why : str
-        Why it is taken at its place; if it is not taken, what the problem lacks.
+        What it is good at; if it is not taken, what the problem lacks.
+    seconds : float or None
+        Forecast of its time to a gap of 1e-4, by which solvers are ordered; None if it is not taken, or has none.
     """
 
     solver: Solver
     why: str
+    seconds: float | None = None
 
     @property
     def name(self) -> str:
@@ -173,7 +187,8 @@ class Explanation:
         return self.steps[0].name if self.steps else None
 
     def __str__(self) -> str:
-        steps = [f"  {number}. {step.name:<23}{step.why}" for number, step in enumerate(self.steps, 1)]
+        lines = (f"{step.name:<23}{_about(step.seconds):<8}{step.why}" for step in self.steps)
+        steps = [f"  {number}. {line}" for number, line in enumerate(lines, 1)]
         others = [f"     {step.name:<23}{step.why}" for step in self.others]
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
@@ -220,8 +235,15 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     problem = as_problem(problem)
     check_seconds(max_seconds, "max_seconds")
     bare = problem.without_constant()
-    found = list(candidates_within(Candidates(bare), max_seconds))
-    steps = tuple(Step(each.route.solver, each.route.why) for each in found if each.run is not None)
+    monitor = Monitor(tol=1e-4, max_seconds=max_seconds, problem=problem)
+    if measure:
+        offer_zero(bare, monitor)
+    found = list(candidates_within(Candidates(bare, by_forecast(bare, monitor.share)), max_seconds))
+    steps = tuple(
+        Step(each.route.solver, each.route.why, _finite(forecast(each.route.solver.name, bare, monitor.share)))
+        for each in found
+        if each.run is not None
+    )
     parts, coordinates = f"{problem.risk.parts:,} parts", f"{problem.cone.size:,} coordinates"
     return Explanation(
         title=f"{str(problem).splitlines()[0]}: {parts}, {coordinates}",
@@ -241,6 +263,26 @@ def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
         if solver.name not in taken:
             others.setdefault(solver.name, (solver, {}))[1][each.reason] = None
     return tuple(Step(solver, "; ".join(reasons)) for solver, reasons in others.values())
+
+
+def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
+    """Offer the metric zero and the plane there, unless a pass takes long: both are optimal if the penalty is large.
+
+    The bound over the objective there is the share of the penalty, on which forecasts depend.
+    """
+    risk, zero = problem.risk, problem.cone.zeros()
+    limit = np.inf if monitor.max_seconds is None else monitor.max_seconds
+    if monitor.M is not None or risk.hard or not risk.points or risk.distances > SHORT_PASS * min(1.0, limit):
+        return
+    value = problem.value(zero)
+    if not 0.0 < value < np.inf:
+        return
+    dual = tangent_dual(risk, zero)
+    point = risk.minorant(dual)
+    monitor.primal(zero, value, by_risk=True)
+    if point is not None:
+        monitor.proven(problem, point, zero, lambda: dual)
+        monitor.share = monitor.lower_bound / value
 
 
 def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
@@ -294,6 +336,14 @@ def long_solve(problem: MetricProblem) -> str | None:
         f"this solve will take long: {USUAL_PASSES} evaluations of the objective, a usual number, take "
         f"{_seconds(USUAL_PASSES * seconds)}. max_seconds=... returns the best certified metric by then"
     )
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if np.isfinite(seconds) else None
+
+
+def _about(seconds: float | None) -> str:
+    return "" if seconds is None else f"~{_seconds(float(f'{seconds:.1g}'))}"
 
 
 def _seconds(seconds: float) -> str:

@@ -22,7 +22,7 @@ from convexmetric.certificates.certificate import certify_evaluated, certify_met
 from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.errors import GapWarning, SolverError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import CutDual, Minorant, tangent_dual
+from convexmetric.risks import CutDual, Minorant
 from convexmetric.risks.rounding import sum_error
 from convexmetric.solution import Solution
 from convexmetric.solvers.runtime import Monitor, Solver
@@ -32,8 +32,6 @@ from convexmetric.solvers.runtime.baselines import SIMPLE_GRID, SIMPLE_PARTS, be
 GRACE_SHARE, LEAST_GRACE = 0.2, 0.5
 #: Seconds for a certificate without a pass over the data, where there was no time for one with a pass.
 HASTE = 1.0
-#: Distances of a pass that takes a small part of a second: up to so many a solve begins with a pass at zero.
-SHORT_PASS = 2e6
 #: A baseline whose objective on a few parts is below this many times the upper bound may be better.
 SIMPLE_SHARE = 1.5
 
@@ -64,24 +62,6 @@ def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
     bound = problem.bound(0.0, point.S, point.S)
     if bound > monitor.lower_bound:
         monitor.dual(bound, lambda: dual, point)
-    _offer_zero(problem, monitor)
-
-
-def _offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the metric zero and the plane there, unless a pass takes long: both are optimal if the penalty is large."""
-    risk, zero = problem.risk, problem.cone.zeros()
-    limit = np.inf if monitor.max_seconds is None else monitor.max_seconds
-    if monitor.M is not None or risk.hard or not risk.points or risk.distances > SHORT_PASS * min(1.0, limit):
-        return
-    value = problem.value(zero)
-    if not 0.0 < value < np.inf:
-        return
-    dual = tangent_dual(risk, zero)
-    point = risk.minorant(dual)
-    monitor.primal(zero, value, by_risk=True)
-    if point is not None:
-        monitor.proven(problem, point, zero, lambda: dual)
-        monitor.share = monitor.lower_bound / value
 
 
 def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:

@@ -82,6 +82,10 @@ def _other_penalty(problem: MetricProblem) -> None:
     need(problem.quadratic() is None, "its penalty is linear or quadratic")
 
 
+def _soft_or_behind_a_barrier(problem: MetricProblem) -> None:
+    need(problem.risk.barrier or not problem.risk.hard, "its margins are hard constraints")
+
+
 def _can_be_stated(problem: MetricProblem) -> None:
     small = problem.risk.parts <= STATED_PARTS and problem.cone.size <= STATED_COORDINATES
     need(small, "its statement is too large to write out")
@@ -111,7 +115,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         FactoredLagrangian(), "pairs, listed or all; listed triplets", "full, Frobenius norm, squared or not, or trace",
-        "it decomposes a metric only once a round; of all pairs of many points rounds see a sample",
+        "it decomposes a metric once a round; of all pairs of many points rounds see a sample",
     ),
     Route(
         InteriorPoint(), "listed comparisons, soft or hard margins", "linear or quadratic",
@@ -124,7 +128,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them", "any",
-        "a step is a projection and a proximal map of each part",
+        "a step is a projection and a proximal map of each part", (_soft_or_behind_a_barrier,),
     ),
     Route(
         SmoothedLowRank(), "AUC, large margins, and other hinges over positives and negatives", "full, trace",

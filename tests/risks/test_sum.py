@@ -52,7 +52,8 @@ def test_a_soft_sum_is_no_barrier():
     soft = SumRisk(TRIPLETS, ERRORS)
     assert not soft.hard
     assert not soft.barrier
-    assert cm.explain(cm.MetricProblem(soft, SquaredFrobenius(1.0)), measure=False).chosen == "admm"
+    taken = [step.name for step in cm.explain(cm.MetricProblem(soft, SquaredFrobenius(1.0)), measure=False).steps]
+    assert {"admm", "dual-ascent", "cutting-planes"} <= {*taken}
 
 
 def test_with_every_pair_of_a_ranking():

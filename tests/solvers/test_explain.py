@@ -49,10 +49,10 @@ def hopeless():
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_step_is_what_the_default_runs_first(name):
     problem = cm.load_problem(name)
-    explanation = cm.explain(problem, measure=False)
+    explanation = cm.explain(problem)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cm.errors.GapWarning)
-        assert cm.solve(problem, max_iter=1).solver == explanation.chosen == explanation.steps[0].name
+        assert cm.solve(problem, max_iter=1).turns[0].solver == explanation.chosen == explanation.steps[0].name
     assert explanation.memory == explanation.steps[0].solver.memory(problem)
     assert 1e4 < explanation.memory < 1e9
 

@@ -12,7 +12,6 @@ from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk
-from convexmetric.solvers import routes
 
 
 def triplets(regularizer, loss=None, n=20, d=5, count=300, cone=PSDCone, scale=1.0):
@@ -58,14 +57,6 @@ def test_a_start_and_repeated_triplets_change_no_bound():
     solution = cm.solve(problem, solver="factored-lagrangian")
     again = cm.solve(doubled, solver="factored-lagrangian", start=solution.M)
     assert max(solution.lower_bound, again.lower_bound) <= min(solution.upper_bound, again.upper_bound)
-
-
-def test_the_default_takes_it_where_an_interior_point_would_take_long_steps(monkeypatch):
-    problem = triplets(Trace(0.01))
-    assert cm.solve(problem).solver == "interior-point"
-    monkeypatch.setattr(routes, "LONG_STEP", 1e3)
-    solution = cm.solve(problem)
-    assert (solution.solver, solution.status) == ("factored-lagrangian", "optimal")
 
 
 def test_it_says_what_it_lacks():

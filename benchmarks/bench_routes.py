@@ -1,166 +1,201 @@
-"""Is the default the best route? Every solver of its stages, alone, beside it on the instances of the library.
+"""Is the default the best route? It and every solver that fits, alone, on made problems or on instances of the library.
 
-python benchmarks/bench_routes.py [--instances '*'] [--limit 60] [--json FILE]
+python benchmarks/bench_routes.py --grid 0:400:2 --json FILE [--limit 4] [--solvers exact]
+python benchmarks/bench_routes.py --instances 'ranking-*' --json FILE [--limit 8]
+python benchmarks/bench_routes.py --fit FILE ...
 
-Each solve has a process of its own and `--limit` seconds; instances on which the default does not finish in them are
-left out. The other solvers get no more than twice the wall time of the default and a second: whoever needs more is not
-the better route. A solve before the clock starts loads compiled loops; solves of less than half a second are made three
-times, of which the fastest counts.
+Made problems (``made_problems.py``) have seeds: even ones below 400 are those to decide by, odd ones to judge by. Each
+solve has a process of its own, forked from one that has solved a few problems of every family, so that no seconds are
+those of compiling loops. The clock is the processor's, of one thread; what does not close the gap within `--limit`
+seconds counts as twice that. With `--json` every result is appended as soon as it is known, and is not made again.
 
-Seconds are those of the processor, of all threads together, which other busy processes change less than those on the
-wall; ratios still count only within one run. With `--json` every result is appended as soon as it is known, and is not
-made again by the next call with the same file. By default the instances are those of wine, which take minutes; all of
-them take hours.
+`--fit` writes the table of forecasts (``convexmetric/solvers/forecasts.json``) from such files: for every solver a
+ridge regression of the logarithm of its seconds, in which instances of the library count half.
 """
+
+from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
+import multiprocessing
+import resource
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-from results import Results, add_library_options, begun, ratios_in_words
-from tables import markdown, ratio, seconds
-
-import convexmetric as cm
-from convexmetric.solvers.routes import ROUTES
-
-DEFAULT = "exact"
-#: Up to the first ratio the default counts as the best, above the second as beaten.
-EQUAL, BEATEN = 1.05, 1.5
-#: Seconds of the processor below which two solves are not told apart.
-RESOLUTION = 0.01
-#: Seconds for what a process does beside its measured solves: imports, data, the certificate after the limit.
-START_UP = 120.0
-
-RUN = """
-import json, os, sys, time, warnings
+import time
+import warnings
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from made_problems import FAMILIES, made
+from results import Results, add_library_options, begun, ratios_in_words
+from tables import markdown, seconds
+
 import convexmetric as cm
-name, solver, tol, limit = sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
-warnings.simplefilter("ignore")
+from convexmetric.solvers import forecasts
+from convexmetric.solvers.exact import offer_zero
+from convexmetric.solvers.routes import ROUTES
+from convexmetric.solvers.runtime import Monitor
 
-def fits(other):
+DEFAULT, CONIC = "exact", "clarabel"
+#: Seconds of the processor below which two solves are not told apart, and ratios above which the default is beaten.
+RESOLUTION, BEATEN, BADLY = 0.02, 1.5, 3.0
+#: Seconds beside its limit that a process may take to build its problem and to certify; bytes that it may hold.
+PATIENCE, BYTES = 60.0, 8 << 30
+#: Weight of an instance of the library in a fit, and of the ridge.
+LIBRARY_WEIGHT, RIDGE = 0.5, 0.3
+TABLE = Path(forecasts.__file__).with_name("forecasts.json")
+
+
+def problem_of(key: int | str) -> cm.MetricProblem:
+    """The made problem of a seed, or the problem of an instance."""
+    return made(key).problem if isinstance(key, int) else cm.load_problem(key)
+
+
+def warm_up(solvers: list[str]) -> None:
+    """Load the compiled loops of every family and solver."""
+    known = set()
+    for seed in range(6 * len(FAMILIES)):
+        problem = made(seed).problem
+        kind = seed // 2 % len(FAMILIES), problem.cone.diagonal, type(problem.regularizer).__name__
+        if kind not in known and problem.risk.distances < 3e5 and problem.cone.size < 2_000:
+            known.add(kind)
+            for name in solvers:
+                with suppress(cm.errors.ConvexMetricError):
+                    cm.solve(problem, tol=1e-3, solver=name, max_seconds=1.0)
+
+
+def one(key: int | str, solver: str, tol: float, limit: float, pipe: Any) -> None:
+    """Solve, in this process, and send what came out."""
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    problem = problem_of(key)
+    start = time.process_time()
+
+    def late(_: Any) -> bool:
+        return time.process_time() - start > limit
+
     try:
-        return cm.solvers.SOLVERS[other]().unsupported(problem) is None
-    except cm.errors.SolverNotInstalledError:
-        return False
-
-def solved():
-    problem = cm.load_problem(name)
-    wall, start = time.perf_counter(), time.process_time()
-    solution = cm.solve(problem, tol=tol, solver=solver, max_seconds=limit)
-    return time.process_time() - start, time.perf_counter() - wall, solution
-
-problem = cm.load_problem(name)
-with suppress(cm.errors.SolverError):
-    cm.solve(problem, tol=tol, solver=solver, max_seconds=min(limit, 3.0))
-try:
-    taken, wall, solution = solved()
-    for attempt in range(2 * (wall < 0.5)):
-        taken, wall, solution = min((taken, wall, solution), solved(), key=lambda found: found[0])
-    found = {
-        "status": solution.status, "gap": solution.gap, "iterations": solution.iterations,
-        "finished": solution.solver, "seconds": taken, "wall": wall,
-    }
-except cm.errors.SolverError as error:
-    found = {"status": "failed", "message": str(error)}
-load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
-print(json.dumps(found | {"load": load, "fits": [other for other in cm.solvers.SOLVERS if fits(other)]}))
-"""
+        solution = cm.solve(problem, tol=tol, solver=solver, max_seconds=3.0 * limit, callback=late)
+    except cm.errors.ConvexMetricError as error:
+        pipe.send({"status": "failed", "message": str(error)[:200]})
+    else:
+        pipe.send({
+            "status": solution.status, "gap": solution.gap, "seconds": time.process_time() - start,
+            "lower": solution.lower_bound, "upper": solution.upper_bound, "turns": solution.turns,
+        })  # fmt: skip
 
 
-def run(name, solver, limit, arguments):
-    """One solve in a process of its own: what it prints, or the status "limit" or "error"."""
-    tol = max(arguments.tol, cm.bench.load_instance(name).how["tol"])
-    command = [sys.executable, "-c", RUN, name, solver, str(tol), str(limit)]
-    # Of this checkout; numba reads its threads when it is loaded, as the libraries that limit_threads has told.
-    here = {"PYTHONPATH": str(Path(cm.__file__).parents[1]), "NUMBA_NUM_THREADS": str(arguments.threads)}
-    patience = START_UP + 4.0 * limit
-    try:
-        done = subprocess.run(command, env=os.environ | here, capture_output=True, text=True, timeout=patience)
-    except subprocess.TimeoutExpired:
-        return {"status": "limit", "message": "did not stop at its limit"}
-    if done.returncode:
-        return {"status": "error", "message": "".join(done.stderr.strip().splitlines()[-1:])}
-    return json.loads(done.stdout.splitlines()[-1])
+def forked(key: int | str, solver: str, tol: float, limit: float) -> dict[str, Any]:
+    """The row of one solve in a process of its own."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=one, args=(key, solver, tol, limit, there))
+    process.start()
+    there.close()
+    row: dict[str, Any] = {"status": "limit"}
+    if here.poll(PATIENCE + 4.0 * limit):
+        with suppress(EOFError):
+            row = here.recv()
+    process.kill()
+    process.join()
+    return row
 
 
-def compare(results, name, solvers, arguments):
-    """Run the default and, if it finishes, the others that fit; the results of all."""
-
-    def get(solver, limit):
-        asked = {"instance": name, "solver": solver, "tol": arguments.tol, "threads": arguments.threads}
-        row = results.get(
-            asked,
-            lambda: {"solver": solver, "limit": limit, **run(name, solver, limit, arguments)},
-            lambda row: row["status"] == "optimal" or (row["status"] != "error" and row["limit"] >= limit),
-        )
-        print(f"{name}, {solver}: {row['status']}, {seconds(row.get('seconds'))} s", file=sys.stderr, flush=True)
-        return row
-
-    first = get(DEFAULT, arguments.limit)
-    if first["status"] != "optimal":
-        return [first]
-    limit = min(arguments.limit, 2.0 * first["wall"] + 1.0)
-    return [first, *(get(solver, limit) for solver in solvers if solver in first["fits"])]
+def cost(row: dict[str, Any]) -> float:
+    """Seconds to the gap, twice the limit for what did not close it."""
+    limit = row["asked"]["limit"]
+    return max(RESOLUTION, row["seconds"]) if row["status"] == "optimal" and row["seconds"] <= limit else 2.0 * limit
 
 
-def table(compared):
-    """A row for each instance on which the default finished, and its ratios of seconds over the best solver."""
-    rows, ratios = [], {}
-    for name, (first, *others) in compared.items():
-        if first["status"] != "optimal":
+def compare(keys: list[Any], solvers: list[str], arguments: argparse.Namespace) -> dict[Any, dict[str, Any]]:
+    """Run the solvers that fit on every problem; rows by problem and solver."""
+    results = Results(arguments.json)
+    found: dict[Any, dict[str, Any]] = {}
+    warm_up(solvers)
+    for key in keys:
+        problem, found[key] = problem_of(key), {}
+        for solver in solvers:
+            if cm.solvers.SOLVERS[solver]().unsupported(problem) is None:
+                asked = {"seed": key, "solver": solver, "tol": arguments.tol, "limit": arguments.limit}
+                made_row = results.get(asked, lambda k=key, s=solver: forked(k, s, arguments.tol, arguments.limit))  # type: ignore[misc]
+                found[key][solver] = made_row | {"asked": asked}
+        print(key, file=sys.stderr, flush=True)
+    return found
+
+
+def report(found: dict[Any, dict[str, Any]]) -> str:
+    """Ratios of the default over the best, and a row for each problem on which it is beaten."""
+    ratios, rows = {}, []
+    for key, by_solver in found.items():
+        costs = {name: cost(row) for name, row in by_solver.items() if row["status"] != "failed"}
+        if DEFAULT not in costs or len(costs) < 2:
             continue
-        best = min([first, *(row for row in others if row["status"] == "optimal")], key=lambda row: row["seconds"])
-        ratios[name] = max(first["seconds"], RESOLUTION) / max(best["seconds"], RESOLUTION)
-        rows.append([
-            name, first["finished"], seconds(first["seconds"]), best["solver"], seconds(best["seconds"]),
-            ratio(ratios[name], 1.0), len(others),
-        ])  # fmt: skip
-    header = ["instance", "finished by", "default, s", "best", "best, s", "ratio", "others that fit"]
-    return markdown(header, rows), ratios
+        best = min((name for name in costs if name != DEFAULT), key=costs.__getitem__)
+        ratios[key] = costs[DEFAULT] / min(costs[DEFAULT], costs[best])
+        if ratios[key] > BEATEN:
+            turns = ", ".join(turn[0] for turn in by_solver[DEFAULT].get("turns", []))
+            words = made(key).words if isinstance(key, int) else ""
+            rows.append([key, words, turns, seconds(costs[DEFAULT]), best, seconds(costs[best]), f"{ratios[key]:.1f}"])
+    values = np.array(list(ratios.values()))
+    return "\n\n".join([
+        markdown(["problem", "what", "ran", "default, s", "best", "best, s", "ratio"], rows),
+        f"Seconds of the default over the best solver alone, {len(values)} problems: {ratios_in_words(ratios)}; above "
+        f"{BEATEN:g} on {(values > BEATEN).mean():.1%}, above {BADLY:g} on {(values > BADLY).sum()}.",
+    ])  # fmt: skip
 
 
-def summary(compared, ratios):
-    """How often the default is the best route, and where it is beaten."""
-    unfinished = [f"{name} ({first['status']})" for name, (first, *_) in compared.items() if name not in ratios]
-    lines = [f"Left out, as the default did not finish: {', '.join(unfinished)}."] if unfinished else []
-    if not ratios:
-        return "\n".join(lines)
-    best = sum(value <= EQUAL for value in ratios.values())
-    near = sum(value <= BEATEN for value in ratios.values())
-    beaten = sorted((name for name in ratios if ratios[name] > BEATEN), key=ratios.__getitem__, reverse=True)
-    lines += [
-        f"Of {len(ratios)} instances the default is best (within {EQUAL:g}x) in {best}, within {BEATEN:g}x in {near}.",
-        f"Seconds of the default over the best: {ratios_in_words(ratios)}.",
-        f"Beaten by more than {BEATEN:g}x in {len(beaten)}:",
-        *(f"- {name}, {ratios[name]:.2f}x" for name in beaten),
-    ]
-    return "\n".join(lines)
+def fit(files: list[Path]) -> dict[str, Any]:
+    """Weights of the features of a forecast, and an addition for every class of risks, by solver."""
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    rows = [row for row in rows if row["asked"]["solver"] != DEFAULT and row["status"] not in ("failed", "unsupported")]
+    known: dict[Any, tuple[np.ndarray, str]] = {}
+    for key in {row["asked"]["seed"] for row in rows}:
+        problem = problem_of(key)
+        bare, monitor = problem.without_constant(), Monitor(1e-4, problem=problem)
+        offer_zero(bare, monitor)
+        known[key] = forecasts.features(bare, monitor.share), type(bare.risk).__name__
+    table = {}
+    for solver in sorted({row["asked"]["solver"] for row in rows}):
+        mine = [row for row in rows if row["asked"]["solver"] == solver]
+        keys = [row["asked"]["seed"] for row in mine]
+        X, y = np.array([known[key][0] for key in keys]), np.log([cost(row) for row in mine])
+        risks = sorted({known[key][1] for key in keys})
+        K = np.array([[float(known[key][1] == risk) for risk in risks] for key in keys])
+        centre, spread = X.mean(axis=0), X.std(axis=0)
+        centre[0], spread[spread == 0.0] = 0.0, np.inf
+        spread[0] = 1.0
+        Z = np.hstack([(X - centre) / spread, K])
+        w = np.array([1.0 if isinstance(key, int) else LIBRARY_WEIGHT for key in keys])
+        ridge = RIDGE * np.eye(Z.shape[1])
+        ridge[0, 0] = 1e-6
+        b = np.linalg.solve(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (w * y))
+        weights = b[: len(centre)] / spread
+        weights[0] -= float(centre @ weights)
+        table["conic" if solver == CONIC else solver] = {
+            "weights": [round(float(value), 4) for value in weights],
+            "risks": dict(zip(risks, np.round(b[len(centre) :], 4).tolist(), strict=True)),
+        }
+    # Too few problems are large enough for it; it is taken where a pass is long, and needs few over all data.
+    planes = table["cutting-planes"]["weights"]
+    table["sampled-cutting-planes"] = table["cutting-planes"] | {"weights": [round(planes[0] - 0.5, 4), *planes[1:]]}
+    return table
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_library_options(parser, ["*-wine-*"])
-    parser.add_argument("--solvers", nargs="+", help="instead of those of the default's stages")
-    parser.add_argument("--jobs", type=int, default=1, help="instances side by side (default %(default)s)")
-    parser.set_defaults(threads=1)
+    parser.add_argument("--grid", help="seeds of made problems, as first:end:step, in place of instances")
+    parser.add_argument("--solvers", nargs="+", help="instead of the default and all that it takes")
+    parser.add_argument("--fit", nargs="+", type=Path, metavar="FILE", help="write the table of forecasts")
+    parser.set_defaults(threads=1, tol=1e-4, limit=4.0)
     arguments, names = begun(parser)
-    solvers = arguments.solvers or [
-        name for name in dict.fromkeys(route.solver.name for route in ROUTES) if name in cm.solvers.SOLVERS
-    ]
-    known = set(cm.solvers.SOLVERS) - {DEFAULT}
-    if not set(solvers) <= known:
-        parser.error(f"--solvers must be among {', '.join(sorted(known))}")
-    results = Results(arguments.json)
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        found = pool.map(lambda name: compare(results, name, solvers, arguments), names)
-        compared = dict(zip(names, found))
-    lines, ratios = table(compared)
-    print(f"\n{lines}\n\n{summary(compared, ratios)}")
+    warnings.simplefilter("ignore")
+    if arguments.fit:
+        TABLE.write_text(json.dumps(fit(arguments.fit), indent=1) + "\n")
+        return
+    keys = list(range(*map(int, arguments.grid.split(":")))) if arguments.grid else names
+    every = dict.fromkeys(route.solver.name for route in ROUTES if route.solver.name in cm.solvers.SOLVERS)
+    print(report(compare(keys, arguments.solvers or [DEFAULT, *every, CONIC], arguments)))
 
 
 if __name__ == "__main__":

@@ -117,5 +117,12 @@ def one_by_one(runners: Sequence[Runner], monitor: Monitor) -> Steps:
     """Run each solver to its end; one that breaks down leaves the rest to the next."""
     if monitor.resumed_from:
         runners = [*dropwhile(lambda each: each.name != monitor.resumed_from, runners)] or runners
+    failed: SolverError | None = None
     for runner in runners:
-        yield from take_turns([runner], monitor)
+        try:
+            yield from take_turns([runner], monitor)
+            failed = None
+        except SolverError as error:
+            failed = error
+    if failed is not None:
+        raise failed

@@ -88,7 +88,7 @@ SETTINGS = {
 @pytest.mark.parametrize("name", SETTINGS)
 def test_passes_over_all_pairs_correct_rounds_on_a_sample(name, monkeypatch):
     problem = labelled(**SETTINGS[name])
-    sampled = cm.solve(problem, 1e-3)
+    sampled = cm.solve(problem, 1e-3, solver="factored-lagrangian")
     assert (sampled.solver, sampled.status) == ("factored-lagrangian", "optimal")
     assert "block" in sampled.history[0].details
     again = cm.certify(problem, sampled.M, sampled.certificate.dual)
@@ -136,7 +136,7 @@ def test_out_of_time_in_the_first_pass_the_metric_of_the_sample_is_returned(monk
 
     monkeypatch.setattr(type(problem.risk), "separate", too_slow)
     with pytest.warns(cm.errors.GapWarning):
-        solution = cm.solve(problem, 1e-3, max_seconds=30.0)
+        solution = cm.solve(problem, 1e-3, max_seconds=30.0, solver="factored-lagrangian")
     monkeypatch.undo()
     best = cm.solve(problem, 1e-3)
     assert best.upper_bound <= solution.upper_bound * (1.0 + 1e-3) <= 1.1 * best.upper_bound

@@ -59,7 +59,7 @@ def test_newton_and_proximal_gradient_agree(alpha, beta):
     assert isinstance(newton.certificate.dual, CutDual)
     again = cm.certify(problem, newton.certificate.M, newton.certificate.dual)
     assert again.lower_bound == pytest.approx(newton.lower_bound, rel=1e-12)
-    assert cm.solve(problem).solver in ("low-rank-newton", "proximal-gradient")
+    assert {turn.solver for turn in cm.solve(problem).turns} <= {"low-rank-newton", "proximal-gradient"}
 
 
 @pytest.mark.parametrize("used", [3, 20])

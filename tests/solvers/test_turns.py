@@ -1,0 +1,113 @@
+"""Solvers of the default take turns by their forecasts."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import convexmetric as cm
+from convexmetric.errors import SolverError
+from convexmetric.solvers import turns
+from convexmetric.solvers.forecasts import LONGEST, SHORTEST, forecast
+from convexmetric.solvers.routes import ROUTES, by_forecast
+from convexmetric.solvers.runtime import Monitor, drive
+from convexmetric.solvers.turns import Runner, one_by_one, take_turns
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still unless a step moves it."""
+    now = [0.0]
+    monkeypatch.setattr(turns, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(turns, "process_time", lambda: now[0])
+    return now
+
+
+def falling(clock, monitor, seconds, gaps):
+    """A run whose steps take so many seconds each, and leave these gaps."""
+
+    def run(_):
+        for gap in gaps:
+            clock[0] += seconds
+            monitor.primal(np.ones((1, 1)), min(1.0, monitor.upper_bound))
+            monitor.dual(1.0 - gap, lambda: None)
+            yield {"gap": gap}
+
+    return run
+
+
+def test_one_that_keeps_its_forecast_has_the_only_turn(clock):
+    monitor = Monitor(1e-4)
+    quick = Runner("quick", falling(clock, monitor, 0.1, [0.5, 0.1, 1e-2, 1e-5]), 0.5)
+    slow = Runner("slow", falling(clock, monitor, 0.1, [0.5]), 0.6)
+    drive(take_turns([quick, slow], monitor), monitor)
+    assert [turn.solver for turn in monitor.turns] == ["quick"]
+    assert monitor.turns[0].seconds == pytest.approx(0.4)
+    assert monitor.turns[0].gap_after == pytest.approx(1e-5, rel=1e-6)
+    assert monitor.status == "optimal"
+
+
+def test_one_that_stands_still_is_left_and_goes_on_where_it_stood(clock):
+    monitor = Monitor(1e-4)
+    # The second never closes the gap; when it has taken longer than the first may need, that goes on.
+    steps = itertools.chain([0.9] * 12, [1e-5])
+    first = Runner("first", falling(clock, monitor, 0.1, steps), 0.3)
+    second = Runner("second", falling(clock, monitor, 0.1, [0.9] * 1000), 0.5)
+    drive(take_turns([first, second], monitor), monitor)
+    names = [turn.solver for turn in monitor.turns]
+    assert names[:3] == ["first", "second", "first"]
+    assert monitor.status == "optimal"
+    assert monitor.solver == "first"
+    assert first.taken == pytest.approx(1.3)
+    # The price of not knowing: what was spent on others is in proportion to what the one needed.
+    assert second.taken <= 2.5 * first.taken
+
+
+def test_a_gap_that_falls_in_time_keeps_the_turn(clock):
+    monitor = Monitor(1e-4)
+    steady = Runner("steady", falling(clock, monitor, 0.1, 0.5 ** np.arange(1, 20)), 0.3)
+    other = Runner("other", falling(clock, monitor, 0.1, [1e-5]), 0.6)
+    drive(take_turns([steady, other], monitor), monitor)
+    assert [turn.solver for turn in monitor.turns] == ["steady"]
+
+
+@pytest.mark.parametrize("together", [take_turns, one_by_one])
+def test_where_one_breaks_down_another_takes_over(clock, together):
+    monitor = Monitor(1e-4)
+
+    def broken(_):
+        yield {}
+        raise SolverError("broken")
+
+    drive(
+        together([Runner("broken", broken, 0.1), Runner("sound", falling(clock, monitor, 0.1, [1e-5]), 0.2)], monitor),
+        monitor,
+    )
+    assert [turn.solver for turn in monitor.turns] == ["broken", "sound"]
+    with pytest.raises(SolverError, match="broken"):
+        drive(together([Runner("broken", broken, 0.1)], Monitor(1e-4)), Monitor(1e-4))
+
+
+def test_every_solver_of_the_table_has_a_forecast():
+    for name in ("ranking-auc-wine-c1", "relative-wine-1000", "pairs-wine-1000"):
+        problem = cm.load_problem(name)
+        for route in ROUTES:
+            assert SHORTEST <= forecast(route.solver.name, problem) <= LONGEST
+        ordered = by_forecast(problem, 0.1)
+        assert sorted(map(id, ordered)) == sorted(map(id, ROUTES))
+        assert ordered[-1].last_resort
+        seconds = [forecast(route.solver.name, problem, 0.1) for route in ordered[:-1]]
+        assert seconds == sorted(seconds)
+    assert forecast("my-own", problem) == np.inf
+
+
+def test_where_the_penalty_is_large_zero_is_certified_without_a_solver():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 60))
+    triplets = np.array([rng.permutation(200)[:3] for _ in range(4_000)])
+    problem = cm.TripletProblem(X, triplets, reg=1e4, penalty="trace")
+    solution = cm.solve(problem, tol=1e-6)
+    assert solution.status == "optimal"
+    assert not solution.M.any()
+    assert solution.turns == ()
+    assert len(solution.history) == 1

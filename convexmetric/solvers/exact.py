@@ -21,6 +21,7 @@ from convexmetric.solvers.forecasts import forecast
 from convexmetric.solvers.routes import (
     ADVICE,
     LONG_PASS_COORDINATES,
+    ROUTES,
     Candidate,
     Candidates,
     Route,
@@ -255,10 +256,11 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
 
 
 def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
-    """A step for every solver that no route takes, with the reasons of all of its routes."""
+    """A step for every solver that no route takes, in the order of the table, with the reasons of all of its routes."""
+    names = [route.solver.name for route in ROUTES]
     taken = {each.route.solver.name for each in found if each.run is not None}
     others: dict[str, tuple[Solver, dict[str, None]]] = {}
-    for each in found:
+    for each in sorted(found, key=lambda each: names.index(each.route.solver.name)):
         solver = each.route.solver
         if solver.name not in taken:
             others.setdefault(solver.name, (solver, {}))[1][each.reason] = None

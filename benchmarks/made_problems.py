@@ -152,7 +152,12 @@ def _large_margin(draw: _Draw) -> cm.MetricProblem:
     X, y = draw.points(features=300)
     push = float(1.0 - draw.share) if draw.share > 0.1 else float(np.clip(draw.rng.random(), 0.05, 0.95))
     k = int(min(draw.rng.integers(1, 5), np.unique(y, return_counts=True)[1].min() - 1))
-    return cm.LargeMarginProblem(X, y, n_neighbors=k, push=push, diagonal=draw.diagonal)
+    options = {"n_neighbors": k, "push": push, "diagonal": draw.diagonal}
+    try:
+        return cm.LargeMarginProblem(X, y, **options)
+    except cm.errors.InputError:
+        # Fewer neighbours than directions: metrics may grow at no cost.
+        return cm.LargeMarginProblem(X, y, ridge=0.1, **options)
 
 
 def _relative(draw: _Draw) -> cm.MetricProblem:

@@ -114,9 +114,8 @@ def figures_table(result: Tabled) -> Table:
 
 def explanation_record(name: str, explanation: Explanation) -> dict[str, Any]:
     """Record that ``explain --json`` prints; values not measured or not known are null."""
-    steps, others = (
-        [{"solver": step.name, "why": step.why} for step in found] for found in (explanation.steps, explanation.others)
-    )
+    steps = [{"solver": step.name, "why": step.why, "seconds": step.seconds} for step in explanation.steps]
+    others = [{"solver": step.name, "why": step.why} for step in explanation.others]
     return {
         "name": name,
         **attributes(explanation, "title", "chosen"),

@@ -229,7 +229,7 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     >>> explanation.chosen
     'smoothed-low-rank'
     >>> [step.name for step in explanation.steps]
-    ['smoothed-low-rank', 'cutting-planes']
+    ['smoothed-low-rank', 'cutting-planes', 'smoothed-newton']
     >>> {step.name: step.why for step in explanation.others}["interior-point"]
     'its risk is not a sum of hinges of listed comparisons'
     """

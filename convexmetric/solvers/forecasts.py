@@ -23,6 +23,8 @@ __all__ = ["features", "forecast"]
 
 #: The penalty's share where it is not known, and the least that is told from others.
 USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
+#: The solver whose passes are over samples.
+SAMPLING = "sampled-cutting-planes"
 #: Seconds forecast are between these.
 SHORTEST, LONGEST = 1e-3, 1e6
 
@@ -46,6 +48,9 @@ def features(problem: MetricProblem, share: float | None) -> Array:
 
 def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:
     """Seconds that a solver is expected to take to a gap of 1e-4; infinite for one that has no line."""
+    if solver == SAMPLING and problem.risk.sharded_pairs:
+        # The table is of data in memory; over shards a pass takes far longer than a sample.
+        return SHORTEST
     line = table().get(solver)
     if line is None:
         return np.inf

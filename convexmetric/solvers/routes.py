@@ -84,6 +84,8 @@ def _other_penalty(problem: MetricProblem) -> None:
 
 def _soft_or_behind_a_barrier(problem: MetricProblem) -> None:
     need(problem.risk.barrier or not problem.risk.hard, "its margins are hard constraints")
+    # Multipliers of its last step are on the border of what proves a bound, where a certificate has no room.
+    need(not problem.held_by_data_alone, "nothing but its data keeps metrics small")
 
 
 def _can_be_stated(problem: MetricProblem) -> None:

@@ -21,8 +21,8 @@ from convexmetric.solvers.runtime import Details, Monitor, Run, Steps
 
 #: Another solver begins where it is expected to take less than this share of the time that the current one needs.
 PAYS = 0.5
-#: Seconds of a turn, at least: forecasts and clocks tell no smaller differences.
-LEAST_TURN = 0.03
+#: Seconds of a turn, at least: clocks are not the same twice, and small problems should have the same answer twice.
+LEAST_TURN = 0.2
 #: The gap may close suddenly, but an expectation by its fall is no shorter than this share of the time taken so far.
 SHORTEST = 0.3
 

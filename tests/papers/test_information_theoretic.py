@@ -41,7 +41,7 @@ def test_contract_gap_and_both_conic_solvers(diagonal):
     )
     cm.check_problem(problem)
     solution = cm.solve(problem)
-    assert (solution.status, solution.solver) == ("optimal", "dual-ascent")
+    assert (solution.status, solution.solver in ("dual-ascent", "admm")) == ("optimal", True)
     for stated in (problem.statement().problem, problem.to_cvxpy()):
         assert stated.solve(solver=cp.CLARABEL) == pytest.approx(solution.upper_bound, rel=1e-6)
     assert problem.statement().problem.solve(solver=cp.SCS, eps_abs=1e-8, eps_rel=1e-8, max_iters=100_000) == (

@@ -91,9 +91,11 @@ def test_the_default_samples_queries_of_shards_where_passes_are_long(tmp_path):
     y = np.arange(5_100) % 4
     X = rng.normal(size=(5_100, 3)) + rng.normal(size=(4, 3))[y]
     write(cm.RankingProblem.from_labels(X, y, C=10.0).risk, tmp_path)
-    for kept, solver in ((2**20, "sampled-cutting-planes"), (10_000, "cutting-planes")):
+    for kept in (2**20, 10_000):
         problem = cm.MetricProblem(ShardedRisk(tmp_path, cache=kept), cm.regularizers.Trace(1.0))
-        assert cm.explain(problem, measure=False).chosen == solver
+        steps = [step.name for step in cm.explain(problem, measure=False).steps]
+        # Where the shards do not fit into memory there are no samples.
+        assert (steps[0] == "sampled-cutting-planes") == ("sampled-cutting-planes" in steps) == (kept == 2**20)
 
 
 def test_a_solve_goes_on_from_its_checkpoint_with_other_shards(tmp_path):

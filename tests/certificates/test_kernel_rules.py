@@ -1024,6 +1024,14 @@ def test_how_many_summands_and_terms_there_may_be():
         accepts((document, arrays), fits)
 
 
+@pytest.mark.parametrize("kind", ["sum", "quadratic form", "conic"])
+def test_what_stands_alone_is_no_summand(kind):
+    document, arrays = certificate(np.random.default_rng(11), "few", "psd", "zero")
+    document["problem"]["regularizer"] = {"kind": "sum", "summands": [{"kind": "zero"}, {"kind": kind}]}
+    with pytest.raises(CertificateError, match="summand: the kind"):
+        proved((document, arrays))
+
+
 def accepts(contents, fits):
     if fits:
         assert proved(contents).upper is not None

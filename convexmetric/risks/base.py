@@ -166,9 +166,21 @@ class RiskStatement:
     dual: Callable[[], Any]
 
 
+#: Terms of a block of a sum, and groups up to which sums are made in blocks.
+TERMS, FEW_GROUPS = 512, 64
+
+
 def group_sums(values: Array, groups: np.ndarray, n_groups: int) -> Array:
-    """Sums of ``values`` by group."""
-    return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
+    """Sums of ``values`` by group.
+
+    Many terms of few groups are summed in blocks, as errors of equal terms have one sign: a sum of n of them in turn
+    errs by n units of roundoff, and not by their root.
+    """
+    if values.size <= TERMS or n_groups > FEW_GROUPS:
+        return np.asarray(np.bincount(groups, values, n_groups), dtype=np.float64)
+    block = np.arange(values.size) // TERMS
+    sums = np.bincount(groups + n_groups * block, values, n_groups * (int(block[-1]) + 1))
+    return np.asarray(sums.reshape(-1, n_groups).sum(axis=0))
 
 
 def group_adjoints(comparisons: Comparisons, u: Array, groups: np.ndarray, n_groups: int) -> Array:

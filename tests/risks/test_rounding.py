@@ -12,6 +12,7 @@ from samples import random_metric
 
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
+from convexmetric.risks.base import group_sums
 from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, reach
 
 
@@ -96,3 +97,12 @@ def test_sensitivities_count_all_that_costs(name):
     cuts = risk.separate(M, np.zeros(risk.parts, dtype=np.int64))
     assert risk.lipschitz_near(M, 0.0) >= cuts.weights.sum() * (1.0 - 1e-12)
     assert risk.lipschitz_near(M, 1e-3) >= risk.lipschitz_near(M, 0.0) * (1.0 - 1e-12)
+
+
+def test_sums_of_many_equal_terms_err_no_more_than_is_estimated():
+    rng = np.random.default_rng(0)
+    for count, n_groups in ((37_594, 1), (200_001, 3), (500, 2), (70_000, 65)):
+        groups = rng.integers(n_groups, size=count)
+        sums = group_sums(np.full(count, 1.0 / count), groups, n_groups)
+        exact = np.bincount(groups, minlength=n_groups) * (1.0 / count)
+        assert (np.abs(sums - exact) <= sum_error(count) * exact).all()

@@ -43,7 +43,7 @@ RESOLUTION, BEATEN, BADLY = 0.02, 1.5, 3.0
 #: Seconds beside its limit that a process may take to build its problem and to certify; bytes that it may hold.
 PATIENCE, BYTES = 60.0, 8 << 30
 #: Weight of an instance of the library in a fit, and of the ridge.
-LIBRARY_WEIGHT, RIDGE = 0.5, 0.3
+LIBRARY_WEIGHT, RIDGE = 0.5, 1.0
 TABLE = Path(forecasts.__file__).with_name("forecasts.json")
 
 

@@ -13,7 +13,7 @@ from samples import random_metric
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.risks.base import group_sums
-from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, reach
+from convexmetric.risks.rounding import error_of_distances, error_of_sums, largest_form, lift, reach, sum_error
 
 
 def exact(A):

@@ -1,7 +1,8 @@
 """How long solvers take, from the sizes of a problem: a line of fitted numbers for each.
 
 The logarithm of the seconds is linear in logarithms of the numbers of distances, parts and features and of the share of
-the penalty (``Monitor.share``), with additions for the kind of penalty, of cone and of risk.
+the penalty (``Monitor.share``), with additions for the kind of penalty, of cone and of risk; under squared norms and
+diagonal metrics some of the weights differ.
 ``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
 ``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
 solvers, which changes no choice.
@@ -42,8 +43,10 @@ def features(problem: MetricProblem, share: float | None) -> Array:
     risk, cone, quadratic = problem.risk, problem.cone, problem.quadratic()
     usual = np.log(max(USUAL_SHARE if share is None else share, LEAST_SHARE))
     squared = float(isinstance(quadratic, np.ndarray) or bool(quadratic))
-    sizes = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
-    return np.array([1.0, *sizes, usual, squared, squared * usual, float(quadratic is None), float(cone.diagonal)])
+    diagonal, other = float(cone.diagonal), float(quadratic is None)
+    distances, parts, d = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
+    alone = [1.0, distances, parts, d, usual, squared, other, diagonal]
+    return np.array([*alone, squared * usual, squared * d, squared * distances, diagonal * d])
 
 
 def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:

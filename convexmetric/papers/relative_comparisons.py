@@ -84,7 +84,7 @@ class RelativeComparisonProblem(MetricProblem):
     >>> import convexmetric as cm
     >>> X = [[0.0, 0.0], [1.0, 3.0], [2.0, 0.5], [0.2, 2.0]]
     >>> problem = cm.RelativeComparisonProblem(X, [[0, 3, 2], [1, 3, 2]], C=1.0)
-    >>> solution = cm.solve(problem)
+    >>> solution = cm.solve(problem, tol=1e-8)
     >>> solution.w.round(4)
     array([0.4065, 0.1626])
     >>> print(f"{solution.lower_bound:.6f} <= optimum <= {solution.upper_bound:.6f}")

@@ -68,12 +68,12 @@ def test_multipliers_of_a_list_are_in_the_order_of_its_triplets():
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_above_reg_max_every_triplet_violates_its_margin(share):
     problem = cm.TripletProblem.from_labels(X + Y[:, None], Y, n_same=3, n_other=3, intra=share)
-    M = cm.solve(problem.with_reg(1.01 * problem.reg_max), tol=1e-9).certificate.M
+    M = cm.solve(problem.with_reg(1.01 * problem.reg_max), tol=1e-9, solver="semismooth-newton").certificate.M
     assert problem.risk.largest_margin(M) < problem.margin
     S = problem.risk.smoothed(problem.cone.zeros(), 1e-3).point.S
     at = problem.cone.project(S if problem.G is None else S - problem.G) / (1.01 * problem.reg_max)
     np.testing.assert_allclose(M, at, atol=1e-7 * abs(at).max())
-    below = cm.solve(problem.with_reg(0.9 * problem.reg_max), tol=1e-9).certificate.M
+    below = cm.solve(problem.with_reg(0.9 * problem.reg_max), tol=1e-9, solver="semismooth-newton").certificate.M
     assert problem.risk.largest_margin(below) > problem.margin * (1 - 1e-6)
 
 

@@ -35,7 +35,7 @@ RANKING = cm.RankingProblem(
 AUC = cm.RankingProblem.from_labels(X, Y, measure="auc", C=3.0).risk
 
 SUMS = {
-    "triplets and pairs": ((TRIPLETS, MARGINS), "interior-point"),
+    "triplets and pairs": ((TRIPLETS, MARGINS), "admm"),
     "triplets and errors": ((TRIPLETS, ERRORS), "admm"),
     "triplets, pairs and a ranking": ((TRIPLETS, MARGINS, RANKING), "cutting-planes"),
     "hinges and logistic": ((TRIPLETS, SMOOTH), "cutting-planes"),

@@ -23,6 +23,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,8 @@ def compare(keys: list[Any], solvers: list[str], arguments: argparse.Namespace) 
         for solver in solvers:
             if cm.solvers.SOLVERS[solver]().unsupported(problem) is None:
                 asked = {"seed": key, "solver": solver, "tol": arguments.tol, "limit": arguments.limit}
-                made_row = results.get(asked, lambda k=key, s=solver: forked(k, s, arguments.tol, arguments.limit))  # type: ignore[misc]
-                found[key][solver] = made_row | {"asked": asked}
+                make = partial(forked, key, solver, arguments.tol, arguments.limit)
+                found[key][solver] = results.get(asked, make)
         print(key, file=sys.stderr, flush=True)
     return found
 
@@ -136,6 +137,8 @@ def report(found: dict[Any, dict[str, Any]]) -> str:
             turns = ", ".join(turn[0] for turn in by_solver[DEFAULT].get("turns", []))
             words = made(key).words if isinstance(key, int) else ""
             rows.append([key, words, turns, seconds(costs[DEFAULT]), best, seconds(costs[best]), f"{ratios[key]:.1f}"])
+    if not ratios:
+        return "Nothing to compare the default with."
     values = np.array(list(ratios.values()))
     return "\n\n".join([
         markdown(["problem", "what", "ran", "default, s", "best", "best, s", "ratio"], rows),

@@ -66,6 +66,10 @@ class _Draw:
         X -= X.mean(axis=0)
         return X / np.sqrt(2.0 * (X * X).sum(axis=1).mean()), y
 
+    def without_norm(self) -> None:
+        """Take a trace in place of a norm, for risks that few solvers take beside one."""
+        self.norm = "trace" if self.norm == "norm" else self.norm
+
     def cone(self, d: int) -> cm.cones.Cone:
         return NonnegativeDiagonal(d) if self.diagonal else PSDCone(d)
 
@@ -117,7 +121,7 @@ def _labelled(draw: _Draw) -> cm.MetricProblem:
     X, y = draw.points(most=1_500)
     near = int(draw.rng.integers(2, 11)) if draw.rng.random() < 0.7 else None
     problem = cm.TripletProblem.from_labels(X, y, n_same=near, n_other=near, diagonal=draw.diagonal)
-    draw.norm = "trace" if draw.norm == "norm" else draw.norm
+    draw.without_norm()
     return draw.weighted(problem.risk)
 
 
@@ -143,7 +147,7 @@ def _all_pairs(draw: _Draw) -> cm.MetricProblem:
 
 def _ranking(draw: _Draw, measure: str) -> cm.MetricProblem:
     X, y = draw.points(most=1_500, features=200)
-    draw.norm = "trace" if draw.norm == "norm" else draw.norm
+    draw.without_norm()
     problem = cm.RankingProblem.from_labels(X, y, measure=measure, C=1.0, diagonal=draw.diagonal)
     return draw.weighted(problem.risk)
 
@@ -169,13 +173,13 @@ def _relative(draw: _Draw) -> cm.MetricProblem:
 
 def _softmax(draw: _Draw) -> cm.MetricProblem:
     X, y = draw.points(most=1_000, features=100)
-    draw.norm = "trace" if draw.norm == "norm" else draw.norm
+    draw.without_norm()
     draw.diagonal = False
     return draw.weighted(cm.papers.CollapsingClassesProblem(X, y).risk)
 
 
 def _logistic(draw: _Draw) -> cm.MetricProblem:
-    draw.norm = "trace" if draw.norm == "norm" else draw.norm
+    draw.without_norm()
     if draw.rng.random() < 0.4:
         n = draw.size(ITEMS)
         X, draw.diagonal = np.eye(n), False

@@ -441,7 +441,7 @@ class MetricProblem:
             bound = max(self._bound_above(floor, value, S, hint) for floor in floors if floor is not None)
         if bound < value:
             inner = self.inner_plane(hint) if self._plane is None else self._plane
-            bound = bound if inner is None or not inner else max(bound, self._bound_above(inner[1], value, S, hint))
+            bound = max(bound, self._bound_above(inner[1], value, S, hint)) if inner else bound
         return bound
 
     def beside(self, plane: tuple[CutDual, Minorant] | None) -> MetricProblem:

@@ -1,4 +1,4 @@
-"""The default: exact solvers one after the other until the certified gap is closed, explained and costed beforehand."""
+"""The default: exact solvers take turns until the certified gap is closed, explained and costed beforehand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from convexmetric.arguments import check_seconds
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
-from convexmetric.risks import tangent_dual
 from convexmetric.solvers.cuts import SampledCuttingPlanes
 from convexmetric.solvers.forecasts import forecast
 from convexmetric.solvers.routes import (
@@ -31,7 +30,7 @@ from convexmetric.solvers.routes import (
 from convexmetric.solvers.runtime import Monitor, Solver, Steps
 from convexmetric.solvers.runtime.baselines import some_parts
 from convexmetric.solvers.runtime.requirements import readable_bytes
-from convexmetric.solvers.turns import Runner, one_by_one, take_turns
+from convexmetric.solvers.turns import Runner, take_turns
 
 #: Characters of a line.
 WIDTH = 118
@@ -66,17 +65,16 @@ class Exact(Solver):
     Parameters
     ----------
     stages : tuple of Solver, optional
-        Run these, one after the other. Default: those of the table in ``convexmetric/solvers/routes.py``, in turns
-        (:class:`~convexmetric.solvers.turns.Race`); :func:`~convexmetric.explain` says which they are for a problem,
-        and why. Before them, where the time limit is too short for the passes that a solve takes, sampled cutting
-        planes.
+        Run these, one after the other. Default: those of the table in ``convexmetric/solvers/routes.py``, which take
+        turns (``turns.py``); :func:`~convexmetric.explain` says which they are for a problem, and why. Before them,
+        where the time limit is too short for the passes that a solve takes, sampled cutting planes.
     """
 
     name: ClassVar[str] = "exact"
 
     stages: tuple[Solver, ...] | None = None
 
-    def prepare(self, problem: MetricProblem) -> InOrder:
+    def prepare(self, problem: MetricProblem) -> ExactRun:
         """Needs one solver at least that can handle the problem.
 
         The run resumes with the solver that left a checkpoint.
@@ -85,11 +83,11 @@ class Exact(Solver):
         found = Candidates(problem, routes)
         if all(candidate.run is None for candidate in found):
             raise UnsupportedProblemError(refusal(found))
-        return InOrder(found, timed=self.stages is None)
+        return ExactRun(found, timed=self.stages is None)
 
 
 @dataclass(frozen=True)
-class InOrder:
+class ExactRun:
     """A run of the candidates that fit.
 
     Attributes
@@ -123,7 +121,7 @@ class InOrder:
             for each in self.within(monitor.seconds_left)
             if each.run is not None
         ]
-        yield from take_turns(found, monitor) if self.timed else one_by_one(found, monitor)
+        yield from take_turns(found, monitor, in_order=not self.timed)
 
     def _forecast(self, candidate: Candidate, share: float | None) -> float:
         """Seconds that a candidate is expected to take; none for what a time limit puts first."""
@@ -164,8 +162,8 @@ class Explanation:
     title : str
         The problem, in one line.
     steps : tuple of Step
-        The solvers that are taken, in order: each goes on from what the one before it found, until the certified gap is
-        closed. Empty if none can solve the problem.
+        The solvers that are taken, in the order of their forecasts: the first begins, and another takes a turn where it
+        is expected to end sooner. Empty if none can solve the problem.
     others : tuple of Step
         Those that are not, with the reasons.
     pass_seconds : float or None
@@ -279,11 +277,7 @@ def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
     value = problem.value(zero)
     if not 0.0 < value < np.inf:
         return
-    dual = tangent_dual(risk, zero)
-    point = risk.minorant(dual)
-    monitor.primal(zero, value, by_risk=True)
-    if point is not None:
-        monitor.proven(problem, point, zero, lambda: dual)
+    if monitor.tangent(problem, zero, value):
         monitor.share = monitor.lower_bound / value
 
 

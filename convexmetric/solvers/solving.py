@@ -21,11 +21,11 @@ from convexmetric.doors import DESCENTS, SPREADING
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
-from convexmetric.risks import SmoothedPairs, tangent_dual
+from convexmetric.risks import SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.exact import Exact, InOrder, costs_text, long_solve, pass_seconds
+from convexmetric.solvers.exact import Exact, ExactRun, costs_text, long_solve, pass_seconds
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
 from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
@@ -249,7 +249,7 @@ def _run(
     if monitor.lower_bound == -np.inf:
         check_bounded(bare)
     if monitor.display is not None:
-        begins = run.first(monitor.max_seconds) if isinstance(run, InOrder) else chosen
+        begins = run.first(monitor.max_seconds) if isinstance(run, ExactRun) else chosen
         monitor.display.say(costs_text(begins.name, pass_seconds(bare), begins.memory(bare)))
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)
@@ -280,16 +280,12 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem,
     As the weight of its norm grows the optimum tends to the prior, and rounding of that norm hides the risk from every
     solver. So the bounds are computed as in the certificate, without the norm.
     """
-    risk = problem.risk
-    monitor.suggestion = M = risk.repair(problem.cone.project(prior))
+    monitor.suggestion = M = problem.risk.repair(problem.cone.project(prior))
     value = bare.value(M)
-    monitor.primal(M, value, by_risk=True)
     if not np.isfinite(value):
+        monitor.primal(M, value, by_risk=True)
         return False
-    dual = tangent_dual(risk, M)
-    point = risk.minorant(dual)
-    if point is not None:
-        monitor.proven(bare, point, M, lambda: dual)
+    monitor.tangent(bare, M, value)
     if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):
         return False
     monitor.iterate()

@@ -86,19 +86,23 @@ class Runner:
         return min(usual, max(float(by_fall), SHORTEST * self.taken))
 
 
-def take_turns(runners: Sequence[Runner], monitor: Monitor) -> Steps:
-    """Run solvers in turns, by what is expected of them; ``runners`` are in the order of their forecasts."""
-    left: list[Runner] = list(runners)
+def take_turns(runners: Sequence[Runner], monitor: Monitor, in_order: bool = False) -> Steps:
+    """Run solvers in turns, by what is expected of them, or ``in_order``, each to its end.
+
+    One that breaks down leaves the rest to the others. A resumed solve goes on with the solver that left the
+    checkpoint; in order, those before it are over.
+    """
+    left = list(runners)
+    if in_order:
+        left = [*dropwhile(lambda each: each.name != monitor.resumed_from, left)] or left
     failed: SolverError | None = None
     while left:
-        current = min(left, key=lambda each: (each.name != monitor.resumed_from, each.expected(monitor.tol)))
-        before = monitor.gap, current.taken
+        current = left[0] if in_order else _next(left, monitor)
+        gap, taken = monitor.gap, current.taken
         try:
             while True:
                 yield current.step(monitor)
-                others = [each.expected(monitor.tol) for each in left if each is not current]
-                pays = others and min(others) < PAYS * current.expected(monitor.tol)
-                if pays and current.taken - before[1] > LEAST_TURN:
+                if not in_order and current.taken - taken > LEAST_TURN and _pays(current, left, monitor.tol):
                     break
         except StopIteration:
             left.remove(current)
@@ -107,22 +111,18 @@ def take_turns(runners: Sequence[Runner], monitor: Monitor) -> Steps:
             left.remove(current)
             failed = error
         finally:
-            monitor.turns.append(Turn(current.name, current.taken - before[1], before[0], monitor.gap))
+            monitor.turns.append(Turn(current.name, current.taken - taken, gap, monitor.gap))
         monitor.resumed_from = ""
     if failed is not None:
         raise failed
 
 
-def one_by_one(runners: Sequence[Runner], monitor: Monitor) -> Steps:
-    """Run each solver to its end; one that breaks down leaves the rest to the next."""
-    if monitor.resumed_from:
-        runners = [*dropwhile(lambda each: each.name != monitor.resumed_from, runners)] or runners
-    failed: SolverError | None = None
-    for runner in runners:
-        try:
-            yield from take_turns([runner], monitor)
-            failed = None
-        except SolverError as error:
-            failed = error
-    if failed is not None:
-        raise failed
+def _next(left: Sequence[Runner], monitor: Monitor) -> Runner:
+    """The solver that left the checkpoint; otherwise the one that is expected to end first."""
+    return min(left, key=lambda each: (each.name != monitor.resumed_from, each.expected(monitor.tol)))
+
+
+def _pays(current: Runner, left: Sequence[Runner], tol: float) -> bool:
+    """Whether another solver is expected to end so much sooner that a change pays."""
+    needed = PAYS * current.expected(tol)
+    return any(each.expected(tol) < needed for each in left if each is not current)

@@ -11,7 +11,7 @@ from convexmetric.solvers import turns
 from convexmetric.solvers.forecasts import LONGEST, SHORTEST, forecast
 from convexmetric.solvers.routes import ROUTES, by_forecast
 from convexmetric.solvers.runtime import Monitor, drive
-from convexmetric.solvers.turns import Runner, one_by_one, take_turns
+from convexmetric.solvers.turns import Runner, take_turns
 
 
 @pytest.fixture
@@ -71,21 +71,19 @@ def test_a_gap_that_falls_in_time_keeps_the_turn(clock):
     assert [turn.solver for turn in monitor.turns] == ["steady"]
 
 
-@pytest.mark.parametrize("together", [take_turns, one_by_one])
-def test_where_one_breaks_down_another_takes_over(clock, together):
+@pytest.mark.parametrize("in_order", [False, True])
+def test_where_one_breaks_down_another_takes_over(clock, in_order):
     monitor = Monitor(1e-4)
 
     def broken(_):
         yield {}
         raise SolverError("broken")
 
-    drive(
-        together([Runner("broken", broken, 0.1), Runner("sound", falling(clock, monitor, 0.1, [1e-5]), 0.2)], monitor),
-        monitor,
-    )
+    sound = Runner("sound", falling(clock, monitor, 0.1, [1e-5]), 0.2)
+    drive(take_turns([Runner("broken", broken, 0.1), sound], monitor, in_order), monitor)
     assert [turn.solver for turn in monitor.turns] == ["broken", "sound"]
     with pytest.raises(SolverError, match="broken"):
-        drive(together([Runner("broken", broken, 0.1)], Monitor(1e-4)), Monitor(1e-4))
+        drive(take_turns([Runner("broken", broken, 0.1)], Monitor(1e-4), in_order), Monitor(1e-4))
 
 
 def test_every_solver_of_the_table_has_a_forecast():

@@ -7,9 +7,9 @@ coordinates of the metric; memory is the square of the smaller.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from convexmetric.comparisons.points import row_width
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import ListedHinges
-from convexmetric.solvers.numerics.interior_point import interior_points
+from convexmetric.solvers.numerics.interior_point import Outcome, interior_points
 from convexmetric.solvers.numerics.qp import ConicQP, heavy_start
 from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, need_cone, need_short_rows, quadratic_part
@@ -58,13 +58,16 @@ class InteriorPoint(Solver):
             nothing = problem.cone.zeros()
             monitor.primal(nothing, problem.value(nothing), by_risk=True)
 
-        for found in chain(
-            interior_points(qp, 0.0, max_steps=MAX_STEPS),
-            interior_points(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS),
-        ):
+        for found in _from_both_starts(qp):
             best = found()
             M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
                 monitor.primal(M, problem.value(M), by_risk=True)
             monitor.dual(best.lower_bound, partial(np.asarray, best.a))
             yield {}
+
+
+def _from_both_starts(qp: ConicQP) -> Iterator[Callable[[], Outcome]]:
+    """Steps from a cold start and, where they do not close the gap, from a heavy one, which is made only then."""
+    yield from interior_points(qp, 0.0, max_steps=MAX_STEPS)
+    yield from interior_points(qp, 0.0, start=heavy_start(qp), max_steps=MAX_STEPS)

@@ -17,7 +17,7 @@ from convexmetric.certificates import Certificate, relative_gap
 from convexmetric.certificates.certificate import close_enough
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
-from convexmetric.risks import Minorant
+from convexmetric.risks import Minorant, tangent_dual
 from convexmetric.solution import Progress, Status, Turn
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
 
@@ -175,6 +175,15 @@ class Monitor:
         """Offer the lower bound that a minorant proves, and a factory of its dual point; M is near the optimum."""
         return self.dual(problem.bound(point.value, point.S, M), dual, point)
 
+    def tangent(self, problem: MetricProblem, M: Array, value: float) -> bool:
+        """Offer a metric with its objective, and what the tangent plane of the risk there proves, if there is one."""
+        self.primal(M, value, by_risk=True)
+        dual = tangent_dual(problem.risk, M)
+        point = problem.risk.minorant(dual)
+        if point is not None:
+            self.proven(problem, point, M, lambda: dual)
+        return point is not None
+
     def _asked(self, progress: Progress) -> bool:
         """Call the callback; True if it asks to stop. Mark its errors as the caller's."""
         assert self.callback is not None
@@ -305,8 +314,8 @@ class Monitor:
         return True
 
 
-#: Numbers that a solver reports of an iteration; None where it only lets others have a turn.
-Details = Mapping[str, float] | None
+#: Numbers that a solver reports of an iteration, for the history.
+Details = Mapping[str, float]
 #: A solve under way, which offers points to a monitor and yields after every iteration.
 Steps = Generator[Details, None, None]
 #: A prepared solve. It does not ask when to stop: whoever drives it pauses it, or leaves it, where it yields. A run
@@ -317,7 +326,7 @@ Run = Callable[[Monitor], Steps | None]
 def drive(steps: Steps | None, monitor: Monitor) -> None:
     """Take steps until the monitor says stop, or nothing more can be gained."""
     for details in steps or ():
-        if details is not None and monitor.iterate(**details):
+        if monitor.iterate(**details):
             break
     if steps is not None:
         steps.close()

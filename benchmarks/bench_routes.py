@@ -5,8 +5,8 @@ python benchmarks/bench_routes.py --instances 'ranking-*' --json FILE [--limit 8
 python benchmarks/bench_routes.py --fit FILE ...
 
 Made problems (``made_problems.py``) have seeds: even ones below 400 are those to decide by, odd ones to judge by. Each
-solve has a process of its own, forked from one that has solved a few problems of every family, so that no seconds are
-those of compiling loops. The clock is the processor's, of one thread; what does not close the gap within `--limit`
+solve has a process of its own, which has begun the same solve once before, so that no seconds are those of loading
+compiled loops. The clock is the processor's, of one thread; what does not close the gap within `--limit`
 seconds counts as twice that. With `--json` every result is appended as soon as it is known, and is not made again.
 
 `--fit` writes the table of forecasts (``convexmetric/solvers/forecasts.json``) from such files: for every solver a
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_problems import FAMILIES, made
+from made_problems import made
 from results import Results, add_library_options, begun, ratios_in_words
 from tables import markdown, seconds
 
@@ -41,6 +41,8 @@ from convexmetric.solvers.runtime import Monitor
 DEFAULT, CONIC = "exact", "clarabel"
 #: Seconds of the processor below which two solves are not told apart, and ratios above which the default is beaten.
 RESOLUTION, BEATEN, BADLY = 0.02, 1.5, 3.0
+#: Seconds of the solve that loads compiled loops.
+LOADING = 1.0
 #: Seconds beside its limit that a process may take to build its problem and to certify; bytes that it may hold.
 PATIENCE, BYTES = 60.0, 8 << 30
 #: Weight of an instance of the library in a fit, and of the ridge.
@@ -53,37 +55,24 @@ def problem_of(key: int | str) -> cm.MetricProblem:
     return made(key).problem if isinstance(key, int) else cm.load_problem(key)
 
 
-def warm_up(solvers: list[str]) -> None:
-    """Load the compiled loops of every family and solver."""
-    known = set()
-    for seed in range(6 * len(FAMILIES)):
-        problem = made(seed).problem
-        kind = seed // 2 % len(FAMILIES), problem.cone.diagonal, type(problem.regularizer).__name__
-        if kind not in known and problem.risk.distances < 3e5 and problem.cone.size < 2_000:
-            known.add(kind)
-            for name in solvers:
-                with suppress(cm.errors.ConvexMetricError):
-                    cm.solve(problem, tol=1e-3, solver=name, max_seconds=1.0)
-
-
 def one(key: int | str, solver: str, tol: float, limit: float, pipe: Any) -> None:
     """Solve, in this process, and send what came out."""
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    problem = problem_of(key)
-    start = time.process_time()
-
-    def late(_: Any) -> bool:
-        return time.process_time() - start > limit
-
-    try:
-        solution = cm.solve(problem, tol=tol, solver=solver, max_seconds=3.0 * limit, callback=late)
-    except cm.errors.ConvexMetricError as error:
-        pipe.send({"status": "failed", "message": str(error)[:200]})
-    else:
-        pipe.send({
-            "status": solution.status, "gap": solution.gap, "seconds": time.process_time() - start,
-            "lower": solution.lower_bound, "upper": solution.upper_bound, "turns": solution.turns,
-        })  # fmt: skip
+    for most in (min(LOADING, limit), limit):
+        problem = problem_of(key)
+        start = time.process_time()
+        try:
+            solution = cm.solve(
+                problem, tol=tol, solver=solver, max_seconds=3.0 * limit,
+                callback=lambda _, end=start + most: time.process_time() > end,
+            )  # fmt: skip
+        except cm.errors.ConvexMetricError as error:
+            pipe.send({"status": "failed", "message": str(error)[:200]})
+            return
+    pipe.send({
+        "status": solution.status, "gap": solution.gap, "seconds": time.process_time() - start,
+        "lower": solution.lower_bound, "upper": solution.upper_bound, "turns": solution.turns,
+    })  # fmt: skip
 
 
 def forked(key: int | str, solver: str, tol: float, limit: float) -> dict[str, Any]:
@@ -112,7 +101,6 @@ def compare(keys: list[Any], solvers: list[str], arguments: argparse.Namespace) 
     """Run the solvers that fit on every problem; rows by problem and solver."""
     results = Results(arguments.json)
     found: dict[Any, dict[str, Any]] = {}
-    warm_up(solvers)
     for key in keys:
         problem, found[key] = problem_of(key), {}
         for solver in solvers:

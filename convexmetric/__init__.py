@@ -37,6 +37,7 @@ __version__ = "0.2.0rc1"
 
 if _typing.TYPE_CHECKING:
     from convexmetric import estimators
+    from convexmetric import plotting as plotting
     from convexmetric.bench import load_problem
     from convexmetric.estimators import (
         LMNN,
@@ -100,13 +101,15 @@ if not _typing.TYPE_CHECKING:
     from convexmetric.doors import ROOMS as _ROOMS
     from convexmetric.doors import Door as _Door
 
-    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are the optional
-    # subpackages, which a copy of the package may lack.
+    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are pictures, for
+    # Matplotlib, and the optional subpackages, which a copy of the package may lack.
     _BESIDE = {"RetrievalAdapter": "retrieval", "load_problem": "bench"}
 
     def __getattr__(name: str) -> _typing.Any:
         if name in _ROOMS:
             return _Door(name).open()
+        if name == "plotting":
+            return _import_module("convexmetric.plotting")
         if name not in __all__:
             instead = _OTHER_METHODS.get(name.lower())
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
@@ -116,4 +119,4 @@ if not _typing.TYPE_CHECKING:
         return module if name == "estimators" else getattr(module, name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_ROOMS})
+        return sorted({*globals(), *__all__, *_ROOMS, "plotting"})

@@ -30,6 +30,8 @@ ROW_NAMES = frozenset(["id", "index"])
 FEW_CLASSES = 10
 #: Rows per class below which numeric labels are refused as measurements: of whole numbers, which may be codes; others.
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
+#: Advice for labels that are a measurement.
+INTO_BINS = "Put them into a few bins, such as low, middle and high"
 #: Number of rows from which on a column of distinct whole numbers looks like an identifier.
 MANY_ROWS = 20
 #: Characters of a cell that a message shows.
@@ -376,16 +378,21 @@ def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
 
 def _check_classes(table: _Table, target: int, classes: list[str], n: int) -> None:
     """Refuse labels that are values of a measurement: most rows would be alone in their class."""
-    if len(classes) <= FEW_CLASSES or not all(map(numerals.is_number, classes)):
+    if not all(map(numerals.is_number, classes)):
         return
     values = numerals.numbers([name.replace(",", ".") for name in classes])
-    least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
-    if n < least * len(classes):
+    if looks_measured(values, n):
         raise InputError(
             f"{table.path}: the labels in column {table.shown(target)} are {len(classes)} different numbers in {n} "
-            "rows, which looks like a measurement. Put them into a few bins, such as low, middle and high, or name "
-            "another column; if they are codes of classes, write them with a letter, such as c17"
+            f"rows, which looks like a measurement. {INTO_BINS}, or name another column; if they are codes of classes, "
+            "write them with a letter, such as c17"
         )
+
+
+def looks_measured(values: NDArray[np.float64], n: int) -> bool:
+    """Whether the distinct labels of n rows look like values of a measurement: most rows alone in their class."""
+    least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
+    return len(values) > FEW_CLASSES and n < least * len(values)
 
 
 def _short(cell: str) -> str:

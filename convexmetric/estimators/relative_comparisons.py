@@ -90,6 +90,10 @@ class RelativeComparisonMetric(TripletEstimator):
         """Values of C to try: 0.1 to 1,000, divided by the number of triplets, over which the loss is a sum."""
         return tuple(C / problem.risk.parts for C in (0.1, 1.0, 10.0, 100.0, 1e3))
 
+    @property
+    def _weighs_columns(self) -> bool:
+        return True
+
     def _full_width(self, problem: MetricProblem) -> int:
         """Largest rank of the metric; with ``A``, ``(d, m)``, the smaller one of d and m."""
         width = super()._full_width(problem)

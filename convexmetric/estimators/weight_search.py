@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric.arguments import check_count, check_seconds
@@ -20,6 +20,7 @@ from convexmetric.arrays import Array
 from convexmetric.deadline import Clock, OutOfTime, until_deadline
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator, parameters
+from convexmetric.estimators.scikit_learn import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.selection import Validation, solve_path
 from convexmetric.selection.folds import Trial, dealt, first_best, stratified_sample, validated

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import matplotlib
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -8,6 +10,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
+from sklearn.exceptions import NotFittedError
 
 import convexmetric as cm
 from convexmetric.bench import plot_trails
@@ -29,7 +32,7 @@ from convexmetric.plotting import (
     save_picture,
     show_pictures,
 )
-from convexmetric.plotting.axes import COLOURS, shortened
+from convexmetric.plotting.axes import COLOURS, UPPER, shortened
 from convexmetric.plotting.embeddings import metric_plane
 from convexmetric.selection import Validation
 from convexmetric.solution import Progress
@@ -524,3 +527,53 @@ def test_names_are_drawn_as_they_are(word, tmp_path):
         drawn += [text for text in ax.figure.findobj(matplotlib.text.Text) if "\\$" in text.get_text()]
         assert drawn
         assert not any(matplotlib.cbook.is_math_text(text.get_text()) for text in drawn)
+
+
+def nested(names=("scale", "strength"), begin=()):
+    candidates = [(*begin, scale, strength) for scale in (0.3, 1.0) for strength in (10.0, 1.0)]
+    scores = np.linspace(0.5, 0.9, 5)[:, None]
+    tried = ((*begin, 1.0, 1e12), *candidates), {"accuracy": scores}, np.zeros((5, 1)), 3, 9, 9, 0.0
+    return Validation((*names,), *tried, unlearned="Euclidean distance")
+
+
+@pytest.mark.parametrize("begin", [(), ("identity",)])
+def test_candidates_of_several_parameters_have_a_line_each_and_euclidean_distance_a_horizontal_one(begin):
+    path = nested(("prior",) * len(begin) + ("scale", "strength"), begin)
+    ax = plot_validation(path)
+    lines = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+    curves = {container.get_label(): container[0].get_xydata() for container in ax.containers}
+    level = lines["Euclidean distance"].get_ydata()
+    assert_allclose(level, path.mean()[0])
+    of = "prior = identity, " * len(begin)
+    assert sorted(curves) == [f"{of}scale = 0.3", f"{of}scale = 1"]
+    assert_allclose(curves[f"{of}scale = 1"], [[10.0, 0.8], [1.0, 0.9]])
+    # The axis ends near the strengths, and the legend names every line.
+    assert ax.get_xlim()[1] < 100.0
+    assert len(ax.get_legend().get_texts()) == 3
+    assert ax.lines[-1].get_xydata().tolist() == [[10.0, path.mean()[3]]]
+    assert ax.get_title() == f"Best: {of}scale = 1, strength = 10"
+
+
+def test_euclidean_distance_that_is_chosen_is_named():
+    path = nested()
+    ax = plot_validation(replace(path, index=0))
+    assert ax.get_title() == "Best: Euclidean distance"
+    assert not any(line.get_color() == UPPER for line in ax.lines)
+
+
+def test_an_estimator_draws_rows_before_and_after(data):
+    X, y = data
+    metric = cm.MLR(tol=1e-2, C=1.0).fit(X, y)
+    before, after = metric.plot(X, y).axes
+    for ax, points in ((before, X), (after, metric.transform(X))):
+        plane = metric_plane(points)
+        seen = np.concatenate([collection.get_offsets() for collection in ax.collections])
+        assert_allclose(seen, np.concatenate([plane.points[y == k] for k in range(3)]))
+    assert "After" in after.get_title()
+    with pytest.raises(NotFittedError):
+        cm.MLR().plot(X)
+
+
+def test_features_without_names_are_numbered():
+    ax = plot_weights([1.0, 3.0])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["feature 1", "feature 0"]

@@ -1,11 +1,25 @@
 """Exact metric learning: convex statements, certified optima.
 
+Begin here, with rows and their labels: a distance between rows, kept only where held-out rows favour it over the
+Euclidean one.
+
 >>> import convexmetric as cm
->>> data = cm.datasets.load("wine")
->>> X = cm.datasets.preprocess(data.X, ["zscore"])
->>> solution = cm.solve(cm.RankingProblem.from_labels(X, data.y, measure="auc", C=1.0))
+>>> wine = cm.datasets.load("wine")  # or cm.datasets.read_csv("table.csv", label="species")
+>>> X = cm.datasets.preprocess(wine.X, ["zscore"])
+>>> metric = cm.NeighborMetric().fit(X, wine.y)
+>>> metric.transform(X).shape, metric.predict(X[:2]).tolist()  # metric.plot(X, wine.y) draws rows before and after
+((178, 13), [0, 0])
+
+For other aims: ``MLR`` to rank or to cluster, ``OperatorMarginMetric`` for a threshold between same and different,
+``ChoiceMetric`` for judgements of people, ``RetrievalAdapter`` for queries with judged documents; all follow
+scikit-learn. To state a problem, solve it and prove its optimum:
+
+>>> solution = cm.solve(cm.RankingProblem.from_labels(X, wine.y, measure="auc", C=1.0))
 >>> bool(solution.gap <= 1e-6)
 True
+
+``held_out`` judges a metric on unseen rows, ``audit`` one from anywhere against the optimum, ``write_certificate`` and
+``verify`` prove bounds in exact arithmetic.
 """
 
 import typing as _typing

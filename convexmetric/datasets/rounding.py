@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,25 +40,6 @@ FLATTENED = 1e-12
 PART = 0.01
 #: Largest number of columns of a group that the warning names, and of groups.
 NAMED, GROUPS = 6, 3
-
-
-@dataclass(frozen=True)
-class Flattening:
-    """Directions of points in which only rounding varies: a mean, and the projection that takes them out.
-
-    Attributes
-    ----------
-    mean : (d,) array
-    projection : (d, d) array
-        Q: rows x become ``mean + (x - mean) @ Q``.
-    """
-
-    mean: NDArray[np.float64]
-    projection: NDArray[np.float64]
-
-    def of(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return points without these directions."""
-        return np.asarray(self.mean + (X - self.mean) @ self.projection)
 
 
 def flattened(data: Dataset) -> Dataset:
@@ -91,16 +72,17 @@ def flattened(data: Dataset) -> Dataset:
     """
     if issparse(data.X):
         raise InputError("flattened takes a dense X; digits of sparse points are counts or weights")
-    found = flattening(data.X, data.name, data.extras.get("columns"))
-    if found is None:
+    Q = flattening(data.X, data.name, data.extras.get("columns"))
+    if Q is None:
         return data
-    return replace(data, X=found.of(data.X), extras={**data.extras, "flattening": found.projection})
+    mean = data.X.mean(axis=0)
+    return replace(data, X=mean + (data.X - mean) @ Q, extras={**data.extras, "flattening": Q})
 
 
 def flattening(
     X: NDArray[np.float64], table: str, names: Sequence[Any] | None = None, again: bool = False
-) -> Flattening | None:
-    """Find the directions of dense points in which only rounding varies, and warn of them; None if there are none.
+) -> NDArray[np.float64] | None:
+    """Projection ``(d, d)`` that takes out directions of dense points, with a warning; None if there is none to take.
 
     With ``again``, directions in which not even rounding varies stay: the points may have been flattened before.
     """
@@ -112,10 +94,7 @@ def flattening(
         return None
     deviation = deviation[kept]
     Z = (X[:, kept] - mean[kept]) / deviation
-    flat = _flat_directions(Z)
-    if again:
-        _, spread, turned = np.linalg.svd(Z @ flat, full_matrices=False)
-        flat = flat @ turned[spread > FLATTENED * np.sqrt(n)].T
+    flat = _flat_directions(Z, again)
     if not flat.size:
         return None
     shown = range(d) if names is None else names
@@ -124,7 +103,7 @@ def flattening(
     warnings.warn(_left_out(table, f"{flat.shape[1]} of {d}", columns), stacklevel=5 if again else 3)
     Q = np.eye(d)
     Q[np.ix_(kept, kept)] -= (flat / deviation[:, None]) @ (flat.T * deviation)
-    return Flattening(mean, Q)
+    return Q
 
 
 def on_raw_rows(data: Dataset, components: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -147,14 +126,22 @@ def _last_digit(values: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def _flat_directions(Z: NDArray[np.float64]) -> NDArray[np.float64]:
+def _flat_directions(Z: NDArray[np.float64], again: bool) -> NDArray[np.float64]:
     """Orthonormal columns that span the directions of scaled points in which only rounding varies."""
     digits = np.array([_last_digit(column) for column in Z.T])
+    measured = digits * STEPS <= 1.0
     # Rounding errors are uniform over a unit of the last digit.
-    r = np.maximum(np.where(digits * STEPS > 1.0, 0.0, digits / np.sqrt(12.0)), FLOOR)
+    r = np.maximum(np.where(measured, digits / np.sqrt(12.0), 0.0), FLOOR)
     whitened = Z / r
     found = eigh(whitened.T @ whitened / len(Z), subset_by_value=(-np.inf, SLACK**2))[1]
-    return np.asarray(np.linalg.qr(found / r[:, None])[0])
+    flat = np.linalg.qr(found / r[:, None])[0]
+    # Between counts and codes alone there is no rounding.
+    shares, turned = np.linalg.eigh(flat[measured].T @ flat[measured])
+    flat = flat @ turned[:, shares > PART**2]
+    if again:
+        _, spread, turned = np.linalg.svd(Z @ flat, full_matrices=False)
+        flat = flat @ turned[spread > FLATTENED * np.sqrt(len(Z))].T
+    return np.asarray(flat)
 
 
 def _groups(flat: NDArray[np.float64]) -> list[NDArray[np.intp]]:

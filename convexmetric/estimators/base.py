@@ -19,7 +19,7 @@ from convexmetric.arguments import as_generator, check_count, check_seconds, che
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_rows, check_width
 from convexmetric.comparisons.relevance import as_labels
-from convexmetric.datasets.rounding import Flattening, flattening
+from convexmetric.datasets.rounding import flattening
 from convexmetric.datasets.tables import INTO_BINS, looks_measured
 from convexmetric.deadline import Clock
 from convexmetric.doors import ENGINES
@@ -251,6 +251,8 @@ class MetricEstimator(CertifiedEstimator):
     #: Name of the parameter that weighs the data against the regularizer; empty where there is none to choose.
     weight: ClassVar[str | None] = None
 
+    #: Whether a metric is always of weights of features, or of other fixed directions.
+    _by_feature: ClassVar[bool] = False
     #: Kernel of the metric; a parameter of the estimators that take one.
     kernel = None
 
@@ -323,8 +325,7 @@ class MetricEstimator(CertifiedEstimator):
         operator = self.get_operator()
 
         def distance(u: Any, v: Any, squared: bool = False) -> float:
-            first, second = operator.transform(np.array([u, v], dtype=np.float64))
-            found = float(((first - second) ** 2).sum())
+            found = float(((operator.transform([u]) - operator.transform([v])) ** 2).sum())
             return found if squared else found**0.5
 
         return distance
@@ -351,7 +352,7 @@ class MetricEstimator(CertifiedEstimator):
         self._solve(problem, rng)
         self.embedding_: Embedding | None = problem.embedding
         if self._flattening is not None:
-            self.components_ = self.components_ @ self._flattening.projection.T
+            self.components_ = self.components_ @ self._flattening.T
         return self
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -382,19 +383,14 @@ class MetricEstimator(CertifiedEstimator):
         if not reset:
             return points
         # Weights of features, and kernels, cannot stretch a direction in which only rounding varies.
-        apart = self._weighs_columns or self.kernel is not None or sp.issparse(points)
+        apart = self._by_feature or getattr(self, "diagonal", False) or self.kernel is not None or sp.issparse(points)
         names = getattr(self, "feature_names_in_", None)
-        self._flattening: Flattening | None = None if apart else flattening(points, "X", names, True)
+        self._flattening: Array | None = None if apart else flattening(points, "X", names, True)
         return self._flattened(points)
-
-    @property
-    def _weighs_columns(self) -> bool:
-        """Whether the metric is of weights of features."""
-        return bool(getattr(self, "diagonal", False))
 
     def _flattened(self, points: Any) -> Any:
         """Points without the directions in which only rounding varies in those that are learned from."""
-        return points if self._flattening is None else self._flattening.of(points)
+        return points if self._flattening is None else points @ self._flattening
 
     def _tuples(self, tuples: Any, size: int, *, reset: bool = False) -> tuple[Any, np.ndarray]:
         """Resolve tuples to their distinct points, and to the row numbers of these."""

@@ -12,6 +12,8 @@ from convexmetric.errors import InputError
 from convexmetric.estimators.large_margin import NeighborEstimator
 from convexmetric.estimators.scikit_learn import ClassifierMixin
 
+__all__ = ["NeighborClassifier"]
+
 
 class NeighborClassifier(ClassifierMixin, NeighborEstimator):
     """Base of metrics that predict labels by nearest neighbours; :meth:`score` is the accuracy of the predictions.

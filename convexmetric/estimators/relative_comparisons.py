@@ -44,6 +44,7 @@ class RelativeComparisonMetric(TripletEstimator):
 
     weight = "C"
     _takes_sparse = True
+    _by_feature = True
 
     n_triplets: int | None = None
     C: float = 1.0
@@ -89,10 +90,6 @@ class RelativeComparisonMetric(TripletEstimator):
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of C to try: 0.1 to 1,000, divided by the number of triplets, over which the loss is a sum."""
         return tuple(C / problem.risk.parts for C in (0.1, 1.0, 10.0, 100.0, 1e3))
-
-    @property
-    def _weighs_columns(self) -> bool:
-        return True
 
     def _full_width(self, problem: MetricProblem) -> int:
         """Largest rank of the metric; with ``A``, ``(d, m)``, the smaller one of d and m."""

@@ -19,9 +19,6 @@ from convexmetric.papers import RankingProblem
 from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, look, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
-#: Letters of a line of a title.
-TITLE = 56
-
 
 def plot_validation(validation: Validation, score: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw the mean held-out score of all candidates, plus and minus one standard deviation, with the one chosen.
@@ -59,7 +56,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
         ax.axvline(validation.candidates[best][-1], color=UPPER, lw=1.2, ls="--")
         ax.plot(validation.candidates[best][-1], mean[best], marker="o", ms=10, mfc="none", color=UPPER)
     by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
-    ax.set_title(fill(f"Best: {text_of(_label(validation, best))}{by}", TITLE))
+    ax.set_title(fill(f"Best: {text_of(_label(validation, best))}{by}", 56))
     ax.set_xlabel(validation.names[-1])
     ax.set_ylabel(f"{text_of(name)} of held-out {validation.items}")
     if len(validation.names) > 1:

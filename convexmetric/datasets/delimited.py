@@ -157,7 +157,7 @@ class _Text:
         for line in lines:
             if delimiter == " " and '"' not in line:
                 # One blank for several, and for those at the ends.
-                line = " ".join(line.split()) + "\n"
+                line = re.sub(" +", " ", line.strip()) + "\n"
             if line.startswith("#") and not self._fits(line, delimiter, width):
                 self.left_out += 1
                 line = "\n"
@@ -286,16 +286,13 @@ def _delimiter(head: list[str]) -> str:
         widths = set(_widths(head, delimiter))
         if len(widths) == 1 and widths != {1}:
             return delimiter
-    first, *others = _widths(head, " ")
-    if len(set(others)) == 1 and head[0].startswith('"'):
-        # Blanks may also separate groups of digits, so row names must be in quotes as well.
+    first, *others = _widths([re.sub(" +", " ", line.strip()) for line in head], " ")
+    if len(set(others)) == 1:
+        # In files of R the names of rows have no name; elsewhere blanks may separate groups of digits.
         quoted = all(line.startswith('"') for line in head)
-        if first == others[0] > 1 or (first == others[0] - 1 and quoted):
+        groups = all(len(part) == 3 and part.isdecimal() for line in head for part in line.split()[1:])
+        if (first == others[0] > 1 and not groups) or (first == others[0] - 1 and quoted):
             return " "
-    parts = [line.split() for line in head]
-    groups = all(len(part) == 3 and part.isdecimal() for line in parts for part in line[1:])
-    if len(set(map(len, parts))) == 1 and not groups:
-        return " "
     return max(DELIMITERS, key=head[0].count) if head else ","
 
 

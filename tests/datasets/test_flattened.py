@@ -100,21 +100,25 @@ def test_components_give_left_out_directions_no_weight():
     assert on_raw_rows(table(X), L) is L
 
 
+def summed(n, digits):
+    """Columns, the last of which is a sum of others, and labels."""
+    y = np.arange(n) % 2
+    X = drawn(n) + y[:, None]
+    return np.round(np.column_stack([X, X[:, 0] + X[:, 2]]), digits), y
+
+
 @pytest.mark.parametrize("digits", [2, 4])
 def test_scaled_points_are_flattened_as_unscaled_ones_are(digits):
-    X = drawn(500)
-    X = np.round(np.column_stack([X, X[:, 0] + X[:, 2]]), digits)
-    scale = X.std(axis=0)
+    X, _ = summed(500, digits)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
     with pytest.warns(UserWarning, match="1 of 5"):
-        raw, scaled = cm.datasets.flattened(table(X)), cm.datasets.flattened(table((X - X.mean(axis=0)) / scale))
-    np.testing.assert_allclose(scaled.X * scale + X.mean(axis=0), raw.X, atol=1e-9)
+        raw, scaled = cm.datasets.flattened(table(X)), cm.datasets.flattened(table((X - mean) / scale))
+    np.testing.assert_allclose(scaled.X * scale + mean, raw.X, atol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", [cm.LargeMargin(tol=1e-2), cm.MLR(C=1.0, tol=1e-2), cm.NeighborMetric(cv=3)])
 def test_estimators_do_not_learn_rounding_noise(estimator):
-    X, y = drawn(60), np.arange(60) % 2
-    X += 2.0 * y[:, None]
-    X = np.round(np.column_stack([X, X[:, 0] + X[:, 2]]), 4)
+    X, y = summed(60, 4)
     Z, coarser = ((rows - X.mean(axis=0)) / X.std(axis=0) for rows in (X, np.round(X, 1)))
     with pytest.warns(UserWarning, match=r"datasets\.flattened\): combinations of 0, 2, 4"):
         estimator = clone(estimator).fit(Z, y)
@@ -123,19 +127,16 @@ def test_estimators_do_not_learn_rounding_noise(estimator):
 
 
 def test_queries_are_flattened_with_their_corpus():
-    X, y = drawn(60), np.arange(60) % 2
-    X = np.round(np.column_stack([X + y[:, None], X[:, 0] + X[:, 2] + 2 * y]), 4)
-    relevant = y[:6, None] == y
+    X, y = summed(60, 4)
     with pytest.warns(UserWarning, match="datasets"):
-        metric = cm.MLR(tol=1e-2).fit_rankings(X, relevant, queries=np.round(X[:6], 1))
+        metric = cm.MLR(tol=1e-2).fit_rankings(X, y[:6, None] == y, queries=np.round(X[:6], 1))
     rankings = metric.solution_.problem.rankings
     points = np.vstack([rankings.X, rankings.points(np.arange(6))])
     assert np.linalg.matrix_rank(points - points[0]) == 4
 
 
 def test_weights_of_features_and_flattened_points_are_left_as_they_are():
-    X, y = drawn(60), np.arange(60) % 2
-    X = np.round(np.column_stack([X + y[:, None], X[:, 0] + X[:, 2] + 2 * y]), 4)
+    X, y = summed(60, 4)
     with pytest.warns(UserWarning, match="datasets"):
         flat = cm.datasets.flattened(table(X)).X
     with warnings.catch_warnings():

@@ -10,7 +10,6 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import NotFittedError
 
 import convexmetric as cm
 from convexmetric.bench import plot_trails
@@ -467,6 +466,7 @@ def test_bars_are_the_largest_shares_of_the_trace():
         assert_allclose([bar.get_width() for bar in ax.patches], np.array([6.1, 3.1]) / 10.3)
         assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "c" * 11 + "..." + "c" * 10]
     assert [bar.get_width() for bar in plot_weights(np.zeros(2), ["a", "b"]).patches] == [0.0, 0.0]
+    assert plot_weights(np.ones(1)).get_yticklabels()[0].get_text() == "feature 0"
     with pytest.raises(InputError, match="names must name the 3 features"):
         plot_weights(M, ["a"])
 
@@ -531,9 +531,8 @@ def test_names_are_drawn_as_they_are(word, tmp_path):
 
 def nested(names=("scale", "strength"), begin=()):
     candidates = [(*begin, scale, strength) for scale in (0.3, 1.0) for strength in (10.0, 1.0)]
-    scores = np.linspace(0.5, 0.9, 5)[:, None]
-    tried = ((*begin, 1.0, 1e12), *candidates), {"accuracy": scores}, np.zeros((5, 1)), 3, 9, 9, 0.0
-    return Validation((*names,), *tried, unlearned="Euclidean distance")
+    tried = ((*begin, 1.0, 1e12), *candidates), {"accuracy": np.linspace(0.5, 0.9, 5)[:, None]}, np.zeros((5, 1))
+    return Validation(names, *tried, 3, 9, 9, 0.0, unlearned="Euclidean distance")
 
 
 @pytest.mark.parametrize("begin", [(), ("identity",)])
@@ -570,10 +569,3 @@ def test_an_estimator_draws_rows_before_and_after(data):
         seen = np.concatenate([collection.get_offsets() for collection in ax.collections])
         assert_allclose(seen, np.concatenate([plane.points[y == k] for k in range(3)]))
     assert "After" in after.get_title()
-    with pytest.raises(NotFittedError):
-        cm.MLR().plot(X)
-
-
-def test_features_without_names_are_numbered():
-    ax = plot_weights([1.0, 3.0])
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["feature 1", "feature 0"]

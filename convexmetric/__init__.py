@@ -1,11 +1,25 @@
 """Exact metric learning: convex statements, certified optima.
 
+Begin here, with rows and their labels: a distance between rows, kept only where held-out rows favour it over the
+Euclidean one.
+
 >>> import convexmetric as cm
->>> data = cm.datasets.load("wine")
->>> X = cm.datasets.preprocess(data.X, ["zscore"])
->>> solution = cm.solve(cm.RankingProblem.from_labels(X, data.y, measure="auc", C=1.0))
+>>> wine = cm.datasets.load("wine")  # or cm.datasets.read_csv("table.csv", label="species")
+>>> X = cm.datasets.preprocess(wine.X, ["zscore"])
+>>> metric = cm.NeighborMetric().fit(X, wine.y)
+>>> metric.transform(X).shape, metric.predict(X[:2]).tolist()  # metric.plot(X, wine.y) draws rows before and after
+((178, 13), [0, 0])
+
+For other aims: ``MLR`` to rank or to cluster, ``OperatorMarginMetric`` for a threshold between same and different,
+``ChoiceMetric`` for judgements of people, ``RetrievalAdapter`` for queries with judged documents; all follow
+scikit-learn. To state a problem, solve it and prove its optimum:
+
+>>> solution = cm.solve(cm.RankingProblem.from_labels(X, wine.y, measure="auc", C=1.0))
 >>> bool(solution.gap <= 1e-6)
 True
+
+``held_out`` judges a metric on unseen rows, ``audit`` one from anywhere against the optimum, ``write_certificate`` and
+``verify`` prove bounds in exact arithmetic.
 """
 
 import typing as _typing
@@ -37,6 +51,7 @@ __version__ = "0.2.0rc1"
 
 if _typing.TYPE_CHECKING:
     from convexmetric import estimators
+    from convexmetric import plotting as plotting
     from convexmetric.bench import load_problem
     from convexmetric.estimators import (
         LMNN,
@@ -100,13 +115,15 @@ if not _typing.TYPE_CHECKING:
     from convexmetric.doors import ROOMS as _ROOMS
     from convexmetric.doors import Door as _Door
 
-    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are the optional
-    # subpackages, which a copy of the package may lack.
+    # Estimators are loaded on first use: scikit-learn takes longer to import than all else. So are pictures, for
+    # Matplotlib, and the optional subpackages, which a copy of the package may lack.
     _BESIDE = {"RetrievalAdapter": "retrieval", "load_problem": "bench"}
 
     def __getattr__(name: str) -> _typing.Any:
         if name in _ROOMS:
             return _Door(name).open()
+        if name == "plotting":
+            return _import_module("convexmetric.plotting")
         if name not in __all__:
             instead = _OTHER_METHODS.get(name.lower())
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f". {instead}" if instead else ""))
@@ -116,4 +133,4 @@ if not _typing.TYPE_CHECKING:
         return module if name == "estimators" else getattr(module, name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_ROOMS})
+        return sorted({*globals(), *__all__, *_ROOMS, "plotting"})

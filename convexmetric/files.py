@@ -51,8 +51,8 @@ NUMERIC_MATLAB = frozenset(
 )
 #: Prefix of the temporary folders of writers, and the seconds after which one is old.
 UNFINISHED, LEFT_SECONDS = ".unfinished-", 86_400.0
-#: First bytes of files compressed by gzip and bzip2.
-_GZIP, _BZIP2 = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY")
+#: First bytes of files compressed by gzip, bzip2 and xz.
+_GZIP, _BZIP2, _XZ = re.compile(rb"\x1f\x8b"), re.compile(rb"BZh[1-9]1AY&SY"), re.compile(rb"\xfd7zXZ\0")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_HEADER = 128
 _MATLAB_COMPRESSED = 15
@@ -99,7 +99,7 @@ def read_gz(path: Path) -> bytes:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
-    """Open a file as a stream of bytes, unpacked as they are read if they are gzip or bzip2, also of several streams.
+    """Open a file as a stream of bytes, unpacked as they are read: gzip, bzip2, also of several streams; xz at once.
 
     Raises
     ------
@@ -109,7 +109,12 @@ def opened(path: Path) -> Iterator[io.BufferedReader[Any]]:
     """
     with open(existing(path), "rb") as file:
         head = file.peek(len(_BZIP2.pattern))
-        kinds = [opener for kind, opener in ((_GZIP, gzip.open), (_BZIP2, bz2.open)) if kind.match(head)]
+        readers: Any = (
+            (_GZIP, gzip.open),
+            (_BZIP2, bz2.open),
+            (_XZ, lambda _: io.BytesIO(guarded(path, lambda: _unpacked_xz(path)))),
+        )
+        kinds = [opener for kind, opener in readers if kind.match(head)]
         stream: Any = kinds[0](file) if kinds else file
         with stream, io.BufferedReader(_Limited(stream, path), _CHUNK) as limited:
             yield limited

@@ -73,6 +73,11 @@ def test_modules_are_attributes_of_the_package():
     assert loaded_by(code, *HEAVY) == [""]
 
 
+def test_pictures_are_an_attribute_and_loaded_on_first_use():
+    assert "plotting" in dir(cm)
+    assert fresh("import convexmetric as cm; print(cm.plotting.plot_weights.__name__)") == "plot_weights\n"
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize(
     "code",

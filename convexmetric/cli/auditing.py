@@ -66,6 +66,7 @@ def audit(
     drop: tables.Drop = None,
     header: tables.Header = None,
     drop_missing: tables.DropMissing = False,
+    encode: tables.Encode = False,
     encoding: tables.Encoding = "utf-8",
     scale: Annotated[
         bool,
@@ -98,7 +99,8 @@ def audit(
         problem, title, instance = problem_of(name)
     else:
         with shared.noted():
-            data = tables.read_labelled(Path(name), label, drop, header, drop_missing, encoding)
+            reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
+            data = tables.read_labelled(Path(name), label, drop, **reading)
             method, chosen = tables.parsed(method, settings)
             # Settings that fit chose are stored in its file.
             estimator = estimator_of(method, chosen or tables.saved_settings(files[0], method))

@@ -14,7 +14,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -53,15 +53,21 @@ def complete_name(incomplete: str) -> list[str]:
     return [name for name in LIBRARY.open().list_problems() if name.startswith(incomplete)]
 
 
-def complete_solver(incomplete: str) -> list[str]:
-    """Complete the name of a solver."""
-    return [name for name in SOLVERS if name.startswith(incomplete)]
+def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Make the completion of an option that takes one of the names."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+#: Completes the name of a solver.
+complete_solver = completing(SOLVERS)
 
 
 def writable(what: str, suffixes: tuple[str, ...]) -> Callable[[Path | None], Path | None]:
     """Make a callback of an option that refuses a path that cannot be written, before anything is computed."""
 
     def checked(path: Path | None) -> Path | None:
+        if path is not None and str(path).startswith("--"):
+            raise InputError(f"the option before {path} has no value: name a file, {' or '.join(suffixes)}")
         if path is not None and path.suffix.lower() not in suffixes:
             raise InputError(f"{path}: {what} as {', '.join(suffixes)}, not as {path.suffix or 'no suffix'!r}")
         if path is not None:

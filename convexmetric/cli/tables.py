@@ -32,7 +32,10 @@ NO_SETTINGS = ("tol", "max_seconds", "progress", "preprocessor")
 
 Method = Annotated[
     str,
-    typer.Option(help="What to learn for. " + "; ".join(f"{name}: {use}" for name, (_, use) in METHODS.items()) + "."),
+    typer.Option(
+        help="What to learn for. " + "; ".join(f"{name}: {use}" for name, (_, use) in METHODS.items()) + ".",
+        autocompletion=shared.completing([*METHODS, *ALIASES]),
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -46,6 +49,13 @@ Header = Annotated[
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with a missing value, and say how many.")
 ]
+Encode = Annotated[
+    bool,
+    typer.Option(
+        "--encode",
+        help="Make numbers of truth values, percentages and dates, and of categories a column of 0 and 1 a word.",
+    ),
+]
 Encoding = Annotated[str, typer.Option(help="Of the table, such as latin-1 or utf-16.")]
 
 
@@ -56,7 +66,8 @@ def fit(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Text with columns between commas, semicolons or tabs, also as .gz or .bz2; Parquet or Excel.",
+            help="Text with columns between commas, semicolons, tabs, | or blanks, also as .gz, .bz2 or .xz; Parquet; "
+            "Excel.",
             show_default=False,
         ),
     ],
@@ -71,6 +82,7 @@ def fit(
     drop: Drop = None,
     header: Header = None,
     drop_missing: DropMissing = False,
+    encode: Encode = False,
     encoding: Encoding = "utf-8",
     scale: Annotated[
         bool,
@@ -115,7 +127,8 @@ def fit(
     if save is not None and chosen.get("kernel") is not None:
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with shared.noted(), shared.interruptible("there is no metric yet, and nothing is saved"):
-        data = read_labelled(file, label, drop, header, drop_missing, encoding)
+        reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
+        data = read_labelled(file, label, drop, **reading)
         if method in KEEP_LONE:
             _say_lone(data)
         fitted = fit_table(data, method, chosen, scale, tol, clock.left(), score, not quiet)
@@ -149,11 +162,9 @@ def _print_fit(fitted: Fitted) -> None:
             out.print(f"\n{found.heading()}", figures_table(found), sep="\n")
 
 
-def read_labelled(
-    file: Path, label: str, drop: list[str] | None, header: bool | None, drop_missing: bool, encoding: str
-) -> Dataset:
+def read_labelled(file: Path, label: str, drop: list[str] | None, **reading: Any) -> Dataset:
     """Read a labelled table, and remove the directions in which only rounding varies."""
-    data = read_csv(file, label, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
+    data = read_csv(file, label, drop=drop or [], **reading)
     if len(data.X) < 2:
         raise InputError(f"{file} has one row only; a metric is learned from several rows of every class")
     return flattened(data)
@@ -208,6 +219,7 @@ def apply(
     drop: Drop = None,
     header: Header = None,
     drop_missing: DropMissing = False,
+    encode: Encode = False,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Transform a table, so that Euclidean distances of what is written are distances by a learned metric.
@@ -217,7 +229,8 @@ def apply(
     """
     with shared.noted():
         components, columns = read_components(metric)
-        data = read_table(file, columns, drop=drop or [], header=header, drop_missing=drop_missing, encoding=encoding)
+        reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
+        data = read_table(file, columns, drop=drop or [], **reading)
     if data.X.shape[1] != components.shape[1]:
         raise InputError(
             f"{file} has {data.X.shape[1]} columns ({', '.join(data.extras['columns'])}), but {metric} takes "

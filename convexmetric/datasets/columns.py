@@ -95,6 +95,12 @@ class Column:
         found[found] = [cell.lower() in words for cell in compress(self, found)]
         return found
 
+    def mapped(self, values: dict[str, float]) -> Column:
+        """Write the number of every cell in its place."""
+        made = Column()
+        made.blocks = [SEPARATOR.join(repr(values[c]) for c in block.split(SEPARATOR)) for block in self.blocks]
+        return made
+
     def take(self, rows: NDArray[np.bool_]) -> Column:
         """Select the cells of the rows in a mask."""
         taken, start = Column(), 0

@@ -21,16 +21,27 @@ from convexmetric.datasets.workbooks import is_workbook, read_workbook
 from convexmetric.errors import InputError
 from convexmetric.files import MAX_LINE, Held, guarded, lines_of, opened, opened_archive, opened_member
 
-#: First bytes of files that are refused: old workbooks, and archives of zip, gzip, bzip2, xz or Zstandard.
-PACKED = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+#: First bytes of files that are refused, and what they are.
+ZIP = b"PK\x03\x04"
+NO_TEXT = {
+    ZIP: "a workbook or an archive",
+    b"\xd0\xcf\x11\xe0": "a workbook of an old format",
+    b"\x1f\x8b": "compressed twice",
+    b"BZh91AY&SY": "compressed twice",
+    b"\xfd7zXZ": "compressed twice",
+    b"\x28\xb5\x2f\xfd": "compressed by Zstandard",
+    b"MATLAB": "a MATLAB file",
+    b"\x89HDF": "an HDF5 file, as MATLAB 7.3 writes them",
+    b"\x93NUMPY": "an array of NumPy",
+}
 #: Delimiters in the order in which they are tried; the comma last, as it may be a decimal mark.
-DELIMITERS = ("\t", ";", ",")
+DELIMITERS = ("\t", ";", "|", ",")
 #: Characters of the lines from which the format is detected.
 SHOWN = 2**22
 #: Largest number of a feature in a file of SVMlight.
 MOST_FEATURES = 2**20
 #: How files of ARFF and of SVMlight (LETOR, with queries) begin.
-_ARFF = re.compile(r"@relation\b", re.IGNORECASE)
+_ARFF = re.compile(r"\s*@relation\b", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""\s*@attribute\s+('[^']*'|"[^"]*"|[^\s'"]+)""", re.IGNORECASE)
 _SVMLIGHT = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?\s+(qid:[0-9]+\s+)?[0-9]+:[^\s:]+(?:\s|$)", re.IGNORECASE)
 
@@ -50,7 +61,7 @@ def read_columns(path: Path, encoding: str, archives: bool = False) -> Columns:
             table = read_parquet(path, held)
         elif is_workbook(path, start):
             table = read_workbook(path, held)
-        elif archives and start.startswith(PACKED[1]):
+        elif archives and start.startswith(ZIP):
             table = guarded(path, lambda: _only_member(path, encoding, held))
         else:
             table = _Text(path, stream, encoding, held).read()
@@ -76,8 +87,9 @@ class _Text:
     def __init__(self, path: Path, stream: io.BufferedReader[Any], encoding: str, held: Held) -> None:
         self.path, self.encoding, self.held = path, encoding, held
         self.start = stream.peek(HEAD)[:HEAD]
-        if self.start.startswith(PACKED):
-            raise InputError(f"{path} is a workbook, an archive or compressed, not text; save it as CSV, unpacked")
+        for begin, what in NO_TEXT.items():
+            if self.start.startswith(begin):
+                raise InputError(f"{path} is {what}, not text; save it as CSV, unpacked")
         self.lines = lines_of(path, stream, encoding, held)
         #: Number of lines read, of comments among them, and of letters of the row that is read.
         self.number = self.left_out = self.letters = 0
@@ -86,9 +98,11 @@ class _Text:
         """Read the table in whichever format it is."""
         try:
             above, head = self._head()
-            first = next((line for line in head if line.strip() and not line.startswith("%")), "")
+            first = next((line for line in head if line.strip() and not line.lstrip().startswith("%")), "")
             if _ARFF.match(first):
                 return self._arff(head)
+            if self.path.suffix.lower() == ".arff":
+                raise InputError(f"{self.path} is named as ARFF, but does not begin with @relation; save it as CSV")
             if found := _SVMLIGHT.match(first):
                 return self._svmlight(head, bool(found[1]))
             return self._delimited(above, head)
@@ -141,6 +155,9 @@ class _Text:
     def _without_comments(self, lines: Iterable[str], delimiter: str, width: int) -> Iterator[str]:
         """Blank out lines that begin with #, except those with as many cells as other lines; limit a row's length."""
         for line in lines:
+            if delimiter == " " and '"' not in line:
+                # One blank for several, and for those at the ends.
+                line = re.sub(" +", " ", line.strip()) + "\n"
             if line.startswith("#") and not self._fits(line, delimiter, width):
                 self.left_out += 1
                 line = "\n"
@@ -262,17 +279,19 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _delimiter(head: list[str]) -> str:
     """Find the delimiter that divides the first lines into equally many cells; else the most frequent in line 1.
 
-    Blanks count as a delimiter in files that R wrote, with names in quotes.
+    Blanks count as a delimiter in files that R wrote, with names in quotes, and where they divide all lines alike, but
+    not into groups of digits.
     """
     for delimiter in DELIMITERS:
         widths = set(_widths(head, delimiter))
         if len(widths) == 1 and widths != {1}:
             return delimiter
-    first, *others = _widths(head, " ")
-    if len(set(others)) == 1 and head[0].startswith('"'):
-        # Blanks may also separate groups of digits, so row names must be in quotes as well.
+    first, *others = _widths([re.sub(" +", " ", line.strip()) for line in head], " ")
+    if len(set(others)) == 1:
+        # In files of R the names of rows have no name; elsewhere blanks may separate groups of digits.
         quoted = all(line.startswith('"') for line in head)
-        if first == others[0] > 1 or (first == others[0] - 1 and quoted):
+        groups = all(len(part) == 3 and part.isdecimal() for line in head for part in line.split()[1:])
+        if (first == others[0] > 1 and not groups) or (first == others[0] - 1 and quoted):
             return " "
     return max(DELIMITERS, key=head[0].count) if head else ","
 

@@ -1,8 +1,10 @@
 r"""Remove directions of a table in which only the rounding of its numbers varies.
 
-Column :math:`j` is printed with a last digit worth :math:`u_j` and has the deviation :math:`\sigma_j`. In columns
-divided by their deviations rounding is noise of deviation :math:`r_j = u_j / (\sqrt{12}\, \sigma_j)`, and at least
-:math:`10^{-6}`. Let :math:`C` be the correlations of the columns. A direction :math:`v` in which
+The values of column :math:`j` are multiples of :math:`u_j`, the worth of its last digit, up to a shift, and have the
+deviation :math:`\sigma_j`. Scaled columns have a last digit as well, so that it does not matter whether they were
+scaled before. In columns divided by their deviations rounding is noise of deviation
+:math:`r_j = u_j / (\sqrt{12}\, \sigma_j)`, and at least :math:`10^{-6}`. Let :math:`C` be the correlations of the
+columns. A direction :math:`v` in which
 :math:`v^\top C v \le 4\, v^\top \operatorname{diag}(r)^2\, v` varies by no more than twice what rounding alone
 causes: its columns are combinations of each other, and a metric that stretches it learns rounding noise.
 """
@@ -10,6 +12,7 @@ causes: its columns are combinations of each other, and a metric that stretches 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,11 +31,14 @@ FLOOR = 1e-6
 STEPS = 30
 #: Largest spread of a direction that may be rounding, in standard deviations of the rounding error along it.
 SLACK = 2.0
-#: Decimal digits beyond which a column is treated as exact, with the rounding FLOOR.
-DIGITS = 12
+#: Steps between values that are rounding of the arithmetic, as a share of their range; and the largest distance of a
+#: step to a multiple of the last digit, as a share of that.
+ARITHMETIC, OFF = 1e-12, 0.05
+#: Spread, in standard deviations, up to which not even rounding varies, as in a table that was flattened before.
+FLATTENED = 1e-12
 #: Entries of the projection on the flat directions above this link two columns into a group.
 PART = 0.01
-#: Largest number of columns of a group, and of groups, that the warning names.
+#: Largest number of columns of a group that the warning names, and of groups.
 NAMED, GROUPS = 6, 3
 
 
@@ -64,24 +70,40 @@ def flattened(data: Dataset) -> Dataset:
     UserWarning
         If there are such directions.
     """
-    X = data.X
-    if issparse(X):
+    if issparse(data.X):
         raise InputError("flattened takes a dense X; digits of sparse points are counts or weights")
+    Q = flattening(data.X, data.name, data.extras.get("columns"))
+    if Q is None:
+        return data
+    mean = data.X.mean(axis=0)
+    return replace(data, X=mean + (data.X - mean) @ Q, extras={**data.extras, "flattening": Q})
+
+
+def flattening(
+    X: NDArray[np.float64], table: str, names: Sequence[Any] | None = None, again: bool = False
+) -> NDArray[np.float64] | None:
+    """Projection ``(d, d)`` that takes out directions of dense points, with a warning; None if there is none to take.
+
+    With ``again``, directions in which not even rounding varies stay: the points may have been flattened before.
+    """
     n, d = X.shape
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = X.mean(axis=0), X.std(axis=0)
     kept = np.flatnonzero((X.min(axis=0) != X.max(axis=0)) & np.isfinite(deviation) & (deviation > 0.0))
     if n <= d or kept.size < 2:
-        return data
+        return None
     deviation = deviation[kept]
-    flat = _flat_directions((X[:, kept] - mean[kept]) / deviation, _rounding(X[:, kept]) / deviation)
+    Z = (X[:, kept] - mean[kept]) / deviation
+    flat = _flat_directions(Z, again)
     if not flat.size:
-        return data
-    names = data.extras.get("columns", range(d))
-    _warn(data.name, [[names[kept[c]] for c in group] for group in _groups(flat)])
+        return None
+    shown = range(d) if names is None else names
+    columns = [[shown[kept[c]] for c in group] for group in _groups(flat)]
+    # Points to the caller of flattened, or of the fit of an estimator.
+    warnings.warn(_left_out(table, f"{flat.shape[1]} of {d}", columns), stacklevel=5 if again else 3)
     Q = np.eye(d)
     Q[np.ix_(kept, kept)] -= (flat / deviation[:, None]) @ (flat.T * deviation)
-    return replace(data, X=mean + (X - mean) @ Q, extras={**data.extras, "flattening": Q})
+    return Q
 
 
 def on_raw_rows(data: Dataset, components: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,25 +112,36 @@ def on_raw_rows(data: Dataset, components: NDArray[np.float64]) -> NDArray[np.fl
     return components if Q is None else np.asarray(components @ Q.T)
 
 
-def _rounding(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviation of each column's rounding error, uniform over a unit of its last digit; 0 where exact."""
-    unit, unknown = np.zeros(X.shape[1]), np.arange(X.shape[1])
-    for digits in range(DIGITS + 1):
-        with np.errstate(over="ignore"):
-            printed = (np.round(X[:, unknown], digits) == X[:, unknown]).all(axis=0)
-        unit[unknown[printed]] = 10.0**-digits
-        unknown = unknown[~printed]
-    return unit / np.sqrt(12.0)
+def _last_digit(values: NDArray[np.float64]) -> float:
+    """Find the worth of the last digit of a scaled column, the common divisor of its steps; 0 if below the FLOOR."""
+    steps = np.diff(np.unique(values))
+    steps = steps[steps > ARITHMETIC * np.ptp(values)]
+    digit = float(steps.min())
+    # Euclid's algorithm: what is left of the steps divides them as well.
+    while digit > FLOOR:
+        left = np.abs(steps - digit * np.round(steps / digit))
+        if left.max() <= OFF * digit:
+            return digit
+        digit = float(left[left > OFF * digit].min())
+    return 0.0
 
 
-def _flat_directions(Z: NDArray[np.float64], rounding: NDArray[np.float64]) -> NDArray[np.float64]:
+def _flat_directions(Z: NDArray[np.float64], again: bool) -> NDArray[np.float64]:
     """Orthonormal columns that span the directions of scaled points in which only rounding varies."""
-    coarse = rounding * np.sqrt(12.0) * STEPS > 1.0
-    r = np.maximum(np.where(coarse, 0.0, rounding), FLOOR)
+    digits = np.array([_last_digit(column) for column in Z.T])
+    measured = digits * STEPS <= 1.0
+    # Rounding errors are uniform over a unit of the last digit.
+    r = np.maximum(np.where(measured, digits / np.sqrt(12.0), 0.0), FLOOR)
     whitened = Z / r
-    G = whitened.T @ whitened / len(Z)
-    found = eigh(G, subset_by_value=(-np.inf, SLACK**2))[1]
-    return np.asarray(np.linalg.qr(found / r[:, None])[0])
+    found = eigh(whitened.T @ whitened / len(Z), subset_by_value=(-np.inf, SLACK**2))[1]
+    flat = np.linalg.qr(found / r[:, None])[0]
+    # Between counts and codes alone there is no rounding.
+    shares, turned = np.linalg.eigh(flat[measured].T @ flat[measured])
+    flat = flat @ turned[:, shares > PART**2]
+    if again:
+        _, spread, turned = np.linalg.svd(Z @ flat, full_matrices=False)
+        flat = flat @ turned[spread > FLATTENED * np.sqrt(len(Z))].T
+    return np.asarray(flat)
 
 
 def _groups(flat: NDArray[np.float64]) -> list[NDArray[np.intp]]:
@@ -118,14 +151,10 @@ def _groups(flat: NDArray[np.float64]) -> list[NDArray[np.intp]]:
     return [found for found in (np.flatnonzero(group == g) for g in range(group.max() + 1)) if found.size > 1]
 
 
-def _warn(table: str, groups: list[list[Any]]) -> None:
-    shown = [", ".join(map(repr, group[:NAMED])) + _more(len(group) - NAMED, "more") for group in groups[:GROUPS]]
-    warnings.warn(
-        f"columns of {table} are combinations of each other up to the rounding of their digits: {'; '.join(shown)}"
-        f"{_more(len(groups) - GROUPS, 'more groups')}. Directions in which only rounding varies are left out",
-        stacklevel=3,
+def _left_out(table: str, directions: str, groups: list[list[Any]]) -> str:
+    shown = [", ".join(map(repr, group)) if len(group) <= NAMED else f"{len(group)} columns" for group in groups]
+    more = [f"{len(groups) - GROUPS} more groups"] if len(groups) > GROUPS else []
+    return (
+        f"in {directions} directions of {table} only the rounding of digits varies, and they are left out "
+        f"(datasets.flattened): combinations of {'; '.join(shown[:GROUPS] + more)}"
     )
-
-
-def _more(count: int, what: str) -> str:
-    return f" and {count} {what}" if count > 0 else ""

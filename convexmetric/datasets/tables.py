@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from convexmetric.arguments import closest
 from convexmetric.datasets import delimited, numerals
-from convexmetric.datasets.columns import Column, Columns
+from convexmetric.datasets.columns import CELL, Column, Columns
 from convexmetric.datasets.dataset import Dataset
+from convexmetric.datasets.encoding import LEVELS, encoding_of
 from convexmetric.datasets.numerals import GAPS, MISSING
 from convexmetric.errors import InputError
 from convexmetric.files import Held
@@ -30,6 +32,10 @@ ROW_NAMES = frozenset(["id", "index"])
 FEW_CLASSES = 10
 #: Rows per class below which numeric labels are refused as measurements: of whole numbers, which may be codes; others.
 ROWS_A_CODE, ROWS_A_VALUE = 3, 10
+#: Advice for columns of words.
+ENCODE = f"encode=True (--encode) makes numbers of truth values, percentages, dates and at most {LEVELS} categories"
+#: Advice for labels that are a measurement.
+INTO_BINS = "Put them into a few bins, such as low, middle and high"
 #: Number of rows from which on a column of distinct whole numbers looks like an identifier.
 MANY_ROWS = 20
 #: Characters of a cell that a message shows.
@@ -46,18 +52,19 @@ def read_csv(
     header: bool | None = None,
     drop_missing: bool = False,
     encoding: str = "utf-8",
+    encode: bool = False,
 ) -> Dataset:
     """Read a table of numbers with a column of labels.
 
-    Columns are separated by commas, semicolons or tabs, whichever divides all lines alike. Unless it is the comma,
-    decimal commas are read as well. Thousands separators are accepted if the numbers of the table can be read in only
-    one way. Lines that begin with # are left out, as are the names of rows that R writes. Assumptions about the file
-    are reported in warnings.
+    Columns are separated by commas, semicolons, tabs, | or blanks, whichever divides all lines alike. Unless it is the
+    comma, decimal commas are read as well. Thousands separators are accepted if the numbers of the table can be read in
+    only one way. Lines that begin with # are left out, as are the names of rows that R writes, and columns without a
+    value. Assumptions about the file are reported in warnings.
 
     Parameters
     ----------
     path : path
-        A text file, a row a line, also compressed by gzip or bzip2; one of ARFF, or of SVMlight and LETOR, whose
+        A text file, a row a line, also compressed by gzip, bzip2 or xz; one of ARFF, or of SVMlight and LETOR, whose
         columns are named label, qid and by the numbers of features; the first sheet of an Excel workbook; or, with
         ``pip install 'convexmetric[tables]'``, a Parquet file of numbers and text.
     label : str or int
@@ -72,6 +79,9 @@ def read_csv(
         Leave out rows with a missing value instead of refusing the table.
     encoding : str
         Encoding of the text, such as ``"latin-1"`` or ``"utf-16"``.
+    encode : bool
+        Make numbers of words: of truth values, percentages and dates; and of categories of at most 20 words a column
+        ``name=word`` of 0 and 1 each.
 
     Returns
     -------
@@ -101,6 +111,8 @@ def read_csv(
         hint = "" if len(table.names) > 1 else "; columns are separated by commas, semicolons or tabs"
         raise InputError(f"{path}: there is no column beside {label!r} to learn from{hint}")
     table = table.complete([*columns, target], target, drop_missing)
+    if encode:
+        table, columns = table.encoded(columns)
     classes, codes = table.labels(target)
     _check_classes(table, target, classes, len(codes))
     X = table.numbers(columns)
@@ -123,6 +135,7 @@ def read_table(
     header: bool | None = None,
     drop_missing: bool = False,
     encoding: str = "utf-8",
+    encode: bool = False,
 ) -> Dataset:
     """Read columns of a table of numbers, without labels.
 
@@ -132,8 +145,8 @@ def read_table(
         As for :func:`read_csv`.
     columns : sequence of str, optional
         Which columns, in this order. By default all but those to ``drop``.
-    drop, header, drop_missing, encoding
-        As for :func:`read_csv`.
+    drop, header, drop_missing, encoding, encode
+        As for :func:`read_csv`; ``columns`` are then those that it made.
 
     Returns
     -------
@@ -148,10 +161,17 @@ def read_table(
     """
     path = Path(path)
     table = _named(path, delimited.read_columns(path, encoding), header, 0)
+    if encode and columns is not None:
+        named = [
+            c for c, name in enumerate(table.names) if any(f"{column}=".startswith(f"{name}=") for column in columns)
+        ]
+        table = table.complete(named, None, drop_missing).encoded(named, columns)[0]
     chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
     if not chosen:
         raise InputError(f"{path}: there is no column left to read")
     table = table.complete(chosen, None, drop_missing)
+    if encode and columns is None:
+        table, chosen = table.encoded(chosen)
     X = table.numbers(chosen)
     if columns is None:
         table.warn_of_counts(chosen, X)
@@ -194,6 +214,8 @@ class _Table:
             )
         if len(self.names) == 1 and len(self.names[0].split()) > 1:
             return "columns are separated by commas, semicolons or tabs; in R write.csv(table, file, row.names=FALSE)"
+        if str(column).partition("=")[0] in self.names:
+            return "columns of categories are made by encode=True (--encode)"
         return closest(str(column), self.names, "did you mean {}?") or f"it has {', '.join(map(repr, self.names))}"
 
     def shown(self, c: int) -> str:
@@ -204,9 +226,14 @@ class _Table:
         """Columns to keep: not to be dropped, not empty, and not a numbering of the rows (with a warning)."""
         if isinstance(drop, str):
             raise InputError(f"drop must be a list of columns, such as [{drop!r}]")
-        # Delimiters at the ends of lines make columns without a name and without values.
-        empty = {c for c, name in enumerate(self.names) if not name and not any(self.cells[c])}
-        dropped = {*others, *map(self.number, drop), *empty}
+        dropped = {*others, *map(self.number, drop)}
+        empty = {
+            c for c, cells in enumerate(self.cells) if c not in dropped and all(cell.lower() in GAPS for cell in cells)
+        }
+        # Delimiters at the ends of lines make columns without a name and without values, of which nothing is said.
+        if shown := [self.shown(c) for c in sorted(empty) if self.names[c]]:
+            _warn(f"left out: column(s) of {self.path.name} without a value: {', '.join(shown)}")
+        dropped |= empty
         kept = [c for c in range(len(self.names)) if c not in dropped]
         names = [self.names[c] for c in kept]
         name, count = next(iter(Counter(names).most_common(1)), ("", 0))
@@ -220,6 +247,37 @@ class _Table:
         for c in sorted(numbering):
             _warn(f"column {c} of {self.path.name} has no name and numbers the rows: it is left out")
         return [c for c in kept if c not in numbering]
+
+    def encoded(self, columns: list[int], wanted: Sequence[str] = ()) -> tuple[_Table, list[int]]:
+        """Make numbers of columns of words; returns the table and the columns to read.
+
+        Categories whose columns ``name=word`` are wanted have these alone.
+        """
+        names, cells, chosen = [*self.names], [*self.cells], list[int]()
+        for c in columns:
+            found = self._encoding(c, wanted)
+            chosen += [] if found else [c]
+            for name, values in found.items():
+                self.held.add(CELL * len(self.lines))
+                at = c if name == self.names[c] else len(names)
+                names[at : at + 1], cells[at : at + 1] = [name], [self.cells[c].mapped(values)]
+                chosen.append(at)
+        return replace(self, names=names, cells=cells), chosen
+
+    def _encoding(self, c: int, wanted: Sequence[str]) -> dict[str, dict[str, float]]:
+        levels = [column for column in wanted if column.startswith(f"{self.names[c]}=")]
+        row = self.cells[c].first_odd(numerals.WAYS)
+        if not levels and (row is None or self._is_typo(c, row)):
+            return {}
+        kind, found = encoding_of(self.names[c], set(self.cells[c]), levels)
+        if found:
+            _warn(f"column {self.shown(c)} of {self.path.name} is encoded: {kind}")
+        return found
+
+    def _is_typo(self, c: int, row: int) -> bool:
+        """Whether a cell has a letter in a column of numbers."""
+        head = self.cells[c].head
+        return 2 * sum(map(numerals.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row]))
 
     def extras(self, columns: list[int]) -> dict[str, Any]:
         """Extras of the data set: names of the columns, and the lines of the rows."""
@@ -281,16 +339,20 @@ class _Table:
 
     def _no_numbers(self, columns: list[int]) -> InputError:
         """Make the error for columns that cannot be read as numbers."""
-        for c in columns:
-            row = self.cells[c].first_odd(numerals.WAYS)
-            if row is not None:
-                hint, head = "encode it or leave it out", self.cells[c].head
-                if 2 * sum(map(numerals.is_number, head)) > len(head) and any(map(str.isalpha, self.cells[c][row])):
-                    hint = (
-                        "it has a letter where a number was expected: correct it, or empty the cell and use "
-                        "drop_missing=True (--drop-missing)"
-                    )
-                return self._no_number(c, row, hint)
+        rows = {c: row for c in columns if (row := self.cells[c].first_odd(numerals.WAYS)) is not None}
+        if rows:
+            c, *others = rows
+            named = " ".join(f"--drop {shlex.quote(self.names[at])}" for at in rows)
+            hint = f"{ENCODE}, or leave out: {named}"
+            if others:
+                shown = ", ".join(f"{self.shown(at)} ({_short(self.cells[at][rows[at]])})" for at in others)
+                hint = f"nor do {shown} hold numbers; {hint}"
+            elif self._is_typo(c, rows[c]):
+                hint = (
+                    "it has a letter where a number was expected: correct it, or empty the cell and use "
+                    "drop_missing=True (--drop-missing)"
+                )
+            return self._no_number(c, rows[c], hint)
         marks = numerals.PLAIN if self.delimiter == "," else numerals.DECIMAL_COMMAS
         odd = ((c, self.cells[c].first_odd([marks])) for c in columns)
         c, row = next((c, row) for c, row in odd if row is not None)
@@ -359,7 +421,7 @@ def _named(path: Path, read: Columns, header: bool | None, label: str | int) -> 
 
 def _stem(path: Path) -> str:
     """Name of a file without the suffixes of compression and format."""
-    return Path(path.stem).stem if path.suffix.lower() in (".gz", ".bz2") else path.stem
+    return Path(path.stem).stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.stem
 
 
 def _is_integer(column: str | int) -> bool:
@@ -376,16 +438,21 @@ def _tell_rows_apart(column: NDArray[np.float64]) -> bool:
 
 def _check_classes(table: _Table, target: int, classes: list[str], n: int) -> None:
     """Refuse labels that are values of a measurement: most rows would be alone in their class."""
-    if len(classes) <= FEW_CLASSES or not all(map(numerals.is_number, classes)):
+    if not all(map(numerals.is_number, classes)):
         return
     values = numerals.numbers([name.replace(",", ".") for name in classes])
-    least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
-    if n < least * len(classes):
+    if looks_measured(values, n):
         raise InputError(
             f"{table.path}: the labels in column {table.shown(target)} are {len(classes)} different numbers in {n} "
-            "rows, which looks like a measurement. Put them into a few bins, such as low, middle and high, or name "
-            "another column; if they are codes of classes, write them with a letter, such as c17"
+            f"rows, which looks like a measurement. {INTO_BINS}, or name another column; if they are codes of classes, "
+            "write them with a letter, such as c17"
         )
+
+
+def looks_measured(values: NDArray[np.float64], n: int) -> bool:
+    """Whether the distinct labels of n rows look like values of a measurement: most rows alone in their class."""
+    least = ROWS_A_CODE if np.all(values == np.round(values)) else ROWS_A_VALUE
+    return len(values) > FEW_CLASSES and n < least * len(values)
 
 
 def _short(cell: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, is_dataclass, replace
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -19,15 +19,21 @@ from convexmetric.arguments import as_generator, check_count, check_seconds, che
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_rows, check_width
 from convexmetric.comparisons.relevance import as_labels
+from convexmetric.datasets.rounding import flattening
+from convexmetric.datasets.tables import INTO_BINS, looks_measured
 from convexmetric.deadline import Clock
 from convexmetric.doors import ENGINES
 from convexmetric.errors import InputError
+from convexmetric.estimators.scikit_learn import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from convexmetric.estimators.tuples import dimensions, look_up, name_of, points_and_rows
 from convexmetric.evaluation import SimilarityOperator, listed_squared_distances
 from convexmetric.features import Embedding
 from convexmetric.problem import MetricProblem
 from convexmetric.solution import Solution
 from convexmetric.solvers import SOLVERS, Solver, solve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["CertifiedEstimator", "MetricEstimator", "generator", "has_class_mate", "parameters"]
 
@@ -204,9 +210,14 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         labels = as_labels(column_or_1d(y, warn=True))
         check_consistent_length(X, labels)
         try:
-            np.unique(labels)
+            classes = np.unique(labels)
         except TypeError as error:
             raise InputError("y mixes labels of types that cannot be compared; use one type") from error
+        if labels.dtype.kind == "f" and (classes % 1.0).any() and looks_measured(classes, labels.size):
+            raise InputError(
+                f"Unknown label type: continuous. y has {classes.size} different numbers in {labels.size} rows, "
+                f"which looks like a measurement. {INTO_BINS}"
+            )
         return labels
 
     def _scored_labels(self, X: Any, y: Any) -> np.ndarray:
@@ -224,6 +235,9 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 class MetricEstimator(CertifiedEstimator):
     """A metric between points of one kind.
 
+    Directions in which only the rounding of digits varies are left out with a warning, as by
+    :func:`~convexmetric.datasets.flattened`: a full metric would give them the largest weights of all.
+
     Attributes
     ----------
     embedding_ : Embedding or None
@@ -236,6 +250,11 @@ class MetricEstimator(CertifiedEstimator):
 
     #: Name of the parameter that weighs the data against the regularizer; empty where there is none to choose.
     weight: ClassVar[str | None] = None
+
+    #: Whether a metric is always of weights of features, or of other fixed directions.
+    _by_feature: ClassVar[bool] = False
+    #: Kernel of the metric; a parameter of the estimators that take one.
+    kernel = None
 
     preprocessor: Any = None
 
@@ -298,9 +317,42 @@ class MetricEstimator(CertifiedEstimator):
         L = self.components_
         return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
 
+    def get_metric(self) -> Callable[..., float]:
+        """Return the learned distance as a function of two points, such as for ``metric=`` of scikit-learn.
+
+        The function takes two (d,) arrays, and ``squared=True`` for the squared distance.
+        """
+        operator = self.get_operator()
+
+        def distance(u: Any, v: Any, squared: bool = False) -> float:
+            found = float(((operator.transform([u]) - operator.transform([v])) ** 2).sum())
+            return found if squared else found**0.5
+
+        return distance
+
+    def plot(self, X: Any, y: Any = None, *, target_names: Sequence[str] | None = None) -> Figure:
+        """Draw rows before and after, side by side (:func:`~convexmetric.plotting.plot_before_after`).
+
+        Parameters
+        ----------
+        X : (n, d) array or sparse matrix, or (n,) indices with a ``preprocessor``
+        y : (n,) array, optional
+            Class of each row.
+        target_names : sequence of str, optional
+            Names of the classes, in the order of ``numpy.unique(y)``.
+        """
+        # Imported here, as Matplotlib takes a third of a second to import.
+        from convexmetric.plotting import plot_before_after
+
+        check_is_fitted(self)
+        points = self._points(X)
+        return plot_before_after(points, self._images(points), y, target_names=target_names)
+
     def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> Self:
         self._solve(problem, rng)
         self.embedding_: Embedding | None = problem.embedding
+        if self._flattening is not None:
+            self.components_ = self.components_ @ self._flattening.T
         return self
 
     def _scored_images(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
@@ -325,9 +377,20 @@ class MetricEstimator(CertifiedEstimator):
         if self.preprocessor is not None and dimensions(X) == 1:
             X = look_up(np.asarray(X), self.preprocessor)
         sparse = ["csr"] if self.__sklearn_tags__().input_tags.sparse else False
-        return validate_data(
+        points = validate_data(
             self, X, reset=reset, accept_sparse=sparse, dtype=np.float64, ensure_min_samples=2 if reset else 1
         )
+        if not reset:
+            return points
+        # Weights of features, and kernels, cannot stretch a direction in which only rounding varies.
+        apart = self._by_feature or getattr(self, "diagonal", False) or self.kernel is not None or sp.issparse(points)
+        names = getattr(self, "feature_names_in_", None)
+        self._flattening: Array | None = None if apart else flattening(points, "X", names, True)
+        return self._flattened(points)
+
+    def _flattened(self, points: Any) -> Any:
+        """Points without the directions in which only rounding varies in those that are learned from."""
+        return points if self._flattening is None else points @ self._flattening
 
     def _tuples(self, tuples: Any, size: int, *, reset: bool = False) -> tuple[Any, np.ndarray]:
         """Resolve tuples to their distinct points, and to the row numbers of these."""

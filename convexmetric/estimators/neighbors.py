@@ -30,7 +30,7 @@ from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import OutOfTime
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import has_class_mate, parameters
-from convexmetric.estimators.large_margin import NeighborEstimator
+from convexmetric.estimators.classifier import NeighborClassifier
 from convexmetric.features import make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, Validation, solve_path
@@ -56,14 +56,14 @@ SCORINGS = ("accuracy", "auc")
 
 
 @parameters
-class NeighborMetric(NeighborEstimator):
+class NeighborMetric(NeighborClassifier):
     """A metric for nearest neighbours that is kept only where it does better than Euclidean distance.
 
     Parameters
     ----------
     n_neighbors : int
         Number of nearest points of the same label, and of other labels, in the triplets of a point; also the k of the
-        accuracy used in the choice, and of :meth:`score`.
+        accuracy used in the choice, and of :meth:`predict`.
     scoring : str
         Score used in the choice: ``"accuracy"`` of nearest neighbours, or ``"auc"`` of retrieval by label, as
         in :class:`~convexmetric.selection.HeldOut`.
@@ -164,6 +164,7 @@ class NeighborMetric(NeighborEstimator):
         self._learn(_with(base, *best), rng)
         if not self.kept_:
             self._stay_euclidean(points)
+        self._keep_voters(points, labels)
         if interrupted:
             raise KeyboardInterrupt
         return self._finished()
@@ -186,7 +187,7 @@ class NeighborMetric(NeighborEstimator):
         points, labels, _ = self._with_class_mates(self._points(X, reset=True), y, None)
         if np.unique(labels).size < 2:
             raise InputError("y has one class only, so that there is nothing to tell apart")
-        return points, np.unique(labels, return_inverse=True)[1]
+        return points, self._coded(labels)
 
     def _candidates(self) -> list[tuple[float, float]]:
         """Pairs (scale, strength) to try; strengths of each scale go from the strongest prior on."""

@@ -145,7 +145,7 @@ class MLR(MetricEstimator):
         """
         rng = self._begin()
         points = self._points(X, reset=True)
-        asked = None if queries is None else self._points(queries)
+        asked = None if queries is None else self._flattened(self._points(queries))
         weights = self._part_weights(sample_weight, (points if asked is None else asked).shape[0], "query")
         problem = RankingProblem(
             points, relevant, irrelevant=irrelevant, queries=asked, **self._options(*OPTIONS), query_weights=weights
@@ -183,7 +183,8 @@ class MLR(MetricEstimator):
             <convexmetric.RankingProblem.from_qrels>`.
         """
         rng = self._begin()
-        points, asked = self._points(corpus, reset=True), self._points(queries)
+        points = self._points(corpus, reset=True)
+        asked = self._flattened(self._points(queries))
         problem = RankingProblem.from_qrels(
             points,
             asked,

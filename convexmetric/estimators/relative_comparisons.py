@@ -44,6 +44,7 @@ class RelativeComparisonMetric(TripletEstimator):
 
     weight = "C"
     _takes_sparse = True
+    _by_feature = True
 
     n_triplets: int | None = None
     C: float = 1.0

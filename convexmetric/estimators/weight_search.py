@@ -12,14 +12,15 @@ from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from convexmetric.arguments import check_count, check_seconds
 from convexmetric.arrays import Array
 from convexmetric.deadline import Clock, OutOfTime, until_deadline
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import MetricEstimator, parameters
+from convexmetric.estimators.scikit_learn import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.selection import Validation, solve_path
 from convexmetric.selection.folds import Trial, dealt, first_best, stratified_sample, validated
@@ -109,12 +110,13 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             raise InputError(f"{type(self.estimator).__name__} has no weight to choose: fit it as it is")
         check_seconds(self.max_seconds, "max_seconds")
         clock = Clock(self.max_seconds)
-        points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+        points = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        labels = self.estimator._labels(points, y)
         self.path_: Validation | None = None
         self.reason_, interrupted = "", False
         try:
             with clock.until(CHOICE):
-                path = self._chosen(name, points, labels, clock)
+                path = self._chosen(name, points, np.unique(labels, return_inverse=True)[1], clock)
             if not path.solved.any():
                 raise OutOfTime
             self.path_ = path
@@ -134,7 +136,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Transform points with the fitted estimator."""
         check_is_fitted(self, "estimator_")
-        return np.asarray(self.estimator_.transform(X))
+        return np.asarray(self.estimator_.transform(validate_data(self, X, reset=False, dtype=np.float64)))
 
     def _chosen(self, name: str, points: Array, labels: np.ndarray, clock: Clock) -> Validation:
         n = len(points)

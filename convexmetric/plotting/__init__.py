@@ -1,14 +1,15 @@
 """Pictures of a solve and of a metric, on Matplotlib axes.
 
-Each function draws on ``ax``, or on the axes of a new figure, and returns the axes. None touches ``pyplot``: no state
-is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do
-use ``pyplot``, with or without a display, and begin with ``pyplot.style.use(STYLE)``. Pictures are sized for a
-telephone, and distinguish by markers and dashes whatever they distinguish by colour.
+Each function takes first what it draws, then what belongs to it. It draws on ``ax``, or on the axes of a new figure,
+and returns the axes; those that draw several return a figure. None touches ``pyplot``: no state is shared, no window
+opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do use ``pyplot``, with
+or without a display, and begin with ``pyplot.style.use(STYLE)``. Pictures are sized for a telephone, and distinguish
+by markers and dashes whatever they distinguish by colour.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
 from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, panels, save_picture, show_pictures
-from convexmetric.plotting.embeddings import plot_embedding
+from convexmetric.plotting.embeddings import plot_before_after, plot_embedding
 from convexmetric.plotting.rankings import (
     plot_precision_recall,
     plot_query_changes,
@@ -25,6 +26,7 @@ __all__ = [
     "STYLE",
     "panels",
     "plot_audit",
+    "plot_before_after",
     "plot_bounds",
     "plot_embedding",
     "plot_gap",

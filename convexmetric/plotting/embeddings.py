@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import aslinearoperator, svds
 
@@ -24,7 +25,7 @@ from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, plain, text_of
+from convexmetric.plotting.axes import COLOURS, LEGEND_LIMIT, MARKERS, axes_of, panels, plain, text_of
 
 #: Eigenvalues (or weights) above this share of the largest count for the rank.
 RANK_SHARE = 1e-6
@@ -32,8 +33,8 @@ RANK_SHARE = 1e-6
 
 def plot_embedding(
     X: Any,
-    y: ArrayLike | None,
-    M: ArrayLike | None,
+    y: ArrayLike | None = None,
+    M: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
     target_names: Sequence[str] | None = None,
@@ -76,6 +77,47 @@ def plot_embedding(
         # Distances are to be read off the picture.
         ax.set_aspect("equal", adjustable="datalim")
     return plain(ax, "both")
+
+
+def plot_before_after(
+    X: Any, images: Any, y: ArrayLike | None = None, *, target_names: Sequence[str] | None = None
+) -> Figure:
+    """Draw rows before and after a metric, each on their two top principal axes, side by side.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Points.
+    images : (n, c) array or sparse matrix
+        What the metric makes of them, as from ``transform``: learned distances are Euclidean ones of these.
+    y : (n,) array, optional
+        Class of each point.
+    target_names : sequence of str, optional
+        Names of the classes, in the order of ``numpy.unique(y)``.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit.
+    """
+    figure, (before, after) = panels(1, 2, height=2.9)
+    plot_embedding(X, y, ax=before, target_names=target_names)
+    plot_embedding(images, y, ax=after, target_names=target_names)
+    after.set_title("After: learned metric", fontsize="medium")
+    share_legend(figure, before, after)
+    return figure
+
+
+def share_legend(figure: Figure, before: Axes, after: Axes) -> None:
+    """Draw a single legend of classes, below the two panels."""
+    legends = [legend for ax in (before, after) if (legend := ax.get_legend()) is not None]
+    for legend in legends:
+        legend.remove()
+    if legends:
+        classes = before.get_legend_handles_labels()
+        figure.legend(*classes, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
+    # Axes of equal scale find their ticks while they are drawn, and only the next drawing leaves room for them.
+    figure.draw_without_rendering()
 
 
 def _classes(y: ArrayLike | None, target_names: Sequence[str] | None, n: int) -> tuple[NDArray[Any], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import cycle
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -11,22 +12,25 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import check_count, check_integer
+from convexmetric.arguments import check_count, check_integer, is_real
 from convexmetric.evaluation import RetrievalCurve, RocCurve
 from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
-from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, named, plain, text_of
+from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, look, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
 
 
 def plot_validation(validation: Validation, score: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the mean held-out score against a weight, plus and minus one standard deviation, with the weight chosen.
+    """Draw the mean held-out score of all candidates, plus and minus one standard deviation, with the one chosen.
+
+    The last parameter is on the axis. Candidates that differ in others have a line each; those that have no number
+    there, such as a metric that is not learned, have a horizontal one.
 
     Parameters
     ----------
     validation : Validation
-        Scores of several values of one weight: from ``cross_validate``, or ``path_`` of a
-        :class:`~convexmetric.WeightSearch`.
+        Scores of candidates: from ``cross_validate``, or ``path_`` of a :class:`~convexmetric.WeightSearch` or a
+        :class:`~convexmetric.NeighborMetric`.
     score : str, optional
         One of its scores; by default the deciding one.
     ax : Axes, optional
@@ -36,18 +40,51 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
     InputError
         If there is no such score.
     """
-    name, chosen = validation.score if score is None else score, validation.settings
-    mean, std = validation.mean(name), validation.std(name)
+    name = validation.score if score is None else score
+    mean, std, best = validation.mean(name), validation.std(name), validation.index
     ax = axes_of(ax)
     ax.set_xscale("log")
-    # Error bars, as a band between few values would be hard to see.
-    ax.errorbar(validation.values, mean, std, color=LOWER, lw=1.5, marker="o", ms=4, capsize=3)
-    ax.axvline(validation.values[validation.index], color=UPPER, lw=1.2, ls="--")
+    for k, (label, places) in enumerate(_lines(validation).items()):
+        style = look(k) | {"label": text_of(label), "lw": 1.5}
+        if _on_axis(validation, places[0]):
+            values = [validation.candidates[at][-1] for at in places]
+            # Error bars, as a band between few values would be hard to see.
+            ax.errorbar(values, mean[places], std[places], ms=4, capsize=3, **style)
+        else:
+            ax.axhline(mean[places[0]], **style | {"marker": ""})
+    if _on_axis(validation, best):
+        ax.axvline(validation.candidates[best][-1], color=UPPER, lw=1.2, ls="--")
+        ax.plot(validation.candidates[best][-1], mean[best], marker="o", ms=10, mfc="none", color=UPPER)
     by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
-    ax.set_title(f"Best {', '.join(f'{weight} = {value:g}' for weight, value in chosen.items())}{by}")
+    ax.set_title(fill(f"Best: {text_of(_label(validation, best))}{by}", 56))
     ax.set_xlabel(validation.names[-1])
     ax.set_ylabel(f"{text_of(name)} of held-out {validation.items}")
-    return plain(ax)
+    if len(validation.names) > 1:
+        # Below the axes: there may be many lines.
+        ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    return plain(ax, "both")
+
+
+def _on_axis(validation: Validation, at: int) -> bool:
+    """Whether a candidate has a place on a logarithmic axis of the last parameter."""
+    value = validation.candidates[at][-1]
+    return not (validation.unlearned and at == 0) and is_real(value) and 0.0 < value < np.inf
+
+
+def _lines(validation: Validation) -> dict[str, list[int]]:
+    """Numbers of the candidates of each line, by the label of the line."""
+    found: dict[str, list[int]] = {}
+    for at in range(len(validation.candidates)):
+        found.setdefault(_label(validation, at, -1 if _on_axis(validation, at) else None), []).append(at)
+    return found
+
+
+def _label(validation: Validation, at: int, end: int | None = None) -> str:
+    """Text for a candidate: its parameters, up to the one numbered ``end``, or the name of a metric not learned."""
+    if validation.unlearned and at == 0:
+        return validation.unlearned
+    pairs = zip(validation.names[:end], validation.candidates[at][:end], strict=True)
+    return ", ".join(f"{name} = {value:g}" if is_real(value) else f"{name} = {value}" for name, value in pairs)
 
 
 def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes:

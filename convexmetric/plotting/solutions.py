@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.errors import InputError
 from convexmetric.plotting import axes as drawing
-from convexmetric.plotting.embeddings import plot_embedding
+from convexmetric.plotting.embeddings import plot_embedding, share_legend
 from convexmetric.solution import Solution
 
 #: First bounds that are off by more than this factor are left outside the axis.
@@ -95,25 +95,19 @@ def plot_solution(
         plot_embedding(X, y, None, ax=before, target_names=target_names)
         plot_embedding(X, y, solution.M, ax=after, target_names=target_names)
         after.set_title(f"After: optimal, rank {solution.rank}", fontsize="medium")
-        if before.get_legend() is not None:
-            before.get_legend().remove()
-            after.get_legend().remove()
-            classes = before.get_legend_handles_labels()
-            figure.legend(*classes, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
-        # Axes of equal scale find their ticks while they are drawn, and only the next drawing leaves room for them.
-        figure.draw_without_rendering()
+        share_legend(figure, before, after)
     return figure
 
 
-def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, most: int = 15) -> Axes:
+def plot_weights(M: ArrayLike, names: Sequence[str] | None = None, *, ax: Axes | None = None, most: int = 15) -> Axes:
     """Shares of features in the trace of a metric, the largest as bars.
 
     Parameters
     ----------
     M : (d, d) or (d,) array
         The metric, or the weights of a diagonal one; features should have one scale.
-    names : sequence of str
-        Names of the features.
+    names : sequence of str, optional
+        Names of the features; by default their numbers.
     ax : Axes, optional
     most : int
         Bars to draw.
@@ -125,6 +119,7 @@ def plot_weights(M: ArrayLike, names: Sequence[str], *, ax: Axes | None = None, 
     """
     weights = np.asarray(M, dtype=np.float64)
     weights = np.diag(weights) if weights.ndim == 2 else weights
+    names = [f"feature {k}" for k in range(len(weights))] if names is None else names
     if len(names) != len(weights):
         raise InputError(f"names must name the {len(weights)} features of M, got {len(names)} names")
     shares = weights / (weights.sum() or 1.0)

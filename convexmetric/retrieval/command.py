@@ -230,7 +230,7 @@ def export(
             show_default=False,
         ),
     ],
-    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.")],
+    to: Annotated[str, typer.Option(help=f"One of {', '.join(FORMATS)}.", autocompletion=shared.completing(FORMATS))],
     output: Annotated[
         Path | None, typer.Option(help="File to write. Default: FILE with the suffix of the format.")
     ] = None,

@@ -252,10 +252,12 @@ def _write_numpy(adapter: Adapter, path: Path, documents: Array | None) -> None:
 
 
 def _write_safetensors(adapter: Adapter, path: Path, documents: Array | None) -> None:
-    save = optional("safetensors.numpy", "export", "the format safetensors").save_file
+    save = optional("safetensors.numpy", "export", "the format safetensors").save
     arrays = _arrays(adapter, documents)
     names = {name: name if name == "documents" else f"linear.{name}" for name in arrays}
-    save({names[name]: array.astype(np.float32) for name, array in arrays.items()}, str(path), {"form": adapter.form})
+    tensors = {names[name]: array.astype(np.float32) for name, array in arrays.items()}
+    # The library's own files can be read by their owner only.
+    path.write_bytes(save(tensors, {"form": adapter.form}))
 
 
 def _write_onnx(adapter: Adapter, path: Path, documents: Array | None) -> None:

@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 import convexmetric as cm
 from convexmetric.audits import read_metric
-from convexmetric.cli import fitting, html_report, main
+from convexmetric.cli import fitting, html_report, main, shared
 from convexmetric.cli.fitting import Fitted
 from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
@@ -700,7 +700,7 @@ def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
     options = ["--method", "large-margin", "--no-held-out", "--quiet", "--save", saved]
     code, _, err = command("fit", table, "--label", "kind", *options)
     assert code == 0
-    assert re.search(r"columns of wine are combinations .*: 'c0', .* more\. Directions", err)
+    assert re.search("in 4 of 17 directions of wine only .* combinations of 14 columns", err)
     images, y = X[learn] @ (components := read_components(saved)[0]).T, wine.y[learn]
     scores = [
         1.0 - knn_error(np.ones(17), images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], k=3)
@@ -729,6 +729,44 @@ def test_copies_of_rows_are_told_with_the_scores(command, helpful, quick):
     out = command("fit", helpful, "--label", "kind", *method)[1]
     assert "(99 rows, of which 19 are copies and in the fold of what they copy)" in " ".join(out.split())
     assert json.loads(command("fit", helpful, "--label", "kind", *method, "--json")[1])["held_out"]["copies"] == 19
+
+
+@pytest.mark.integration
+def test_words_are_encoded_and_apply_finds_the_same_columns(command, tmp_path):
+    rng = np.random.default_rng(0)
+    size = rng.standard_normal(80) + 2.0 * (LABELS == "loud")
+    colour = ["red", "green", "blue", "red"] * 20
+    rows = [f"{s:.3f},{c},{'yes' if s > 1 else 'no'},{k}" for s, c, k in zip(size, colour, LABELS, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["size,colour,big,kind", *rows]), encoding="utf-8")
+    options = [
+        "--label",
+        "kind",
+        "--method",
+        "mlr",
+        "--set",
+        "C=1",
+        "--no-held-out",
+        "--quiet",
+        "--save",
+        tmp_path / "m.npz",
+    ]
+    code, _, err = command("fit", tmp_path / "t.csv", *options, "--encode")
+    assert (code, "combinations" in err) == (0, False)
+    assert read_components(tmp_path / "m.npz")[1] == ["size", "colour=blue", "colour=green", "colour=red", "big"]
+    (tmp_path / "new.csv").write_text("colour,size,big\ngreen,1.5,no\npink,1,yes\n", encoding="utf-8")
+    apply = ["apply", tmp_path / "m.npz", tmp_path / "new.csv", "--save", tmp_path / "z.npy"]
+    code, _, err = command(*apply)
+    assert (code, "--encode" in err) == (2, True)
+    code, _, err = command(*apply, "--encode")
+    assert (code, "others, such as 'pink', have no column" in err) == (0, True)
+    encoded = np.array([[1.5, 0, 1, 0, 0], [1.0, 0, 0, 0, 1]])
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), encoded @ read_components(tmp_path / "m.npz")[0].T)
+
+
+def test_an_option_that_lacks_its_file_and_names_to_complete(command, helpful):
+    code, _, err = command("fit", helpful, "--label", "kind", "--save", "--quiet")
+    assert (code, "the option before --quiet has no value: name a file, .npz" in err) == (2, True)
+    assert shared.completing([*fitting.METHODS])("ml") == ["mlr"]
 
 
 @pytest.mark.integration

@@ -238,5 +238,5 @@ def test_other_archives_are_no_workbooks(tmp_path):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("t.csv", "a,b")
     (tmp_path / "t.zip").write_bytes(packed.getvalue())
-    with pytest.raises(InputError, match="is a workbook, an archive or compressed"):
+    with pytest.raises(InputError, match="is a workbook or an archive, not text"):
         cm.datasets.read_csv(tmp_path / "t.zip", "kind")

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import lzma
 
 import numpy as np
 import pytest
@@ -215,11 +216,72 @@ def test_rows_with_missing_values_are_named_or_left_out(tmp_path, cell):
     assert data.target_names == ("oak",)
 
 
-def test_a_column_without_any_value_is_named(tmp_path):
-    rows = [[*row, "depth" if r == 0 else ""] for r, row in enumerate(TABLE)]
-    with pytest.raises(InputError, match="every row lacks a value, most in column 'depth'"):
-        cm.datasets.read_csv(written(tmp_path, rows), "kind", drop_missing=True)
-    assert cm.datasets.read_csv(written(tmp_path, rows), "kind", drop=["depth"]).X.shape == (3, 2)
+def test_a_column_without_any_value_is_left_out_and_that_is_said(tmp_path):
+    rows = [[*row, "depth" if r == 0 else "NA"] for r, row in enumerate(TABLE)]
+    with pytest.warns(UserWarning, match=r"left out: column\(s\) of trees\.csv without a value: 'depth'"):
+        data = cm.datasets.read_csv(written(tmp_path, rows), "kind", drop_missing=True)
+    assert data.X.shape == (3, 2)
+    with pytest.raises(InputError, match="every row lacks a value"):
+        cm.datasets.read_csv(
+            written(tmp_path, [["a", "b", "kind"], ["1", "", "x"], ["", "2", "x"]]), "kind", drop_missing=True
+        )
+
+
+@pytest.mark.parametrize(
+    ("words", "columns", "numbers"),
+    [
+        (["True", "false", "TRUE"], ("c",), [[1], [0], [1]]),
+        (["5%", "7.5%", "-1 %"], ("c",), [[5], [7.5], [-1]]),
+        (["1970-01-02", "1970-01-03T12:00", "05.01.1970"], ("c",), [[1], [2.5], [4]]),
+        (["b", "a", "b"], ("c=a", "c=b"), [[0, 1], [1, 0], [0, 1]]),
+        (["yes", "no", "maybe"], ("c=maybe", "c=no", "c=yes"), [[0, 0, 1], [0, 1, 0], [1, 0, 0]]),
+    ],
+)
+def test_words_become_numbers_where_that_is_asked_for(tmp_path, words, columns, numbers):
+    path = written(tmp_path, [["c", "d", "kind"], *([word, "1", "oak"] for word in words)])
+    with pytest.raises(InputError, match="--encode"):
+        cm.datasets.read_csv(path, "kind")
+    with pytest.warns(UserWarning, match="column 'c' of trees.csv is encoded"):
+        data = cm.datasets.read_csv(path, "kind", encode=True)
+    assert {*data.extras["columns"]} == {*columns, "d"}
+    assert [data.X[:, data.extras["columns"].index(name)].tolist() for name in columns] == np.transpose(
+        numbers
+    ).tolist()
+
+
+def test_many_words_and_a_typo_are_not_encoded_and_all_such_columns_are_named(tmp_path):
+    rows = [["a", "b", "c", "kind"], *([f"n{i}", "3O" if i == 9 else str(i % 7), "x", "oak"] for i in range(21))]
+    path = written(tmp_path, rows)
+    with pytest.raises(
+        InputError, match=r"'a' holds 'n0'.*nor do 'b' \('3O'\), 'c' \('x'\) .*--drop a --drop b --drop c"
+    ):
+        cm.datasets.read_csv(path, "kind")
+    with (
+        pytest.warns(UserWarning, match="'c'"),
+        pytest.raises(InputError, match=r"'a' holds.*nor do 'b' \('3O'\) hold"),
+    ):
+        cm.datasets.read_csv(path, "kind", encode=True)
+
+
+@pytest.mark.parametrize("text", ["a|b|kind\n1|2|x\n3|4|y\n", "a  b kind\n 1 2   x \n3 4 y\n"])
+def test_bars_and_blanks_separate_columns(tmp_path, text):
+    (tmp_path / "t.csv.xz").write_bytes(lzma.compress(text.encode()))
+    data = cm.datasets.read_csv(tmp_path / "t.csv.xz", "kind")
+    assert (data.name, data.X.tolist()) == ("t", [[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.mat", b"MATLAB 5.0 MAT-file, Platform", "is a MATLAB file, not text"),
+        ("t.npy", b"\x93NUMPY\x01\x00", "is an array of NumPy"),
+        ("t.arff", b"% !!!!\n!, a\n", "is named as ARFF, but does not begin with @relation"),
+    ],
+)
+def test_files_that_are_no_tables_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        cm.datasets.read_csv(tmp_path / name, "kind")
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
@@ -240,7 +302,6 @@ def test_decimal_commas_are_read_and_said(tmp_path, delimiter, header):
         (["a,b,kind", '"1,5",2,oak'], {}, "column 'a' holds '1,5'.*separate columns by semicolons"),
         (["a b kind", "1 1 2 oak", "2 3 4 ash"], {}, r"no column 'kind'; columns are separated by .*; in R write\.csv"),
         (["kind", "oak", "ash"], {}, "no column beside 'kind'.*separated by commas, semicolons or tabs"),
-        (["a b kind", "1 2 oak"], {"label": "a b kind"}, "separated by commas, semicolons or tabs"),
         (["a,b,kind", "1,2,oak"], {"label": 3}, "no column 3; columns have the numbers 0 to 2, or -3 to -1"),
         (["a,b,kind", "1,2,oak"], {"encoding": "utf-9"}, "encoding must be a name that Python knows"),
         (["1,1,oak", "1,2,ash"], {"header": True, "label": "oak"}, "two columns are called '1'.*--no-header"),
@@ -362,7 +423,10 @@ def test_cells_that_begin_with_a_number_sign_stay(tmp_path):
     ("lines", "message"),
     [
         (["1,2,oak", "3O,4,ash", "5,6,ash"], "line 3: column 'a' holds '3O', .* a letter where a number was expected"),
-        (["oak,2,oak", "ash,4,ash", "5,6,ash"], "line 2: column 'a' holds 'oak', .* encode it or leave it out"),
+        (
+            ["oak,2,oak", "ash,4,ash", "5,6,ash"],
+            r"line 2: column 'a' holds 'oak', .*\(--encode\).*, or leave out: --drop a",
+        ),
         (["1,2,oak", "3,4,ash, young"], "line 3: 4 cells, but the first line has 3; put text that has a comma"),
         (["1,2,oak", "3,5,4,5,ash"], "line 3: 5 cells, but the first line has 3; with decimal commas"),
         ([f"{2**53 + 1},2,oak", "3,4,ash"], r"line 2: column 'a' holds 9007199254740993, an integer above 2\^53"),

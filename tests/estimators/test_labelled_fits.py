@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -264,7 +265,7 @@ def test_bad_labels_are_refused(name):
         estimator.fit(X, Y[:-1])
     with pytest.raises(ValueError, match="NaN"):
         estimator.fit(np.where(X > 2.0, np.nan, X), Y)
-    if name != "cross-modal":
+    if name not in ("cross-modal", "neighbors"):
         with pytest.raises(InputError, match=r"one class only.*StratifiedKFold"):
             fitted(name).score(X[Y == 1], Y[Y == 1])
 
@@ -376,3 +377,19 @@ def test_fits_repeat_unless_they_are_asked_to_draw_anew(estimator):
     np.testing.assert_array_equal(first, again)
     np.testing.assert_array_equal(first, seeded)
     assert clone(estimator).set_params(random_state=None).random_state is None
+
+
+@pytest.mark.integration
+def test_type_checkers_know_the_parameters(tmp_path, monkeypatch):
+    api = pytest.importorskip("mypy.api")
+    wrong = ["cm.MLR(c=10)", "cm.NeighborMetric(strenght=1.0)", "cm.WeightSearch(cm.MLR(), value=[1.0])"]
+    (tmp_path / "use.py").write_text(
+        "\n".join(["import convexmetric as cm", "cm.MLR(C=10.0).fit([[0.0]], [0])", *wrong])
+    )
+    monkeypatch.setenv("MYPYPATH", str(Path(cm.__file__).parents[1]))
+    said = api.run([str(tmp_path / "use.py"), "--strict", "--cache-dir", str(tmp_path)])[0]
+    assert [line.split(":")[1] for line in said.splitlines() if "Unexpected keyword argument" in line] == [
+        "3",
+        "4",
+        "5",
+    ]

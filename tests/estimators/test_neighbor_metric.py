@@ -6,6 +6,11 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
 from convexmetric.errors import InputError
@@ -157,3 +162,48 @@ def test_euclidean_distance_of_many_features_is_of_all_of_them():
         metric.fit(points, np.repeat([0, 1], 30))
     assert not metric.kept_
     np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.diag(np.arange(130) != 7))
+
+
+def test_labels_are_predicted_by_the_vote_of_the_nearest_rows_learned_from():
+    names = np.array(["one", "two", "three"])[Y]
+    learn, rest = slice(0, None, 2), slice(1, None, 2)
+    metric = cm.NeighborMetric(n_neighbors=5, scale=1.0, strength=0.1, tol=1e-2).fit(X[learn], names[learn])
+    assert metric.classes_.tolist() == ["one", "three", "two"]
+    L = metric.components_
+    squares = ((X[rest][:, None] @ L.T - X[learn] @ L.T) ** 2).sum(axis=2)
+    nearest = names[learn][np.argsort(squares, axis=1)[:, :5]]
+    shares = (nearest[:, :, None] == metric.classes_).mean(axis=1)
+    np.testing.assert_allclose(metric.predict_proba(X[rest]), shares)
+    right = metric.predict(X[rest]) == names[rest]
+    assert metric.score(X[rest], names[rest]) == right.mean() > 0.9
+
+
+def test_it_is_a_classifier_and_a_step_before_others():
+    scaled = make_pipeline(StandardScaler(), cm.NeighborMetric(scale=1.0, strength=1.0, tol=1e-2))
+    assert is_classifier(scaled)
+    alone = cross_val_score(scaled, wine.X, Y, cv=3)
+    np.testing.assert_array_equal(
+        alone, cross_val_score(make_pipeline(scaled, KNeighborsClassifier(3)), wine.X, Y, cv=3)
+    )
+
+
+def test_euclidean_distance_predicts_as_well():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metric = cm.NeighborMetric(max_seconds=1e-3).fit(X, Y)
+    np.testing.assert_array_equal(metric.predict(X), KNeighborsClassifier(3).fit(X, Y).predict(X))
+
+
+def test_too_many_neighbours_and_measurements_are_refused():
+    with pytest.raises(InputError, match="n_neighbors must be below the number of points, 178, got 500"):
+        cm.NeighborMetric(n_neighbors=500).fit(X, Y)
+    for estimator in (cm.NeighborMetric(), cm.MLR()):
+        with pytest.raises(InputError, match=r"looks like a measurement\. Put them into a few bins"):
+            estimator.fit(X, wine.X[:, 0])
+
+
+def test_a_metric_is_a_function_for_others():
+    metric = cm.LargeMargin(tol=1e-2).fit(X, Y)
+    distance = metric.get_metric()
+    assert distance(X[0], X[1]) == pytest.approx(metric.pair_distance(X[[[0, 1]]])[0])
+    assert distance(X[0], X[1], squared=True) == pytest.approx(distance(X[0], X[1]) ** 2)

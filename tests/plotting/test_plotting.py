@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import matplotlib
 import matplotlib.pyplot as pyplot
 import numpy as np
@@ -29,7 +31,7 @@ from convexmetric.plotting import (
     save_picture,
     show_pictures,
 )
-from convexmetric.plotting.axes import COLOURS, shortened
+from convexmetric.plotting.axes import COLOURS, UPPER, shortened
 from convexmetric.plotting.embeddings import metric_plane
 from convexmetric.selection import Validation
 from convexmetric.solution import Progress
@@ -464,6 +466,7 @@ def test_bars_are_the_largest_shares_of_the_trace():
         assert_allclose([bar.get_width() for bar in ax.patches], np.array([6.1, 3.1]) / 10.3)
         assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "c" * 11 + "..." + "c" * 10]
     assert [bar.get_width() for bar in plot_weights(np.zeros(2), ["a", "b"]).patches] == [0.0, 0.0]
+    assert plot_weights(np.ones(1)).get_yticklabels()[0].get_text() == "feature 0"
     with pytest.raises(InputError, match="names must name the 3 features"):
         plot_weights(M, ["a"])
 
@@ -524,3 +527,45 @@ def test_names_are_drawn_as_they_are(word, tmp_path):
         drawn += [text for text in ax.figure.findobj(matplotlib.text.Text) if "\\$" in text.get_text()]
         assert drawn
         assert not any(matplotlib.cbook.is_math_text(text.get_text()) for text in drawn)
+
+
+def nested(names=("scale", "strength"), begin=()):
+    candidates = [(*begin, scale, strength) for scale in (0.3, 1.0) for strength in (10.0, 1.0)]
+    tried = ((*begin, 1.0, 1e12), *candidates), {"accuracy": np.linspace(0.5, 0.9, 5)[:, None]}, np.zeros((5, 1))
+    return Validation(names, *tried, 3, 9, 9, 0.0, unlearned="Euclidean distance")
+
+
+@pytest.mark.parametrize("begin", [(), ("identity",)])
+def test_candidates_of_several_parameters_have_a_line_each_and_euclidean_distance_a_horizontal_one(begin):
+    path = nested(("prior",) * len(begin) + ("scale", "strength"), begin)
+    ax = plot_validation(path)
+    lines = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+    curves = {container.get_label(): container[0].get_xydata() for container in ax.containers}
+    level = lines["Euclidean distance"].get_ydata()
+    assert_allclose(level, path.mean()[0])
+    of = "prior = identity, " * len(begin)
+    assert sorted(curves) == [f"{of}scale = 0.3", f"{of}scale = 1"]
+    assert_allclose(curves[f"{of}scale = 1"], [[10.0, 0.8], [1.0, 0.9]])
+    # The axis ends near the strengths, and the legend names every line.
+    assert ax.get_xlim()[1] < 100.0
+    assert len(ax.get_legend().get_texts()) == 3
+    assert ax.lines[-1].get_xydata().tolist() == [[10.0, path.mean()[3]]]
+    assert ax.get_title() == f"Best: {of}scale = 1, strength = 10"
+
+
+def test_euclidean_distance_that_is_chosen_is_named():
+    path = nested()
+    ax = plot_validation(replace(path, index=0))
+    assert ax.get_title() == "Best: Euclidean distance"
+    assert not any(line.get_color() == UPPER for line in ax.lines)
+
+
+def test_an_estimator_draws_rows_before_and_after(data):
+    X, y = data
+    metric = cm.MLR(tol=1e-2, C=1.0).fit(X, y)
+    before, after = metric.plot(X, y).axes
+    for ax, points in ((before, X), (after, metric.transform(X))):
+        plane = metric_plane(points)
+        seen = np.concatenate([collection.get_offsets() for collection in ax.collections])
+        assert_allclose(seen, np.concatenate([plane.points[y == k] for k in range(3)]))
+    assert "After" in after.get_title()

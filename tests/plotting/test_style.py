@@ -86,8 +86,12 @@ def pictures_of(X, y, problem, solution):
     ]
     accuracy = np.array([[0.5, 0.7], [0.9, 0.9], [0.8, 0.6]])
     weights = ("reg",), ((1.0,), (0.1,), (0.01,)), {"accuracy": accuracy}, 0.0 * accuracy, 1, 9, 9, 0.0
+    candidates = tuple((scale, strength) for scale in (0.3, 1.0, 3.0) for strength in (10.0, 1.0))
+    nested = ("scale", "strength"), candidates, {"accuracy": np.ones((6, 2))}, np.ones((6, 2)), 0, 9, 9, 0.0
     return {
         "solution": plotting.plot_solution(solution, X, y=y),
+        "before and after": plotting.plot_before_after(X, X @ solution.M, y),
+        "choice of two": plotting.plot_validation(Validation(*nested, unlearned="Euclidean distance")).figure,
         "bounds and gap": plotting.plot_solution(solution),
         "audit": plotting.plot_audit(problem, audit, reference=solution),
         "trails": cm.bench.plot_trails(trails)[0].figure,

@@ -70,7 +70,8 @@ def test_numpy(tmp_path, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_safetensors(tmp_path, form):
     load = pytest.importorskip("safetensors.numpy").load_file
-    arrays = load(written(tmp_path, "safetensors", form, X))
+    arrays = load(path := written(tmp_path, "safetensors", form, X))
+    assert path.stat().st_mode == written(tmp_path, "numpy", form, X).stat().st_mode
     assert {array.dtype for array in arrays.values()} == {np.dtype(np.float32)}
     agree(found(Q @ arrays["linear.weight"].T + arrays.get("linear.bias", 0.0), arrays["documents"], form), form)
 

@@ -112,7 +112,7 @@ def test_plot(validation):
     ax = plot_validation(validation)
     points, *_ = [line for line in ax.lines if len(line.get_xdata()) == 3]
     assert points.get_ydata() == pytest.approx(validation.mean())
-    assert ax.get_title() == f"Best C = {validation.best:g}"
+    assert ax.get_title() == f"Best: C = {validation.best:g}"
     assert plot_validation(validation, "accuracy@3").get_ylabel() == "accuracy@3 of held-out queries"
 
 

@@ -135,6 +135,15 @@ def report(found: dict[Any, dict[str, Any]]) -> str:
     ])  # fmt: skip
 
 
+def with_successor(row: dict[str, Any], costs: dict[str, float]) -> float:
+    """Seconds to the gap; for a solver that gave up before the limit, its own and those of the best other."""
+    own = costs[row["asked"]["solver"]]
+    if row["status"] != "stalled":
+        return own
+    others = [seconds for name, seconds in costs.items() if name != row["asked"]["solver"]]
+    return min(own, row["seconds"] + min(others, default=own))
+
+
 def fit(files: list[Path]) -> dict[str, Any]:
     """Weights of the features of a forecast, and an addition for every class of risks, by solver."""
     rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
@@ -144,12 +153,16 @@ def fit(files: list[Path]) -> dict[str, Any]:
         problem = problem_of(key)
         bare, monitor = problem.without_constant(), Monitor(1e-4, problem=problem)
         offer_zero(bare, monitor)
-        known[key] = forecasts.features(bare, monitor.share), type(bare.risk).__name__
+        known[key] = forecasts.features(bare, monitor.share), forecasts.kind_of(bare.risk)
+    costs: dict[Any, dict[str, float]] = {}
+    for row in rows:
+        costs.setdefault(row["asked"]["seed"], {})[row["asked"]["solver"]] = cost(row)
     table = {}
     for solver in sorted({row["asked"]["solver"] for row in rows}):
         mine = [row for row in rows if row["asked"]["solver"] == solver]
         keys = [row["asked"]["seed"] for row in mine]
-        X, y = np.array([known[key][0] for key in keys]), np.log([cost(row) for row in mine])
+        X = np.array([known[key][0] for key in keys])
+        y = np.log([with_successor(row, costs[row["asked"]["seed"]]) for row in mine])
         risks = sorted({known[key][1] for key in keys})
         K = np.array([[float(known[key][1] == risk) for risk in risks] for key in keys])
         centre, spread = X.mean(axis=0), X.std(axis=0)

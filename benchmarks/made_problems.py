@@ -24,6 +24,8 @@ __all__ = ["FAMILIES", "Made", "made"]
 SHARES = (0.5, 0.05, 0.005)
 #: Numbers of points, features and comparisons: log-uniform between these.
 POINTS, FEATURES, COMPARISONS = (40, 4_000), (2, 400), (200, 1_000_000)
+#: Seeds of listed triplets as lists are larger by this.
+LISTS = 10_000
 #: Items that are compared without features.
 ITEMS = (20, 150)
 REGULARIZERS = {"trace": Trace, "squared": SquaredFrobenius, "norm": Frobenius}
@@ -207,7 +209,16 @@ FAMILIES = {
 
 
 def made(seed: int) -> Made:
-    """The problem of a seed; seeds 2k and 2k + 1 are of one family, and the families take turns."""
+    """The problem of a seed; seeds 2k and 2k + 1 are of one family, and the families take turns.
+
+    From ``LISTS`` on, a seed has the listed triplets of the one that is less by ``LISTS``, as lists of positives and
+    negatives.
+    """
+    if seed >= LISTS:
+        listed = made(seed - LISTS)
+        comparisons, cone = listed.problem.risk.comparisons, listed.problem.cone
+        risk = cm.TripletProblem(comparisons.X, comparisons.triplets, diagonal=cone.diagonal).risk
+        return Made(f"as lists, {listed.words}", cm.MetricProblem(risk, listed.problem.regularizer))
     name = list(FAMILIES)[seed // 2 % len(FAMILIES)]
     draw = _Draw(seed)
     problem = FAMILIES[name](draw)

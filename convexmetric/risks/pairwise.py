@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -106,6 +107,15 @@ class PairwiseRisk(QueryRisk):
     def listing(self, relevance: Relevance) -> Self:
         """Apply the same hinges to other lists, for which only the listed distances are evaluated."""
         return type(self)(self.rankings.listing(relevance), self.weights, self.margin)
+
+    def as_form(self, kind: type) -> object:
+        """Convert to listed triplets where these are no more than the distances, as they are in lists of triplets."""
+        few = self.stated_rows <= min(self.distances, PAIRS_LIMIT)
+        return self._as_listed.as_form(kind) if few and kind is not PairwiseRisk else self
+
+    @cached_property
+    def _as_listed(self) -> SeparableRisk:
+        return self.listed()
 
     def described(self) -> Described:
         """Rankings, with one weight or those of the queries, and the margin."""

@@ -16,7 +16,6 @@ from convexmetric.errors import UnsupportedProblemError
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solvers.cuts import SampledCuttingPlanes
-from convexmetric.solvers.forecasts import forecast
 from convexmetric.solvers.routes import (
     ADVICE,
     LONG_PASS_COORDINATES,
@@ -54,7 +53,7 @@ SHORT_PASS = 2e6
 COARSE = Route(
     SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
     f"linear plus squared norm; a time limit too short for others, up to {LONG_PASS_COORDINATES:,} coordinates",
-    "a coarse certificate within the limit, from a sample of the queries",
+    "a coarse certificate within the limit, from a sample of the queries", leads=lambda problem: True,
 )  # fmt: skip
 
 
@@ -116,17 +115,13 @@ class ExactRun:
             if monitor.reached:
                 yield {}
                 return
+        problem = self.found.problem
         found = [
-            Runner(each.route.solver.name, each.run, self._forecast(each, monitor.share))
+            Runner(each.route.solver.name, each.run, each.route.seconds(problem, monitor.share))
             for each in self.within(monitor.seconds_left)
             if each.run is not None
         ]
         yield from take_turns(found, monitor, in_order=not self.timed)
-
-    def _forecast(self, candidate: Candidate, share: float | None) -> float:
-        """Seconds that a candidate is expected to take; none for what a time limit puts first."""
-        route = candidate.route
-        return 0.0 if route is COARSE else forecast(route.solver.name, self.found.problem, share)
 
 
 @dataclass(frozen=True)
@@ -140,7 +135,8 @@ class Step:
     why : str
         What it is good at; if it is not taken, what the problem lacks.
     seconds : float or None
-        Forecast of its time to a gap of 1e-4, by which solvers are ordered; None if it is not taken, or has none.
+        Forecast of its time to a gap of 1e-4, by which solvers are ordered; None if it is not taken, has none, or goes
+        first whatever it takes.
     """
 
     solver: Solver
@@ -239,7 +235,7 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
         offer_zero(bare, monitor)
     found = list(candidates_within(Candidates(bare, by_forecast(bare, monitor.share)), max_seconds))
     steps = tuple(
-        Step(each.route.solver, each.route.why, _finite(forecast(each.route.solver.name, bare, monitor.share)))
+        Step(each.route.solver, each.route.why, _finite(each.route.seconds(bare, monitor.share)))
         for each in found
         if each.run is not None
     )
@@ -335,7 +331,7 @@ def long_solve(problem: MetricProblem) -> str | None:
 
 
 def _finite(seconds: float) -> float | None:
-    return seconds if np.isfinite(seconds) else None
+    return seconds if 0.0 < seconds < np.inf else None
 
 
 def _about(seconds: float | None) -> str:

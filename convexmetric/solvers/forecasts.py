@@ -1,8 +1,8 @@
 """How long solvers take, from the sizes of a problem: a line of fitted numbers for each.
 
 The logarithm of the seconds is linear in logarithms of the numbers of distances, parts and features and of the share of
-the penalty (``Monitor.share``), with additions for the kind of penalty, of cone and of risk; under squared norms and
-diagonal metrics some of the weights differ.
+the penalty (``Monitor.share``), and in products of these, with additions for the kind of penalty, of cone and of risk;
+under squared norms and diagonal metrics some of the weights differ.
 ``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
 ``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
 solvers, which changes no choice.
@@ -19,13 +19,12 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
+from convexmetric.risks import PairwiseRisk, Risk, SeparableRisk
 
 __all__ = ["features", "forecast"]
 
 #: The penalty's share where it is not known, and the least that is told from others.
 USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
-#: The solver whose passes are over samples.
-SAMPLING = "sampled-cutting-planes"
 #: Seconds forecast are between these.
 SHORTEST, LONGEST = 1e-3, 1e6
 
@@ -46,16 +45,19 @@ def features(problem: MetricProblem, share: float | None) -> Array:
     diagonal, other = float(cone.diagonal), float(quadratic is None)
     distances, parts, d = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
     alone = [1.0, distances, parts, d, usual, squared, other, diagonal]
-    return np.array([*alone, squared * usual, squared * d, squared * distances, diagonal * d])
+    sizes = [parts * d, usual * parts, usual * d]
+    return np.array([*alone, *sizes, squared * usual, squared * d, squared * distances, diagonal * d])
+
+
+def kind_of(risk: Risk) -> str:
+    """The class of a risk; that of listed comparisons for lists which may as well be such."""
+    return type(risk.as_form(SeparableRisk) if isinstance(risk, PairwiseRisk) else risk).__name__
 
 
 def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:
     """Seconds that a solver is expected to take to a gap of 1e-4; infinite for one that has no line."""
-    if solver == SAMPLING and problem.risk.sharded_pairs:
-        # The table is of data in memory; over shards a pass takes far longer than a sample.
-        return SHORTEST
     line = table().get(solver)
     if line is None:
         return np.inf
-    found = float(features(problem, share) @ line["weights"]) + line["risks"].get(type(problem.risk).__name__, 0.0)
+    found = float(features(problem, share) @ line["weights"]) + line["risks"].get(kind_of(problem.risk), 0.0)
     return float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST))))

@@ -50,6 +50,8 @@ class Route:
         Conditions of the table, checked in this order after those that the solver's own ``prepare`` checks.
     last_resort : bool
         Whether it is taken only if no other route is.
+    leads : callable
+        Whether it goes before all others for a problem, whatever the forecasts.
     """
 
     solver: Solver
@@ -58,6 +60,11 @@ class Route:
     why: str = ""
     needs: tuple[Need, ...] = ()
     last_resort: bool = False
+    leads: Callable[[MetricProblem], bool] = lambda problem: False
+
+    def seconds(self, problem: MetricProblem, share: float | None) -> float:
+        """Forecast of the solver's time on a problem; zero where it leads."""
+        return 0.0 if self.leads(problem) else forecast(self.solver.name, problem, share)
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,8 @@ ROUTES: tuple[Route, ...] = (
         SampledCuttingPlanes(), "rankings, soft margins; hinges over positives and negatives",
         f"linear plus squared norm; {LONG_PASS:,} distances or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them",
-        (_long_pass,),
+        # Forecasts are of data in memory; over shards a pass takes far longer than a sample.
+        (_long_pass,), leads=lambda problem: problem.risk.sharded_pairs,
     ),
     Route(
         SemismoothNewton(), "hinges over positives and negatives (triplets, AUC)", "squared norm",
@@ -176,7 +184,7 @@ ROUTES: tuple[Route, ...] = (
 
 def by_forecast(problem: MetricProblem, share: float | None = None) -> list[Route]:
     """Sort the routes: the one with the shortest forecast for a problem first, the last resort last."""
-    return sorted(ROUTES, key=lambda route: (route.last_resort, forecast(route.solver.name, problem, share)))
+    return sorted(ROUTES, key=lambda route: (route.last_resort, route.seconds(problem, share)))
 
 
 class Candidates:

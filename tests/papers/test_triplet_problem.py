@@ -5,8 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import convexmetric as cm
+from convexmetric.comparisons import Triplets
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import InputError
+from convexmetric.losses import BoxLoss
+from convexmetric.risks import SeparableRisk
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((16, 5))
@@ -117,3 +120,24 @@ def test_sampled_pair_terms_are_right_on_average():
 def test_sparse_points_need_a_diagonal_metric_or_a_projection():
     with pytest.raises(InputError, match=r"X is sparse: pass diagonal=True, a projection, or X\.toarray"):
         cm.TripletProblem.from_labels(sp.csr_array(X), Y)
+
+
+@pytest.mark.parametrize("penalty", ["trace", "squared-frobenius"])
+def test_listed_triplets_go_to_the_same_solvers_as_blocks(penalty):
+    rng = np.random.default_rng(4)
+    X, triplets = rng.normal(size=(30, 5)), np.array([rng.choice(30, 3, replace=False) for _ in range(80)])
+    problem = cm.TripletProblem(X, triplets, reg=0.1, penalty=penalty)
+    count = problem.count
+    listed = SeparableRisk(
+        Triplets(X, problem.triplets, problem.cone), BoxLoss.hinge(np.full(count, 1 / count), np.ones(count))
+    )
+    blocks = cm.MetricProblem(listed, problem.regularizer)
+    names = {step.name for step in cm.explain(blocks, False).steps}
+    assert names <= {step.name for step in cm.explain(problem, False).steps}
+    value = cm.solve(problem, 1e-8).upper_bound
+    for name in names - {"cutting-planes"}:
+        solution = cm.solve(problem, 1e-6, solver=name)
+        assert solution.status == "optimal"
+        assert solution.upper_bound == pytest.approx(value, rel=2e-6)
+    lists = cm.TripletProblem.from_labels(X, np.arange(30) % 3, n_same=4, n_other=5)
+    assert "factored-lagrangian" not in {step.name for step in cm.explain(lists, False).steps}

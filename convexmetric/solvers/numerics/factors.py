@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array
-from convexmetric.numerics.searches import shortened
+from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.conjugate_gradients import at_boundary, new_radius, steihaug
 
@@ -184,7 +184,7 @@ class FactorObjective(ABC, Generic[Point]):
         longest = slope / curvature if curvature > 0.0 else 1.0
         for share in shortened(0.25, SHORTEST_GROWTH * longest, longest):
             there = self.tried(np.concatenate([old, np.sqrt(share) * rows]))
-            if there.value < here.value:
+            if here.value - there.value > SUFFICIENT * share * slope:
                 return there
         return here
 

@@ -1,6 +1,8 @@
 r"""Newton's method on a factor for smooth risks and a trace, whose rank grows as long as the dual bound asks for it.
 
-The objective of a factor, its descent and its growth are those of :mod:`convexmetric.solvers.numerics.factors`.
+The objective of a factor, its descent and its growth are those of :mod:`convexmetric.solvers.numerics.factors`. Far
+from the optimum L-BFGS takes the place of Newton's method: rows come and go there, and exact steps would be for the
+wrong ones.
 """
 
 from __future__ import annotations
@@ -8,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
+
+from scipy.optimize import minimize
 
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
@@ -30,6 +34,10 @@ FAILED_LOOKS = 8
 GAP_PROGRESS = 0.5
 #: It is progress, too, if the objective is below this fraction of the last one.
 OBJECTIVE_PROGRESS = 0.99
+#: Gap from which Newton's method takes over from L-BFGS; iterations of L-BFGS between two evaluations of the bounds, at
+#: first, and the factor by which they grow; steps that it remembers.
+NEWTON_GAP = 0.01
+FIRST_ITERATIONS, MORE_ITERATIONS, MEMORY = 10, 1.5, 20
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ class LowRankNewton(Solver):
         here = objective.at(objective.factor(start))
         if len(here.C) > self.most_rank:
             return
-        failures = 0
+        failures, iterations = 0, float(FIRST_ITERATIONS)
         for _ in range(MAX_ROUNDS):
             before, objective_before = monitor.gap, monitor.upper_bound
             M = here.B.T @ here.B
@@ -80,12 +88,18 @@ class LowRankNewton(Solver):
             if failures == FAILED_LOOKS:
                 return
             here = objective.grown(here, monitor.tol)
-            accuracy = SUBPROBLEM_ACCURACY * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
-            here = objective.reduced(objective.descend(here, accuracy, lambda: monitor.out_of_time))
+            there = objective.roughly_descended(here, int(iterations)) if monitor.gap > NEWTON_GAP else here
+            iterations *= MORE_ITERATIONS
+            if there is here:
+                accuracy = SUBPROBLEM_ACCURACY * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
+                there = objective.descend(here, accuracy, lambda: monitor.out_of_time)
+            here = objective.reduced(there)
 
 
 class _SmoothObjective(FactorObjective[FactorPoint]):
     """Objective of a factor: a smooth risk and a linear penalty."""
+
+    grow = 10_000
 
     def __init__(self, H: Array, risk: SmoothRisk) -> None:
         super().__init__(H)
@@ -96,6 +110,21 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
         B = C @ self.inverse
         risk, point = self.risk.tangent(B.T @ B)
         return FactorPoint(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
+
+    def roughly_descended(self, here: FactorPoint, iterations: int) -> FactorPoint:
+        """Take steps of L-BFGS; returns the best point that it evaluated."""
+        best = here
+
+        def evaluated(C: Array) -> tuple[float, Array]:
+            nonlocal best
+            there = self.tried(C.reshape(here.C.shape))
+            best = there if there.value < best.value else best
+            return there.value, there.gradient.ravel()
+
+        options = {"maxiter": iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
+        if here.C.size:
+            minimize(evaluated, here.C.ravel(), jac=True, method="L-BFGS-B", options=options)
+        return best
 
     def second_along(self, here: FactorPoint) -> Derivative:
         """Second derivative of the risk, as a map of E."""

@@ -1,0 +1,29 @@
+"""Growth of a factor."""
+
+import numpy as np
+
+from convexmetric.risks import Minorant
+from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
+
+
+class OneHinge(FactorObjective[FactorPoint]):
+    """``max(0, a - 20 m)`` beside m, of a metric m, with a a little above 1."""
+
+    def at(self, C):
+        m, a = float((C * C).sum()), 1.0 + 1e-14
+        slope = 20.0 * (20.0 * m < a)
+        S = np.array([[slope]])
+        return FactorPoint(C, C, max(0.0, a - 20.0 * m), Minorant(0.0, S, 0.0), S)
+
+    def second_along(self, here):
+        return np.zeros_like
+
+    def curvature(self, here, change):
+        return 0.0
+
+
+def test_growth_is_no_step_that_gains_rounding_alone():
+    # The first step tried is m = 1, where the objective is 1, as it is at zero but for rounding.
+    objective = OneHinge(np.eye(1))
+    grown = objective.grown(objective.at(np.empty((0, 1))), 1e-4)
+    assert grown.value == 0.25

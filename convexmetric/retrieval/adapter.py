@@ -434,8 +434,9 @@ class RetrievalAdapter(TransformerMixin, BaseEstimator):
         prior = "both" if any(candidate[1] == "both" for candidate in candidates) else "query"
         lists = documents, tuple(names), judged.itself, table
         deciding = tuple(dict.fromkeys([measures[0], f"AP{cut}"]))
-        how = scale, measures, deciding, depth, prior, judged.relevance
-        return _Task(points, asked, *lists, *how, problems, rankings)
+        return _Task(
+            points, asked, *lists, scale, measures, deciding, depth, prior, judged.relevance, problems, rankings
+        )
 
 
 @dataclass(frozen=True)
@@ -576,7 +577,7 @@ def shrunk(M: Array, share: float) -> Array:
 def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
     """Parse the name of a reported measure: name of its exact loss, and its k; names of losses are accepted as well.
 
-    The ``role`` is the argument that an error names: ``"measure"``, or ``"loss"``, which may be softmax.
+    The ``role`` is the argument that an error names: ``"measure"``, or ``"loss"``, which may be another.
 
     Raises
     ------
@@ -592,7 +593,7 @@ def exact_measure(name: str, role: str = "measure") -> tuple[str, int | None]:
     word, mark, at = name.partition("@") if isinstance(name, str) else ("", "", "")
     loss = (dict(zip(MEASURES, MEASURES, strict=True)) | EXACT).get(word.lower())
     if loss is None or (mark and not (at.isdecimal() and int(at) > 0)):
-        usual = ("nDCG@10", "AP", "RR", "P@10", "AUC", *(["softmax"] if role == "loss" else []))
+        usual = ("nDCG@10", "AP", "RR", "P@10", "AUC", *(["softmax", *QUICK] if role == "loss" else []))
         raise InputError(f"{arguments.not_one_of(role, usual, name)}; any k will do")
     return loss, int(at or 10) if issubclass(MEASURES[loss], MeasureAtK) else None
 

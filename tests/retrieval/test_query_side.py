@@ -121,6 +121,7 @@ def test_losses_and_sides_are_chosen_together():
         ("softmax@0.1", "query", 30.0, 1.0),
     )
     assert found.path_.mean().argmax() == found.path_.index
+    assert "chosen" in str(found.path_)
     usual = cm.RetrievalAdapter(loss=("AP", "softmax"), side="query")._candidates()
     assert {loss for loss, *_ in usual} == {"AP", "softmax@0.05", "softmax@0.1"}
     assert {C for _, _, C, _ in usual} == {10.0, 100.0, 1000.0}

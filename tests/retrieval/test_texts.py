@@ -96,14 +96,3 @@ def test_a_line_that_is_no_text_is_named(tmp_path, line):
     path.write_text('{"id": 0, "text": ""}\n' + line, encoding="utf-8")
     with pytest.raises(InputError, match=r"corpus.jsonl, line 2: it is not like"):
         read_texts(path)
-
-
-def test_the_map_behind_a_model_of_sentence_transformers(tmp_path):
-    layers = pytest.importorskip("sentence_transformers.models")
-    torch = pytest.importorskip("torch")
-    load = pytest.importorskip("safetensors.torch").load_file
-    found = cm.RetrievalAdapter(encoder=Counts(), **SETTINGS).fit(DOCUMENTS, QUESTIONS, QRELS)
-    dense = layers.Dense(6, 6, bias=False, activation_function=torch.nn.Identity())
-    dense.load_state_dict(load(cm.retrieval.export.write(found, tmp_path / "map.safetensors", "safetensors")))
-    images = dense({"sentence_embedding": torch.tensor(Q, dtype=torch.float32)})["sentence_embedding"]
-    np.testing.assert_allclose(images.detach().numpy(), found.transform_queries(QUESTIONS), atol=1e-5)

@@ -289,14 +289,16 @@ class RetrievalAdapter(TransformerMixin, BaseEstimator):
 
     def _vectors(self, given: Any, name: str) -> Any:
         """Vectors of texts by the encoder; vectors as they are."""
-        if not isinstance(given, Iterable) or hasattr(given, "columns") or not isinstance(next(iter(given), 0), str):
+        # Texts may also be an array or a Series of pandas.
+        texts = given.tolist() if getattr(given, "ndim", 0) == 1 and hasattr(given, "tolist") else given
+        if not isinstance(texts, list | tuple) or not texts or not isinstance(texts[0], str):
             return given
         # Encoders may tell queries from documents.
         kind = "encode_query" if name == "queries" else "encode_document"
         encode = getattr(self.encoder, kind, getattr(self.encoder, "encode", None))
         if encode is None or isinstance(self.encoder, str):
             raise InputError(f"{name} are texts, for which encoder must have encode(texts), got {self.encoder!r}")
-        return np.asarray(encode(list(given)), dtype=np.float64)
+        return np.asarray(encode(list(texts)), dtype=np.float64)
 
     def transform(self, X: Any) -> Array:
         """``(n, d)`` vectors of documents as an index stores them; unchanged if queries alone are mapped.

@@ -160,8 +160,6 @@ OTHER_WORDS = (
     "check_n_features_in_after_fitting",
     "check_complex_data",
     "check_estimators_empty_data_messages",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
     "check_fit2d_1sample",
     "check_fit2d_predict1d",
 )

@@ -107,7 +107,7 @@ WRITTEN = {"ndcg": "nDCG", "ap": "AP", "map": "AP", "rr": "RR", "mrr": "RR", "p"
 
 #: Losses that take no solver, and the values of C tried for them: weights, and the number of steps.
 QUICK: dict[str, Callable[..., Array]] = {"ridge": ridge_map, "InfoNCE": infonce_map}
-QUICK_C = {"ridge": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "InfoNCE": (100.0,)}
+QUICK_C = {"ridge": (3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3), "InfoNCE": (100.0,)}
 #: What a short name stands for, without regard to case.
 SHORT = {loss.lower(): [loss] for loss in QUICK} | {"softmax": [f"softmax@{tau:g}" for tau in TEMPERATURES]}
 #: Losses tried by default besides these and the exact one.

@@ -388,7 +388,8 @@ def pooled(records: list[dict[str, Any]]) -> str:
             means, changes = [], []
             for measure in MEASURES:
                 it, ours = (np.concatenate([one[m]["scores"][measure] for one in own]) for m in (method, "adapter"))
-                error, p = (ours - it).std(ddof=1) / np.sqrt(len(it)), ttest_rel(ours, it).pvalue
+                error = (ours - it).std(ddof=1) / np.sqrt(len(it))
+                p = ttest_rel(ours, it).pvalue if error else 1.0
                 means.append(f"{it.mean():.4f}")
                 changes.append(f"{(ours - it).mean():+.4f} +- {error:.4f} | {p:.2g}")
             lines.append(

@@ -346,10 +346,10 @@ class RetrievalAdapter(TransformerMixin, BaseEstimator):
         if self.path_.index == 0:
             return f"No adapter did better than the prior on held-out queries, {returned}.{self._unsolved}"
         gain = f"{held.measure} in the mean {held.deciding.difference:+.4f}, p = {held.deciding.p_value:.2g}"
-        why = "which is no gain"
+        why = "which is no gain."
         if held.level is not None:
             why = f"where level = {held.level:g} (--level) asks for a gain with p < {held.level:g}. {held.power}"
-        return f"The adapter is not kept, {returned}; {gain}, {why}.{self._unsolved}"
+        return f"The adapter is not kept, {returned}; {gain}, {why}{self._unsolved}"
 
     @property
     def on_bounds(self) -> str:

@@ -41,17 +41,18 @@ print(adapter.path_, adapter.held_out_, adapter.verdict, sep="\n\n")
 print(f"certified gap of the last solve: {adapter.solution_.gap:.1e}")
 
 # %%
-# That is a fact about these hundred questions. With the first 60, 80, 120, 150 and all 225, and the abstracts relevant
-# to them, the mean rose as well, by 0.003 to 0.019; but of these five the test kept the maps of 120 and 150 only, and
-# the others came out as the identity.
+# That is a fact about these hundred questions. As it comes, without ``loss`` and ``C``, the adapter tries more maps,
+# and shows the scores of two simple ones beside its own: ridge regression and a hundred steps of InfoNCE.
 
 # %%
 # Judgements that have nothing to do with the vectors: nothing can be learned, and a map that was learned all the same
-# would rank by chance. The held-out queries show it, and the identity is returned.
+# would rank by chance. By luck the mean may rise a little all the same. Where only a gain beyond luck should count,
+# give a level: the held-out queries do not show one, and the identity is returned.
 
 rng = np.random.default_rng(1)
 chance = {row: dict.fromkeys(rng.choice(len(corpus), 8, replace=False).tolist(), 1) for row in range(100)}
-nothing = cm.RetrievalAdapter("nDCG@10", loss="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3).fit(corpus, queries, chance)
+nothing = cm.RetrievalAdapter("nDCG@10", loss="AP", C=[10.0, 100.0, 1e3, 1e4], cv=3, level=0.05)
+nothing.fit(corpus, queries, chance)
 print(nothing.verdict)
 print("identity:", np.array_equal(nothing.components_, np.eye(32)))
 

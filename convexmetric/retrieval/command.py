@@ -14,9 +14,10 @@ from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
 from convexmetric.files import read_array, write_arrays
+from convexmetric.imports import optional
 from convexmetric.retrieval.export import FORMATS, MAPS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
-from convexmetric.retrieval.reading import read_identifiers, read_qrels
+from convexmetric.retrieval.reading import read_identifiers, read_qrels, read_texts
 
 if TYPE_CHECKING:
     # Imported where it is used: scikit-learn takes a while.
@@ -25,38 +26,55 @@ if TYPE_CHECKING:
 
 @shared.app.command()
 def adapt(
-    corpus: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the documents.", show_default=False)],
-    queries: Annotated[Path, typer.Option(metavar="NPY", help="Vectors of the queries.", show_default=False)],
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Documents: vectors, a .npy file, or for --encoder texts, JSON lines (.jsonl) with _id and text.",
+            show_default=False,
+        ),
+    ],
+    queries: Annotated[Path, typer.Option(metavar="FILE", help="The same of the queries.", show_default=False)],
     qrels: Annotated[
         Path, typer.Option(metavar="FILE", help="Judgements, as TREC or BEIR have them.", show_default=False)
     ],
     corpus_ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Identifiers, one a line. Default: numbers of rows, from 0.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Identifiers, one a line. Default: those of the texts, or numbers of rows, from 0."
+        ),
     ] = None,
     query_ids: Annotated[Path | None, typer.Option(metavar="FILE", help="The same of the queries.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Model of sentence-transformers, a name or a folder, that texts go through."),
+    ] = None,
     measure: Annotated[
         str, typer.Option(help="What is to become better: nDCG@10, AP, RR@10, P@5, or AUC, which AP decides.")
     ] = "nDCG@10",
     loss: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is learned: the exact loss of a measure, softmax, or softmax@0.1, of one temperature; may come "
-            "again, to choose. Default: AP."
+            help="What is learned: the exact loss of a measure; softmax, or softmax@0.1, of one temperature; ridge; or "
+            "InfoNCE. May come again, to choose. Default: AP, softmax@0.1, ridge and InfoNCE."
         ),
     ] = None,
     side: Annotated[
         list[str] | None,
         typer.Option(
             help="What is mapped: both, queries and documents, or query, with documents as they are; may come again, "
-            "to choose. Default: both."
+            "to choose. Default: query for ridge and InfoNCE, both for others."
         ),
     ] = None,
     weights: Annotated[
         list[float] | None,
-        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: 10 to 10000."),
+        typer.Option("--C", metavar="C", help="Weight of the loss; may come again, to choose. Default: several."),
     ] = None,
     cv: Annotated[int, typer.Option(help="Folds of queries.")] = 5,
-    level: Annotated[float, typer.Option(help="Keep the map if the p-value of its gain is below this.")] = 0.05,
+    level: Annotated[
+        float | None,
+        typer.Option(help="Keep the map only if the p-value of its gain is below this. Default: any mean gain counts."),
+    ] = None,
     unjudged: Annotated[
         str, typer.Option(help="Of documents that nobody judged for a query: irrelevant, ignore, mined.")
     ] = "irrelevant",
@@ -78,20 +96,23 @@ def adapt(
     as_json: shared.AsJson = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries say so.
+    """Learn a linear map of an encoder's vectors from judged queries, and keep it only if held-out queries gain.
 
-    Loss, side and weight are chosen, and the map is tested, by queries that it has not seen; where it does not help,
-    what is saved is the identity.
+    The map is chosen, and its gain is measured, by queries that it has not seen, in the mean of the measure and AP;
+    where they do not gain, what is saved is the identity.
 
     convexmetric adapt --corpus docs.npy --queries q.npy --qrels qrels.txt --measure ndcg@10 --save adapter.npz
+
+    convexmetric adapt --corpus corpus.jsonl --queries queries.jsonl --qrels qrels/train.tsv --encoder all-MiniLM-L6-v2
     """
     from convexmetric.retrieval import RetrievalAdapter
 
     adapter = RetrievalAdapter(
         measure,
         loss=loss or None,
-        side=side or "both",
+        side=side or None,
         C=weights or None,
+        encoder=None if encoder is None else _model(encoder),
         cv=cv,
         level=level,
         unjudged=unjudged,
@@ -123,13 +144,14 @@ def adapt(
 
 
 def _fitted(
-    adapter: RetrievalAdapter, points: tuple[Path, Path], qrels: Path, names: tuple[Path | None, Path | None]
+    adapter: RetrievalAdapter, files: tuple[Path, Path], qrels: Path, names: tuple[Path | None, Path | None]
 ) -> bool:
-    """Fit an adapter to the vectors of documents and queries in files; returns whether Ctrl-C ended its last solve."""
+    """Fit an adapter to documents and queries in files; returns whether Ctrl-C ended its last solve."""
     with shared.noted():
-        corpus, queries = map(_matrix, points)
-        lists = zip(names, (corpus, queries), strict=True)
-        documents, asked = (None if path is None else read_identifiers(path, len(rows)) for path, rows in lists)
+        points = [_points(path, adapter.encoder is not None) for path in files]
+        corpus, queries = (some for some, _ in points)
+        lists = zip(names, points, strict=True)
+        documents, asked = (own if path is None else read_identifiers(path, len(some)) for path, (some, own) in lists)
         judged = read_qrels(qrels)
         try:
             adapter.fit(corpus, queries, judged, corpus_ids=documents, query_ids=asked)
@@ -139,6 +161,25 @@ def _fitted(
                 raise
             return True
     return False
+
+
+def _points(path: Path, encoded: bool) -> tuple[Any, list[str] | None]:
+    """Read vectors, or texts with their identifiers where there is an encoder."""
+    if ".jsonl" not in path.suffixes:
+        return _matrix(path), None
+    if not encoded:
+        raise InputError(f"{path} has texts, for which --encoder names a model of sentence-transformers")
+    names, texts = read_texts(path)
+    return texts, names
+
+
+def _model(name: str) -> Any:
+    """Load an encoder by name or from a folder."""
+    package = optional("sentence_transformers", "text", f"--encoder {name}")
+    try:
+        return package.SentenceTransformer(name)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--encoder {name}: no model of sentence-transformers was found ({error})") from error
 
 
 def _matrix(path: Path) -> Any:
@@ -154,7 +195,7 @@ def _matrix(path: Path) -> Any:
 def _save(path: Path, adapter: RetrievalAdapter) -> None:
     """Save the map, for ``export``, with the scores of every query; bounds and choice only where it was kept."""
     held = adapter.held_out_
-    loss, _, C = adapter.path_.best if adapter.kept_ else ("", "", 0.0)
+    loss, _, C, share = adapter.path_.best if adapter.kept_ else ("", "", 0.0, 0.0)
     arrays = {
         "side": adapter.side_,
         MAPS[adapter.side_]: adapter.components_,
@@ -162,13 +203,14 @@ def _save(path: Path, adapter: RetrievalAdapter) -> None:
         "result": adapter.result_,
         "loss": loss,
         "C": C,
+        "share": share,
         "scale": adapter.scale_,
         "measure": held.measure,
         "queries": np.array(held.queries),
         "settings": json.dumps(adapter.get_params(), default=str),
         **attributes(held.deciding, "before", "after", "p_value"),
     }
-    if adapter.kept_:
+    if adapter.kept_ and adapter.solution_ is not None:
         bounds = "lower_bound", "upper_bound", "gap", "tol", "status", "solver"
         arrays |= attributes(adapter.solution_, *bounds)
     write_arrays(path, arrays)
@@ -178,14 +220,14 @@ def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
     """Record that ``adapt --json`` prints; bounds are null where no map was kept; a refused map has its own entry."""
     solution, held, path = adapter.solution_, adapter.held_out_, adapter.path_
     learned = _candidate(path.best) | {"solution": None if solution is None else solution.to_dict()}
-    nothing = _candidate(("", adapter.side_, 0.0)) | {"solution": None}
+    nothing = _candidate(("", adapter.side_, 0.0, 0.0)) | {"solution": None}
     return {
         "kept": adapter.kept_,
         "result": adapter.result_,
         "verdict": adapter.verdict,
         "measure": held.measure,
         **(learned if adapter.kept_ else nothing),
-        "refused": None if adapter.kept_ or solution is None else learned,
+        "refused": None if adapter.kept_ or path.index == 0 else learned,
         "scale": adapter.scale_,
         "tried": [
             _candidate(candidate) | {"mean": mean, "gap": gap}
@@ -198,14 +240,15 @@ def _record(adapter: RetrievalAdapter) -> dict[str, Any]:
             "level": held.level,
             "detectable": held.detectable if held.power else None,
             "scores": {name: paired_record(scores) for name, scores in held.scores.items()},
+            "beside": held.beside,
         },
     }
 
 
 def _candidate(candidate: Any) -> dict[str, Any]:
-    """Record of a candidate: a loss, a side and C; the prior has no loss."""
-    loss, side, C = candidate
-    return {"loss": loss or None, "side": side, "C": C}
+    """Record of a candidate: a loss, a side, C and the share of the map; the prior has no loss."""
+    loss, side, C, share = candidate
+    return {"loss": loss or None, "side": side, "C": C, "share": share}
 
 
 def _print_adapter(adapter: RetrievalAdapter) -> None:
@@ -213,8 +256,7 @@ def _print_adapter(adapter: RetrievalAdapter) -> None:
     if adapter.kept_ and adapter.solution_ is not None:
         out.print(f"{adapter.solution_.problem}\n")
         out.print(solution_table(adapter.solution_))
-    else:
-        out.print(f"result: {adapter.result_}; no map was kept, and there is nothing to bound")
+    out.print(f"result: {adapter.result_}" + f"; {adapter.on_bounds}" * (adapter.on_bounds != ""))
     for found in (adapter.path_, adapter.held_out_):
         out.print(f"\n{found.heading()}", figures_table(found), sep="\n")
     out.print(f"{adapter.held_out_.closing()}\n\n{adapter.verdict}")

@@ -20,16 +20,15 @@ def _sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
     held, solution = adapter.held_out_, adapter.solution_
     yield paragraph(adapter.verdict, "claim")
     how = (
-        "Every query is scored by a map that was learned, and whose loss and weight were chosen, without its fold. The "
-        "test is two-sided and takes the learned maps as given: it speaks of other queries to the same corpus. "
-        f"{held.power}"
+        "Every query is scored by a map that was learned, and whose loss and weight were chosen, without its fold; so "
+        f"are those beside it ({', '.join(held.beside) or 'none'}). The test is two-sided and takes the learned maps "
+        f"as given: it speaks of other queries to the same corpus. {held.power}"
     )
     changes = picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
     yield section("Does it help on new queries?", held, how, changes)
     yield section("What was tried", adapter.path_)
     if adapter.kept_ and solution is not None:
         yield certified(solution)
-    else:
-        nothing = f"What is returned is {adapter.result_}: no map was kept, and there is nothing to bound."
-        yield section("What is certified", nothing)
+    if adapter.on_bounds:
+        yield paragraph(f"What is returned is {adapter.result_}: {adapter.on_bounds}.")
     yield reproduced(command)

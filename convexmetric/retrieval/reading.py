@@ -1,4 +1,4 @@
-"""Files of judgements and runs in the formats of TREC, and judgements of BEIR; files of identifiers.
+"""Files of judgements and runs in the formats of TREC, judgements and texts of BEIR; files of identifiers.
 
 Files may be compressed by gzip or bzip2, and are read in parts. Files that unpack to more than 512 MiB, or whose table
 takes as much while it is built, are refused: 8 million rows, or some 2 million identifiers.
@@ -7,11 +7,13 @@ takes as much while it is built, are refused: 8 million rows, or some 2 million 
 judgements  ``query 0 document degree``, or without the second column, as in BEIR's
             ``.tsv``; a first line of names is skipped
 run         ``query Q0 document rank score tag``; ranks are ignored, as scores imply them
+texts       JSON lines with ``_id`` or ``id``, ``text``, and for documents perhaps ``title``
 ==========  ==========================================================================
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from array import array
@@ -116,6 +118,35 @@ def read_run(path: str | os.PathLike[str]) -> RetrievalRun:
         has the number of the line.
     """
     return _read(existing(path), _RUN)
+
+
+def read_texts(path: Path) -> tuple[list[str], list[str]]:
+    """Read identifiers and texts of JSON lines, as of BEIR's ``corpus.jsonl``; a title is put before its text.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, too large or damaged, or a line is no object with an identifier and a text; the message
+        has the number of the line.
+    """
+    names, texts = list[str](), list[str]()
+    with opened(path) as stream:
+        for at, line in enumerate(stream, 1):
+            if line.strip():
+                name, text = _text_of(line, f"{path}, line {at}")
+                names.append(name)
+                texts.append(text)
+    return names, texts
+
+
+def _text_of(line: bytes, place: str) -> tuple[str, str]:
+    """Identifier and text of a line of JSON."""
+    with suppress(ValueError, AttributeError, RecursionError):
+        entry = json.loads(line)
+        name, text, title = entry.get("_id", entry.get("id")), entry.get("text"), entry.get("title") or ""
+        if isinstance(name, str | int) and isinstance(text, str) and isinstance(title, str):
+            return str(name), f"{title} {text}".strip()
+    raise InputError(f'{place}: it is not like {{"_id": "d1", "text": "words"}}')
 
 
 def read_identifiers(path: Path, rows: int) -> list[str]:

@@ -369,21 +369,37 @@ class HeldOutQueries(_PairedTable):
         Scores by measure, in the order of the queries; the first measure decides.
     fold : (n,) array
         Fold of every query.
-    choices : tuple of (str, str, float)
-        Loss, side and C by which the queries of each fold were scored, chosen without them; the prior has no loss.
-    level : float
-        Level of the test: a difference counts where its p-value is below.
+    choices : tuple of (str, str, float, float)
+        Loss, side, C and share by which the queries of each fold were scored, chosen without them; the prior has no
+        loss.
+    level : float, optional
+        Level of the test: a difference counts where its p-value is below. By default any gain of the mean counts.
+    beside : dict of dicts of arrays
+        Scores of the queries by simpler methods, by name and measure, for comparison: each chosen in the same way.
     """
 
     queries: tuple[str, ...]
     scores: dict[str, PairedScores] = field(repr=False)
     fold: NDArray[np.int64]
-    choices: tuple[tuple[str, str, float], ...]
-    level: float
+    choices: tuple[tuple[str, str, float, float], ...]
+    level: float | None = None
+    beside: dict[str, dict[str, Array]] = field(default_factory=dict, repr=False)
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """List the scores by measure."""
         return list(self.scores.items())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Headings of the columns, with one for each of the simpler methods."""
+        name, before, *rest = super().columns
+        return name, before, *self.beside, *rest
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """Rows: names of measures, with numbers and verdicts as text."""
+        each = zip(self.scores, super().cells(), strict=True)
+        means = {name: [f"{scores[name].mean():.4f}" for scores in self.beside.values()] for name in self.scores}
+        return [(*cells[:2], *means[name], *cells[2:]) for name, cells in each]
 
     @property
     def measure(self) -> str:
@@ -397,16 +413,17 @@ class HeldOutQueries(_PairedTable):
 
     @property
     def helps(self) -> bool:
-        """Whether the mean difference is positive, and its p-value below the level."""
-        return bool(self.deciding.difference > 0.0 and self.deciding.p_value < self.level)
+        """Whether the mean difference is positive, and its p-value below the level if there is one."""
+        return self.deciding.difference > 0.0 and (self.level is None or self.deciding.p_value < self.level)
 
     @property
     def detectable(self) -> float:
-        """The smallest true gain that the test finds at this level with probability 0.8 (module's formula).
+        """The smallest true gain that the test finds at this level, or 5%, with probability 0.8 (module's formula).
 
         Not a number where all queries are alike before and after.
         """
-        quantiles = scipy.special.stdtrit(len(self.queries) - 1, [1.0 - self.level / 2.0, POWER])
+        level = LEVEL if self.level is None else self.level
+        quantiles = scipy.special.stdtrit(len(self.queries) - 1, [1.0 - level / 2.0, POWER])
         error = self.deciding.standard_error
         return float(quantiles.sum() * error) if error > 0.0 else float("nan")
 

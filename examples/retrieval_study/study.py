@@ -1,10 +1,13 @@
-"""Linear maps for retrieval, compared on held-out queries: exact adapters, classical ones, and gradient steps.
+r"""Linear maps for retrieval, compared on held-out queries: exact adapters, classical ones, and gradient steps.
 
     python examples/retrieval_study/study.py --output results.jsonl [--only cranfield] [--splits 5]
     python examples/retrieval_study/study.py --output results.jsonl --methods ridge in-batch "exact: softmax"
     python examples/retrieval_study/study.py --output results.jsonl --table --picture study.png
+    python examples/retrieval_study/study.py --output thirds.jsonl --splits 3 \
+        --methods "inner products" whitening ridge InfoNCE adapter
 
-Needs the data folder, but for cranfield-100.
+Needs the data folder, but for cranfield-100. Each three splits are the thirds of the queries, in a random order: every
+query is held out once.
 
 =================  =====================================================================================================
 identity           Euclidean distance of the encoder's vectors
@@ -13,8 +16,8 @@ whitening          by the covariance of the corpus, shrunk as Ledoit & Wolf (200
 lda                linear discriminant analysis of the corpus's classes, where there are classes
 exact: a loss      what :class:`convexmetric.RetrievalAdapter` learns with that loss, C chosen by three folds of the
                    training queries, kept or not; "query" means a map of queries alone
-adapter            what it returns as it comes: by the loss of AP, and the identity where the training queries do not
-                   say that this helps
+adapter            what it returns as it comes, and the identity where the training queries do not gain
+InfoNCE            100 steps of Adam on pairs of a query and a relevant document, as the adapter tries them
 in-batch           Adam on a matrix W of similarities q'Wx from the identity, softmax over the documents of a batch;
                    rate and number of epochs chosen by the same folds; means of five seeds
 ridge              queries to the mean of their relevant documents, least squares shrunk to the identity, by inner
@@ -43,26 +46,28 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 import convexmetric as cm
+from convexmetric.retrieval.maps import infonce_map
 
 MEASURES = ("nDCG@10", "AP")
 LOSSES = ("AUC", "AP", "nDCG@10")
 #: What the exact adapters learn, by name of the method.
-EXACT: dict[str, dict[str, Any]] = {f"exact: {loss}": {"loss": loss} for loss in LOSSES}
-EXACT["exact: softmax"] = {"loss": "softmax"}
-EXACT["exact: softmax, query"] = EXACT["exact: softmax"] | {"side": "query"}
+EXACT: dict[str, dict[str, Any]] = {f"exact: {loss}": {"loss": loss, "C": (10.0, 100.0, 1e3, 1e4)} for loss in LOSSES}
+EXACT["exact: softmax"] = {"loss": "softmax", "C": (30.0, 300.0, 3e3)}
+EXACT["exact: softmax, query"] = {"loss": "softmax", "side": "query", "C": (10.0, 100.0, 1e3)}
 METHODS = (
     "identity",
     "inner products",
     "whitening",
     "lda",
     "ridge",
+    "InfoNCE",
     *EXACT,
     "adapter",
     "in-batch",
 )
 #: Weights of ridge regression, times the mean squared length of the queries.
 RIDGES = (0.1, 1.0, 10.0, 100.0, 1000.0)
-FOLDS, SEEDS, HELD = 3, 5, 1.0 / 3.0
+FOLDS, SEEDS, PARTS = 3, 5, 3
 RATES, EPOCHS = (1e-3, 1e-2), (1, 3, 10)
 #: An epoch is so many batches at most.
 BATCHES, BATCH, TEMPERATURE = 20, 128, 0.1
@@ -183,6 +188,12 @@ def ridge(data: Collection, rows: np.ndarray, weight: float) -> np.ndarray:
     return np.eye(d) + np.linalg.solve(Q.T @ Q + len(Q) * penalty * np.eye(d), Q.T @ (means - Q))
 
 
+def infonce(data: Collection, rows: np.ndarray, scale: float) -> np.ndarray:
+    """W of similarities after 100 steps of InfoNCE, on vectors in units of the scale."""
+    relevant = csr_array(data.relevant[rows].astype(float))
+    return infonce_map(data.queries[rows] / scale, data.corpus / scale, relevant, 100)
+
+
 def in_batch(
     data: Collection, rows: np.ndarray, rate: float, epochs: tuple[int, ...], seed: int, scale: float
 ) -> Iterator[tuple[int, np.ndarray]]:
@@ -286,11 +297,9 @@ def times_the_optimum(data: Collection, train: np.ndarray, maps: list[np.ndarray
 
 def split_record(name: str, split: int, wanted: Iterable[str] = METHODS) -> dict[str, Any]:
     """Methods on one split of the queries."""
-    rng = np.random.default_rng(split)
     data = COLLECTIONS[name](np.random.default_rng(0))
-    order = rng.permutation(len(data.queries))
-    count = round(HELD * len(order))
-    held, train = np.sort(order[:count]), np.sort(order[count:])
+    part = np.random.default_rng(split // PARTS).permutation(len(data.queries)) % PARTS
+    held, train = np.flatnonzero(part == split % PARTS), np.flatnonzero(part != split % PARTS)
     methods: dict[str, dict[str, Any]] = {}
 
     def note(method: str, learned: Callable[[], Any], similarity: bool = False, **more: Any) -> None:
@@ -330,17 +339,22 @@ def split_record(name: str, split: int, wanted: Iterable[str] = METHODS) -> dict
                 "kept": adapter.kept_,
                 "gap": float(adapter.path_.gaps.max()),
             }
-    if "exact: AP" in adapters:
-        adapter = adapters["exact: AP"]
-        note("adapter", lambda: adapter.components_.T @ adapter.components_)
-        if "adapter" in methods:
-            methods["adapter"] |= {"seconds": methods["exact: AP"]["seconds"], "kept": adapter.kept_}
     scale = float(
         np.sqrt(
             ((data.queries[train][:, None] - data.corpus.mean(axis=0)) ** 2).sum(axis=2).mean()
             + data.corpus.var(axis=0).sum()
         )
     )
+    note("InfoNCE", lambda: infonce(data, train, scale), similarity=True)
+    if "adapter" in wanted:
+        start = time.process_time()
+        adapter = cm.RetrievalAdapter("nDCG@10").fit(
+            data.corpus, data.queries[train], data.qrels(train), query_ids=train
+        )
+        seconds, L = time.process_time() - start, adapter.components_
+        query = adapter.side_ == "query"
+        found = scores(L.T if query else L.T @ L, data, held, query)
+        methods["adapter"] = {"scores": found, "seconds": seconds, "best": adapter.path_.best, "kept": adapter.kept_}
     if "in-batch" in wanted:
         methods["in-batch"] = gradient_steps(data, train, held, scale)
     for found in methods.values():
@@ -363,6 +377,25 @@ def summary(records: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, floa
                 row[f"{measure} better"], row[f"{measure} worse"] = tests.count(1), tests.count(-1)
             table.setdefault(name, {})[method] = row
     return table
+
+
+def pooled(records: list[dict[str, Any]]) -> str:
+    """Scores of all held-out queries by collection and method, and what the adapter has more, with standard errors."""
+    lines = ["| | | nDCG@10 | AP | adapter - it: nDCG@10 | p | AP | p |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+    for name in dict.fromkeys(record["collection"] for record in records):
+        own = [record["methods"] for record in records if record["collection"] == name]
+        for method in own[0]:
+            means, changes = [], []
+            for measure in MEASURES:
+                it, ours = (np.concatenate([one[m]["scores"][measure] for one in own]) for m in (method, "adapter"))
+                error = (ours - it).std(ddof=1) / np.sqrt(len(it))
+                p = ttest_rel(ours, it).pvalue if error else 1.0
+                means.append(f"{it.mean():.4f}")
+                changes.append(f"{(ours - it).mean():+.4f} +- {error:.4f} | {p:.2g}")
+            lines.append(
+                f"| {name} | {method} | {' | '.join([*means, *(changes if method != 'adapter' else [''] * 4)])} |"
+            )
+    return "\n".join(lines)
 
 
 def tested(after: list[float], before: list[float]) -> int:
@@ -441,7 +474,8 @@ def main() -> None:
     lines = arguments.output.read_text().splitlines() if arguments.output.exists() else []
     records = [json.loads(line) for line in lines]
     if arguments.table or arguments.picture:
-        print(markdown(records), in_batch_audits(records), sep="\n\n")
+        adapted = all("adapter" in record["methods"] for record in records)
+        print(markdown(records), pooled(records) if adapted else "", in_batch_audits(records), sep="\n\n")
         if arguments.picture:
             picture(records, arguments.picture)
         return

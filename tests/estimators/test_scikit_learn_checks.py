@@ -1,5 +1,6 @@
 """scikit-learn's own checks, on every estimator and on every check of the installed version."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -120,4 +121,72 @@ def test_predictions_of_tuples_are_all_that_fails(estimator, check):
     expected_failed_checks=failing_with_weights,
 )
 def test_predictions_of_tuples_are_all_that_fails_of_the_other_estimators(estimator, check):
+    check(estimator)
+
+
+LISTS = "fit takes documents, queries and judgements; the check gives points and labels"
+CALLS_FIT = (
+    "check_fit_score_takes_y",
+    "check_estimators_overwrite_params",
+    "check_dont_overwrite_parameters",
+    "check_estimators_fit_returns_self",
+    "check_readonly_memmap_input",
+    "check_n_features_in_after_fitting",
+    "check_positive_only_tag_during_fit",
+    "check_estimators_dtypes",
+    "check_complex_data",
+    "check_dtype_object",
+    "check_estimators_empty_data_messages",
+    "check_pipeline_consistency",
+    "check_estimators_nan_inf",
+    "check_estimator_sparse_tag",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+    "check_transformer_preserve_dtypes",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_fit2d_1sample",
+    "check_fit2d_1feature",
+    "check_dict_unchanged",
+    "check_fit_idempotent",
+    "check_fit_check_is_fitted",
+    "check_n_features_in",
+    "check_fit1d",
+    "check_fit2d_predict1d",
+)
+NAMES_CORPUS = "refused, but the message names corpus and is in other words than the check looks for"
+OTHER_WORDS = (
+    "check_n_features_in_after_fitting",
+    "check_complex_data",
+    "check_estimators_empty_data_messages",
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+)
+OBJECTS = "vectors are arrays of numbers; arrays of objects, and what is no array, are refused"
+OF_OBJECTS = ("check_dtype_object", "check_transformer_data_not_an_array")
+
+
+class AdapterOfLabels(cm.RetrievalAdapter):
+    """Every point is a document and a query; relevant are those of its label."""
+
+    def fit(self, X, y=None):
+        labels = np.arange(len(X)) % 2 if y is None else np.asarray(y)
+        return super().fit(X, X, cm.retrieval.Qrels.from_matrix((labels[:, None] == labels).astype(int)))
+
+
+def failing_of_adapters(estimator):
+    if isinstance(estimator, AdapterOfLabels):
+        return dict.fromkeys(OTHER_WORDS, NAMES_CORPUS) | dict.fromkeys(OF_OBJECTS, OBJECTS)
+    return dict.fromkeys(CALLS_FIT, LISTS)
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [cm.RetrievalAdapter(), AdapterOfLabels(loss="ridge", C=10.0, cv=2)], expected_failed_checks=failing_of_adapters
+)
+def test_checks_of_scikit_learn_on_adapters(estimator, check):
     check(estimator)

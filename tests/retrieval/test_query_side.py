@@ -46,7 +46,7 @@ def adapter():
 
 @pytest.mark.parametrize(("loss", "side"), CHOICES)
 def test_the_map_is_that_of_the_stated_problem_solved_directly(loss, side):
-    found, C, tau = fit(loss=loss, side=side, C=30.0, level=0.999), 30.0, 0.1
+    found, C, tau = fit(loss=loss, side=side, C=30.0), 30.0, 0.1
     X, Q = CORPUS / found.scale_, QUERIES / found.scale_
     cone = PSDCone(8) if side == "both" else AllMatrices(8)
     relevance = Relevance.from_lists([np.flatnonzero(row) for row in RELEVANT], None, 32, 80)
@@ -76,14 +76,14 @@ def test_the_loss_of_softmax_is_the_cross_entropy_of_relevant_documents_times_th
 
 @pytest.mark.parametrize("loss", ["softmax@0.1", "AP", "AUC"])
 def test_far_from_the_data_the_map_of_queries_is_the_identity(loss):
-    found = fit(loss=loss, side="query", C=1e-9, level=0.999)
+    found = fit(loss=loss, side="query", C=1e-9)
     np.testing.assert_allclose(found.solution_.M, np.eye(8), atol=1e-7)
     np.testing.assert_allclose(found.transform_queries(QUERIES), QUERIES, atol=1e-7)
 
 
 def test_held_out_scores_are_those_of_similarities(adapter):
     held = adapter.held_out_
-    assert held.choices == (("softmax@0.1", "query", 100.0),) * 2
+    assert held.choices == (("softmax@0.1", "query", 100.0, 1.0),) * 2
     scaled = CORPUS / adapter.scale_, 2.0 * QUERIES / adapter.scale_
     for j in range(2):
         learn, rest = np.flatnonzero(held.fold != j), np.flatnonzero(held.fold == j)
@@ -114,16 +114,17 @@ def test_similarities_rank_as_the_definition_says():
 def test_losses_and_sides_are_chosen_together():
     found = fit(loss=("AP", "softmax@0.1"), side=("both", "query"), C=30.0, cv=3, tol=1e-2)
     assert found.path_.candidates == (
-        ("", "both", 0.0),
-        ("AP", "both", 30.0),
-        ("AP", "query", 30.0),
-        ("softmax@0.1", "both", 30.0),
-        ("softmax@0.1", "query", 30.0),
+        ("", "both", 0.0, 0.0),
+        ("AP", "both", 30.0, 1.0),
+        ("AP", "query", 30.0, 1.0),
+        ("softmax@0.1", "both", 30.0, 1.0),
+        ("softmax@0.1", "query", 30.0, 1.0),
     )
     assert found.path_.mean().argmax() == found.path_.index
+    assert "chosen" in str(found.path_)
     usual = cm.RetrievalAdapter(loss=("AP", "softmax"), side="query")._candidates()
-    assert {loss for loss, _, _ in usual} == {"AP", "softmax@0.05", "softmax@0.1"}
-    assert {C for _, _, C in usual} == {10.0, 100.0, 1000.0}
+    assert {loss for loss, *_ in usual} == {"AP", "softmax@0.05", "softmax@0.1"}
+    assert {C for _, _, C, _ in usual} == {10.0, 100.0, 1000.0}
 
 
 def test_an_adapter_of_queries_that_is_not_kept_is_the_identity_of_queries():

@@ -114,7 +114,7 @@ def test_some_methods_on_a_split():
     found = study.split_record("cranfield-100", 0, ["identity", "ridge", "exact: softmax, query"])
     assert list(found["methods"]) == ["identity", "ridge", "exact: softmax, query"]
     assert found["methods"]["exact: softmax, query"]["best"][1] == "query"
-    assert found["sizes"] == [509, 32, 67, 33]
+    assert found["sizes"] == [509, 32, 66, 34]
     assert "| ridge |" in study.markdown([found])
     assert "in-batch" not in study.in_batch_audits([found]).split("|\n", 1)[1]
 
@@ -137,3 +137,17 @@ def test_the_table_has_means_over_splits_and_counts_of_tests(tmp_path):
     assert "| exact: AP | **0.3750** | 2/1 | **0.3750** | 2/1 | 2.5 |" in study.markdown(records)
     study.picture(records, tmp_path / "study.png")
     assert (tmp_path / "study.png").stat().st_size > 5000
+
+
+def test_all_held_out_queries_are_pooled():
+    records = [record(0, 0.1), record(1, 0.3)]
+    for one in records:
+        one["methods"]["adapter"] = one["methods"]["exact: AP"]
+    before, after = (
+        [score for one in records for score in one["methods"][name]["scores"]["AP"]] for name in ("identity", "adapter")
+    )
+    p = study.ttest_rel(after, before).pvalue
+    identity, *_, adapter = study.pooled(records).splitlines()[2:]
+    assert identity.startswith("| made | identity | 0.3000 | 0.3000 | +0.2000 +- 0.0")
+    assert identity.endswith(f"| {p:.2g} |")
+    assert adapter == "| made | adapter | 0.5000 | 0.5000 |  |  |  |  |"

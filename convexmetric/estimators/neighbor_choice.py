@@ -17,9 +17,10 @@ of the average precision: both vary less from sample to sample than the accuracy
 of what they choose is as high. Euclidean distance is kept unless the winner's accuracy (for retrieval, its area under
 the ROC curve, which labels at random do not raise) exceeds it by a standard error over distinct rows.
 
-The scores that are reported are of a choice that is made for each fold by the rows of the others (of a single fold, for
-each half by the other half). The metrics of other folds have learned from the fold's rows, though, which nested folds
-would avoid at several times the cost; on labels drawn at random the verdicts hold their level
+The scores that are reported are of a choice that is made for each fold by the rows of the others, whose neighbours are
+then sought outside that fold too: two near rows of one label raise each other's score. (Of a single fold, the choice is
+made for each half by the other half.) The metrics of other folds have learned from the fold's rows, though, which
+nested folds would avoid at several times the cost; on labels drawn at random the verdicts hold their level
 (``benchmarks/RESULTS.md``).
 """
 
@@ -29,7 +30,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +156,8 @@ class Split:
     learn: Rows
     rest: Rows
     k: int
+    #: Rows among which neighbours are sought: those learned from, and, for the choice for each part, those outside it.
+    corpora: list[Rows]
 
     def __post_init__(self) -> None:
         company = self.learn[has_class_mate(self.labels[self.learn])]
@@ -180,8 +183,12 @@ class Split:
                     yield one, gap, self._scores(factor_of(solution))
 
     def _scores(self, L: Array) -> Array:
-        learn, rest, y, Z = self.learn, self.rest, self.labels, self.points @ L.T
-        return row_scores(Z[learn], y[learn], Z[rest], y[rest], self.k, MOST_RANKED)
+        rest, y, Z = self.rest, self.labels, self.points @ L.T
+        asked = Z[rest], y[rest], self.k, MOST_RANKED
+        found = {
+            id(rows): row_scores(Z[rows], y[rows], *asked) for rows in {id(one): one for one in self.corpora}.values()
+        }
+        return np.array([found[id(rows)] for rows in self.corpora])
 
     def discriminant(self) -> Array:
         """Score linear discriminant analysis on all features."""
@@ -206,12 +213,14 @@ class Heat:
         self.gaps: dict[Candidate, float] = {}
 
     def run(self, wanted: Sequence[Sequence[Candidate]], tol: float, share: float) -> dict[Candidate, Array]:
-        """Learn and score the candidates wanted in each split: ``(4, rows)`` scores, zero in other splits."""
-        found = {one: np.zeros((4, len(self.rows))) for of_split in wanted for one in of_split}
+        """Learn and score the candidates wanted in each split: ``(corpora, 4, rows)``, zero in other splits."""
+        found = {
+            one: np.zeros((len(self.splits[0].corpora), 4, len(self.rows))) for of_split in wanted for one in of_split
+        }
         limit = self.clock.left(share, sum(map(len, wanted)))
         for split, ones, begin, end in zip(self.splits, wanted, self.begins, self.begins[1:], strict=False):
             for one, gap, scores in split.scored(ones, tol, limit):
-                found[one][:, begin:end] = scores
+                found[one][:, :, begin:end] = scores
                 self.gaps[one] = max(self.gaps.get(one, 0.0), gap)
         return found
 
@@ -221,15 +230,18 @@ class Heat:
         below = smaller(self.best()) if go_on else None
         return self if below is None or below in self.scores else self.race([below], go_on)
 
-    @property
-    def ranked(self) -> NDArray[np.bool_]:
-        """Which rows are scored as queries: average precision is zero only for those that are not."""
-        return np.asarray(self.scores[EUCLIDEAN][PRECISION] > 0.0)
+    def view(self, one: Candidate, part: int | None = None) -> Array:
+        """Scores of a candidate by which a choice is made: for all rows, or for a part by the others."""
+        scores = self.scores[one]
+        return scores[0] if part is None else scores[1 + part][:, self.part != part]
 
-    def deciding(self, one: Candidate, rows: Any = slice(None)) -> float:
+    def ranked(self, part: int | None = None) -> NDArray[np.bool_]:
+        """Which rows are scored as queries: average precision is zero only for those that are not."""
+        return np.asarray(self.view(EUCLIDEAN, part)[PRECISION] > 0.0)
+
+    def deciding(self, one: Candidate, part: int | None = None) -> float:
         """Score by which candidates are chosen."""
-        scores = self.scores[one][:, rows]
-        ranked = self.ranked[rows]
+        scores, ranked = self.view(one, part), self.ranked(part)
         area, precision = (float(scores[at, ranked].mean()) if ranked.any() else 0.0 for at in (AREA, PRECISION))
         accuracy = float(scores[MEAN_ACCURACY].mean()) + PRECISION_SHARE * precision
         return {"accuracy": accuracy, "auc": area, "map": precision}[self.scoring]
@@ -238,23 +250,21 @@ class Heat:
         """List the candidates that were solved."""
         return [one for one in self.scores if self.gaps[one] <= LARGEST_GAP]
 
-    def best(self, rows: Any = slice(None)) -> Candidate:
+    def best(self, part: int | None = None) -> Candidate:
         """Choose the best candidate; of equal ones the first."""
-        return max(self.able(), key=lambda one: round(self.deciding(one, rows), 12))
+        return max(self.able(), key=lambda one: round(self.deciding(one, part), 12))
 
-    def kept(self, rows: Any = slice(None)) -> Candidate:
+    def kept(self, part: int | None = None) -> Candidate:
         """Choose the best candidate, or Euclidean distance unless it exceeds that by a standard error."""
-        best = self.best(rows)
-        return best if self.ahead(best, EUCLIDEAN, rows) > 1.0 else EUCLIDEAN
+        best = self.best(part)
+        return best if self.ahead(best, EUCLIDEAN, part) > 1.0 else EUCLIDEAN
 
-    def ahead(self, one: Candidate, other: Candidate, rows: Any = slice(None)) -> float:
+    def ahead(self, one: Candidate, other: Candidate, part: int | None = None) -> float:
         """Gain of a candidate over another in standard errors over distinct rows; zero where they are alike."""
-        known = np.arange(len(self.rows))[rows]
-        if self.gate == AREA:
-            known = known[self.ranked[known]]
-        groups = np.unique(self.groups[known], return_inverse=True)[1]
-        before, after = (self.scores[of][self.gate, known] for of in (other, one))
-        gain = PairedScores(before, after, 0.0, groups=groups)
+        rows = slice(None) if self.gate == MEAN_ACCURACY else self.ranked(part)
+        groups = (self.groups if part is None else self.groups[self.part != part])[rows]
+        before, after = (self.view(of, part)[self.gate, rows] for of in (other, one))
+        gain = PairedScores(before, after, 0.0, groups=np.unique(groups, return_inverse=True)[1])
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
     def survivors(self) -> list[Candidate]:
@@ -271,11 +281,11 @@ class Heat:
         """Record what was tried, from the strongest prior on, and what was chosen."""
         priors, k, every = list(PRIORS), self.splits[0].k, np.full(len(self.rows), True)
         tried = sorted(self.scores, key=lambda one: (one != EUCLIDEAN, priors.index(one[0]), one[1], -one[2]))
-        named = [("MAP", PRECISION, self.ranked), ("AUC", AREA, self.ranked), (f"{k}-NN", ACCURACY, every)]
+        named = [("MAP", PRECISION, self.ranked()), ("AUC", AREA, self.ranked()), (f"{k}-NN", ACCURACY, every)]
         named.insert(0, (f"accuracy, 1 to {3 * k}-NN", MEAN_ACCURACY, every))
         # What decides comes first.
         named.insert(0, named.pop(SCORINGS[self.scoring]))
-        means = {name: np.array([[self.scores[one][at, rows].mean()] for one in tried]) for name, at, rows in named}
+        means = {name: np.array([[self.view(one)[at, rows].mean()] for one in tried]) for name, at, rows in named}
         gaps, chosen = np.array([[self.gaps[one]] for one in tried]), tried.index(self.kept())
         counts = len(self.rows), of_rows, self.clock.spent
         names = "prior", "scale", "strength"
@@ -285,17 +295,16 @@ class Heat:
         """Score every part by what the other parts choose for it, or by Euclidean distance where that is kept."""
         order = np.argsort(self.rows)
         y, k = self.splits[0].labels[self.rows[order]], self.splits[0].k
-        before = self.scores[EUCLIDEAN]
-        after = before
+        before = after = self.view(EUCLIDEAN)
         if self.kept() != EUCLIDEAN:
-            chosen = [self.kept(self.part != part) for part in range(int(self.part.max()) + 1)]
+            chosen = [self.kept(part) for part in range(int(self.part.max()) + 1)]
             wanted = [list(set(chosen))] if len(self.splits) == 1 else [[one] for one in chosen]
             scores = self.scores | (self.run(wanted, SCORE_TOL, SCORED_SHARE) if fine else {})
-            after = np.array([scores[chosen[part]][:, row] for row, part in enumerate(self.part)]).T
+            after = np.array([scores[chosen[part]][0][:, row] for row, part in enumerate(self.part)]).T
         lda = np.hstack([split.discriminant() for split in self.splits])
         table = np.array([before, after, lda])[:, :, order]
         table[:, MEAN_ACCURACY] = table[:, ACCURACY] * balance(y)
-        accuracy, area, precision, balanced = paired(table, 0.0, self.ranked[order], self.groups[order])
+        accuracy, area, precision, balanced = paired(table, 0.0, self.ranked()[order], self.groups[order])
         folds, rows, copies = len(self.splits), len(self.rows), len(self.rows) - accuracy.observations
         found = HeldOut(accuracy, area, precision, k, rows, folds, folds, self.clock.spent, copies=copies)
         learned_from = len(self.splits[0].learn) if rows < of_rows else 0
@@ -320,9 +329,15 @@ def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, see
     """Deal the rows of each heat: of a sample, of larger ones, and of the table."""
     n, rng = len(labels), np.random.default_rng(seed)
 
-    def split(learn: Rows, rest: Rows, most: int) -> Split:
-        # At random, as only the first are ranked.
-        return Split(points, labels, learn, rng.permutation(rest)[:most], k)
+    def splits(parts: list[tuple[Rows, Rows]]) -> list[Split]:
+        made = []
+        for learn, rest in parts:
+            others = [learn if other is rest else np.setdiff1d(learn, other) for _, other in parts]
+            # Held-out rows of a single fold are no neighbours of each other: its halves have the same corpus.
+            corpora = [learn, *(others if len(parts) > 1 else [learn, learn])]
+            # At random, as only the first are ranked.
+            made.append(Split(points, labels, learn, rng.permutation(rest)[:MOST_SCORED], k, corpora))
+        return made
 
     def folds(rows: Rows) -> list[tuple[Rows, Rows]]:
         largest = int(np.unique(labels[rows][distinct_rows(points[rows])[0]], return_counts=True)[1].max())
@@ -334,10 +349,10 @@ def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, see
         whole = whole[: max(1, -(-len(whole) * ENOUGH_ROWS // n))]
         held = np.unique(np.concatenate([rest for _, rest in whole]))
         free = np.setdiff1d(np.arange(n), held) if len(held) + max_rows <= n else np.arange(n)
-        yield [split(*one, MOST_SCORED) for one in folds(free[stratified_sample(labels[free], max_rows, seed)])]
+        yield splits(folds(free[stratified_sample(labels[free], max_rows, seed)]))
         size = GROWTH * max_rows
         while 2 * size <= len(whole[0][0]) and size + max_rows <= len(free):
             learn = free[stratified_sample(labels[free], size, seed)]
-            yield [split(learn, np.setdiff1d(free, learn), MOST_SCORED)]
+            yield splits([(learn, np.setdiff1d(free, learn))])
             size *= GROWTH
-    yield [split(*one, MOST_SCORED) for one in whole]
+    yield splits(whole)

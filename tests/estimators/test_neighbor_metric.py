@@ -197,7 +197,7 @@ def test_strengths_go_on_while_the_smallest_wins(monkeypatch):
         for one in wanted:
             strength = one[2] if one[2] < neighbor_choice.ALONE else 100.0
             right = np.arange(len(self.rest)) % 8 < (7 if strength == 1e-3 else 3 - np.log10(strength))
-            yield one, 0.0, np.tile(right.astype(float), (4, 1))
+            yield one, 0.0, np.tile(right.astype(float), (len(self.corpora), 4, 1))
 
     monkeypatch.setattr(neighbor_choice.Split, "scored", scored)
     path = cm.NeighborMetric(scale=1.0).fit(X, Y).path_

@@ -125,7 +125,7 @@ class Fitted:
             kept = "" if self.kept else "Euclidean distance is kept. "
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
         if not self.kept:
-            return "Euclidean distance is kept: no learned metric did better by a standard error on held-out rows."
+            return "Euclidean distance is kept: no learned metric did clearly better on held-out rows."
         accuracy, retrieval = self.held_out.accuracy.verdict, self.held_out.retrieval.verdict
         lost = {use for use, _, _ in self._lda_wins()}
         next_ = "or try --method mlr" if self.method == DEFAULT_METHOD else f"or try --method {DEFAULT_METHOD}"

@@ -32,7 +32,8 @@ p { max-width: 46rem; margin: .5rem 0; } .soft, figcaption { color: #57606a; }
 pre { white-space: pre-wrap; font-size: .82rem; } code { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; font-weight: 400; vertical-align: top; padding: .3rem .9rem .3rem 0;
-  border-bottom: 1px solid #dfe3e7; }
+  border-bottom: 1px solid #dfe3e7; overflow-wrap: normal; }
+th { white-space: nowrap; } th + td { overflow-wrap: anywhere; } section > div { overflow-x: auto; }
 figcaption { font-size: .88rem; } figure { display: inline-block; margin: 0; width: min(100%, 30rem); }
 svg { width: 100%; height: auto; }
 """

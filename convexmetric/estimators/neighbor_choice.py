@@ -14,8 +14,9 @@ score the choice had no part in it.
 
 What decides (``scoring="accuracy"``) is the accuracy over 1, k, 2k - 1 and 3k neighbours, on average, plus a tenth
 of the average precision: both vary less from sample to sample than the accuracy of k neighbours, and the k-NN accuracy
-of what they choose is as high. Euclidean distance is kept unless the winner's accuracy (for retrieval, its area under
-the ROC curve, which labels at random do not raise) exceeds it by a standard error over distinct rows.
+of what they choose is as high. Euclidean distance is kept unless the winner's accuracy exceeds it by two standard
+errors over distinct rows, or its area under the ROC curve does, which labels at random do not raise, and its accuracy
+is not lower. For retrieval the area alone must.
 
 The scores that are reported are of a choice that is made for each fold by the rows of the others, whose neighbours are
 then sought outside that fold too: two near rows of one label raise each other's score. (Of a single fold, the choice is
@@ -64,9 +65,10 @@ MOST_FEATURES = 100
 SAMPLED_PAIRS = 10_000
 #: Of the discriminant prior: share of the mean variance within classes that is added to all, and least weight.
 SHRINKAGE, LEAST_WEIGHT = 0.1, 0.02
-#: By how much each sample exceeds the one before, how many priors and scales go on to it, and by how many standard
-#: errors their best candidates may be behind.
-GROWTH, MOST_SURVIVORS, CLOSE = 4, 4, 2.0
+#: By how much each sample exceeds the one before, and how many priors and scales go on to it.
+GROWTH, MOST_SURVIVORS = 4, 4
+#: Number of standard errors from which on a difference is clear.
+CLEAR = 2.0
 #: Rows of a long table that score the choice: folds are held out until they have so many, and no fold scores more than
 #: the second number, or ranks other rows for more than the third.
 ENOUGH_ROWS, MOST_SCORED, MOST_RANKED = 1000, 4000, 1000
@@ -204,8 +206,6 @@ class Heat:
         #: Rows that are scored, split by split, and the place where those of a split begin.
         self.rows = np.concatenate([split.rest for split in splits])
         self.begins = np.cumsum([0, *(len(split.rest) for split in splits)])
-        #: Score by which a candidate must exceed Euclidean distance.
-        self.gate = MEAN_ACCURACY if scoring == "accuracy" else AREA
         #: Number of the distinct row of every row, and of its part: a choice is made for each by the others.
         self.groups = distinct_rows(splits[0].points[self.rows])[1]
         self.part = self.groups % 2 if len(splits) == 1 else np.repeat(np.arange(len(splits)), np.diff(self.begins))
@@ -255,15 +255,17 @@ class Heat:
         return max(self.able(), key=lambda one: round(self.deciding(one, part), 12))
 
     def kept(self, part: int | None = None) -> Candidate:
-        """Choose the best candidate, or Euclidean distance unless it exceeds that by a standard error."""
+        """Choose the best candidate, or Euclidean distance where that candidate is not clearly better."""
         best = self.best(part)
-        return best if self.ahead(best, EUCLIDEAN, part) > 1.0 else EUCLIDEAN
+        accuracy, area = (self.ahead(best, EUCLIDEAN, gate, part) for gate in (MEAN_ACCURACY, AREA))
+        better = area > CLEAR and (accuracy >= 0.0 or self.scoring != "accuracy")
+        return best if better or (accuracy > CLEAR and self.scoring == "accuracy") else EUCLIDEAN
 
-    def ahead(self, one: Candidate, other: Candidate, part: int | None = None) -> float:
+    def ahead(self, one: Candidate, other: Candidate, gate: int, part: int | None = None) -> float:
         """Gain of a candidate over another in standard errors over distinct rows; zero where they are alike."""
-        rows = slice(None) if self.gate == MEAN_ACCURACY else self.ranked(part)
+        rows = self.ranked(part) if gate == AREA else np.full(self.view(one, part).shape[1], True)
         groups = (self.groups if part is None else self.groups[self.part != part])[rows]
-        before, after = (self.view(of, part)[self.gate, rows] for of in (other, one))
+        before, after = (self.view(of, part)[gate, rows] for of in (other, one))
         gain = PairedScores(before, after, 0.0, groups=np.unique(groups, return_inverse=True)[1])
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
@@ -271,7 +273,7 @@ class Heat:
         """List what goes on to a larger sample: the best of each prior and scale that is close, and a weaker prior."""
         best, near = self.best(), dict[tuple[str, float, bool], Candidate]()
         for one in sorted(self.able(), key=self.deciding, reverse=True):
-            if self.ahead(best, one) <= CLOSE:
+            if self.ahead(best, one, MEAN_ACCURACY if self.scoring == "accuracy" else AREA) <= CLEAR:
                 near.setdefault((one[0], one[1], one[2] >= ALONE), one)
         go_on = list(near.values())[:MOST_SURVIVORS]
         weaker = [below for one in go_on if (below := smaller(one)) is not None]

@@ -98,10 +98,8 @@ class Fitted:
 
     def _is_label(self, values: Array) -> bool:
         """Whether a column tells every label from every other, by one value each."""
-        classes = len(self.data.target_names)
-        if len(np.unique(values)) != classes:
-            return False
-        return len(np.unique(np.column_stack([values, np.asarray(self.data.y)]), axis=0)) == classes
+        pairs = np.column_stack([values, np.asarray(self.data.y)])
+        return len(np.unique(values)) == len(self.data.target_names) == len(np.unique(pairs, axis=0))
 
     def _better(self) -> str:
         """Say what discriminant analysis does better than the metric."""

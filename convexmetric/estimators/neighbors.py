@@ -37,22 +37,9 @@ from convexmetric.arguments import check_count, check_one_of, check_share, check
 from convexmetric.arrays import Array
 from convexmetric.deadline import OutOfTime
 from convexmetric.errors import GapWarning, InputError
+from convexmetric.estimators import neighbor_choice as choice
 from convexmetric.estimators.base import parameters
 from convexmetric.estimators.large_margin import NeighborEstimator
-from convexmetric.estimators.neighbor_choice import (
-    EUCLIDEAN,
-    FOLDS_SHARE,
-    PRIORS,
-    SCORED_SHARE,
-    SCORINGS,
-    ZERO,
-    Candidate,
-    Heat,
-    heats,
-    stated,
-    tried_at_first,
-    with_candidate,
-)
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, Validation
 from convexmetric.selection.folds import distinct_rows, progress_bar
@@ -124,7 +111,7 @@ class NeighborMetric(NeighborEstimator):
     """
 
     #: Where the prior satisfies all margins of 1 the optimum is zero, for which a relative gap is not defined.
-    _atol = ZERO
+    _atol = choice.ZERO
 
     n_neighbors: int = 3
     scoring: str = "accuracy"
@@ -165,15 +152,15 @@ class NeighborMetric(NeighborEstimator):
         self.reason_ = ""
         best, interrupted = candidates[0], False
         # First of all, so that the choice cannot use up the time in which to state the last problem.
-        base = stated(points, labels, self.n_neighbors)
+        base = choice.stated(points, labels, self.n_neighbors)
         if len(candidates) > 1:
             try:
                 best = self._chosen(points, labels, rng, candidates)
             except KeyboardInterrupt:
-                best, interrupted = EUCLIDEAN, True
+                best, interrupted = choice.EUCLIDEAN, True
                 self.reason_ = "interrupted while a metric was chosen"
-        self.kept_ = best != EUCLIDEAN
-        self._learn(with_candidate(base, labels, best), rng)
+        self.kept_ = best != choice.EUCLIDEAN
+        self._learn(choice.with_candidate(base, labels, best), rng)
         if not self.kept_:
             self._stay_euclidean(points)
         if interrupted:
@@ -187,7 +174,7 @@ class NeighborMetric(NeighborEstimator):
                 f"fit chooses among {len(candidates)} priors, scales and strengths: give one of each to state it"
             )
         points, labels = self._labelled(X, y)
-        return with_candidate(stated(points, labels, self.n_neighbors), labels, candidates[0])
+        return choice.with_candidate(choice.stated(points, labels, self.n_neighbors), labels, candidates[0])
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""
@@ -202,15 +189,15 @@ class NeighborMetric(NeighborEstimator):
             raise InputError("y has one class only, so that there is nothing to tell apart")
         return points, np.unique(labels, return_inverse=True)[1]
 
-    def _candidates(self) -> list[Candidate]:
+    def _candidates(self) -> list[choice.Candidate]:
         """Priors, scales and strengths to try."""
         check_count(self.n_neighbors, "n_neighbors")
         check_count(self.max_rows, "max_rows")
         check_share(self.tol, "tol")
-        check_one_of(self.scoring, SCORINGS, "scoring")
+        check_one_of(self.scoring, choice.SCORINGS, "scoring")
         priors = [self.prior] if isinstance(self.prior, str) else list(self.prior)
         for name in priors:
-            check_one_of(name, PRIORS, "prior")
+            check_one_of(name, choice.PRIORS, "prior")
         scales, strengths = (
             sorted({checked_weight(one, name) for one in (given if isinstance(given, Iterable) else [given])})
             for name, given in (("scale", self.scale), ("strength", self.strength))
@@ -221,35 +208,35 @@ class NeighborMetric(NeighborEstimator):
         return list(product(priors, scales, strengths[::-1]))
 
     def _chosen(
-        self, points: Array, labels: np.ndarray, rng: np.random.Generator, candidates: list[Candidate]
-    ) -> Candidate:
+        self, points: Array, labels: np.ndarray, rng: np.random.Generator, candidates: list[choice.Candidate]
+    ) -> choice.Candidate:
         """Choose the best candidate by held-out rows; sets ``path_``, ``held_out_`` and ``reason_``."""
         clock, n = self._clock, len(labels)
         check_count(self.cv, "cv")
         if np.unique(labels[distinct_rows(points)[0]], return_counts=True)[1].max() < 3:
             self.reason_ = "no label has three different rows, and scores need as many"
-            return EUCLIDEAN
+            return choice.EUCLIDEAN
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
-        wanted, go_on = tried_at_first(candidates), len({one[2] for one in candidates}) > 1
-        dealt_rows = heats(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
-        heat: Heat | None = None
+        wanted, go_on = choice.tried_at_first(candidates), len({one[2] for one in candidates}) > 1
+        dealt_rows = choice.heats(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
+        heat: choice.Heat | None = None
         try:
-            with clock.until(FOLDS_SHARE), progress_bar(bool(self.progress)) as bar, warnings.catch_warnings():
+            with clock.until(choice.FOLDS_SHARE), progress_bar(bool(self.progress)) as bar, warnings.catch_warnings():
                 # No warnings of gaps: they are kept with the scores.
                 warnings.simplefilter("ignore", GapWarning)
                 bar.add_task("held-out rows", total=None)
                 for splits in dealt_rows:
-                    heat = Heat(splits, self.scoring, clock).race(wanted, go_on)
+                    heat = choice.Heat(splits, self.scoring, clock).race(wanted, go_on)
                     wanted = heat.survivors()
         except OutOfTime:
             self.reason_ = "" if heat else f"not enough time: choosing a metric takes more than {clock.spent:.0f} s"
         except InputError as error:
             self.reason_ = f"there are too few rows for folds: {error}"
         if heat is None or self.reason_:
-            return EUCLIDEAN
+            return choice.EUCLIDEAN
         try:
-            with clock.until(SCORED_SHARE):
+            with clock.until(choice.SCORED_SHARE):
                 self.held_out_ = heat.held_out(n)
         except OutOfTime:
             self.held_out_ = heat.held_out(n, fine=False)

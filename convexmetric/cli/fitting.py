@@ -50,6 +50,8 @@ STATED_SHARE, FIT_SHARE, ALONE_SHARE, SAFE_SHARE = 0.5, 0.6, 0.75, 0.9
 MORE_TIME = "raise --max-seconds"
 #: Uses of a metric, as verdicts name them.
 NEAREST, SAME_LABEL = "classifying by nearest neighbours", "finding rows of the same label"
+#: Level at which discriminant analysis is said to do better: below that of the verdicts, as it is one more.
+LDA_LEVEL = 0.01
 #: k of nearest neighbours in scores, where the method has no parameter ``n_neighbors``.
 NEIGHBOURS = 3
 
@@ -115,8 +117,12 @@ class Fitted:
             return []
         # Average precision has no level for labels at random, so that the area decides.
         uses = (NEAREST, scores.accuracy, scores.accuracy), (SAME_LABEL, scores.retrieval, scores.average_precision)
-        won = [(use, shown.of_lda) for use, test, shown in uses if test.of_lda.verdict == "helps"]
-        return [(use, float(own.after.mean()), float(own.before.mean())) for use, own in won if own.difference > 0.0]
+        pairs = [(use, test.of_lda, shown.of_lda) for use, test, shown in uses]
+        return [
+            (use, float(shown.after.mean()), float(shown.before.mean()))
+            for use, test, shown in pairs
+            if test.p_value < LDA_LEVEL and min(test.difference, shown.difference) > 0.0
+        ]
 
     def _advice(self) -> str:
         if self.held_out is None:

@@ -205,9 +205,7 @@ def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: i
     return found
 
 
-def discriminant_scores(
-    A: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, ranked: int | None = None
-) -> Array:
+def discriminant_scores(A: Array, y: np.ndarray, B: Array, z: np.ndarray, k: int, ranked: int | None = None) -> Array:
     """:func:`row_scores` in the coordinates of linear discriminant analysis."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -217,6 +215,4 @@ def discriminant_scores(
         analysis = LinearDiscriminantAnalysis().fit(A, y)
     Z = analysis.transform(A)
     # Where the means of all classes coincide there is no discriminant direction.
-    return (
-        row_scores(Z, y, analysis.transform(queries), labels, k, ranked) if Z.shape[1] else np.zeros((4, len(labels)))
-    )
+    return row_scores(Z, y, analysis.transform(B), z, k, ranked) if Z.shape[1] else np.zeros((4, len(z)))

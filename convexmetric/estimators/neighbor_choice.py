@@ -6,11 +6,11 @@ strength times :math:`10 \lambda_{\max} / n`. That carries a choice from a sampl
 which the next smaller strength is tried whenever the rows grow. Within a sample the strengths go on, each a tenth of
 the one before, while the smallest wins.
 
-Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin so with a sample of
-as many rows. The best candidate of each prior and scale, if it is within two standard errors of the best of all, goes
-on to samples four times as large, and at last to the whole table, of which folds are held out until they have some
-1,000 rows. Samples are drawn from the folds that are never held out, if these have rows enough, so that the rows that
-score the choice had no part in it.
+Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin with a sample of as
+many rows and two folds. The best candidate of each prior and scale, if it is within two standard errors of the best of
+all, goes on to samples four times as large, and at last to the whole table, of which folds are held out until they
+have some 1,000 rows. Samples are drawn from the folds that are never held out, if these have rows enough, so that the
+rows that score the choice had no part in it.
 
 What decides (``scoring="accuracy"``) is the accuracy over 1, k, 2k - 1 and 3k neighbours, on average, plus three
 hundredths of the average precision: both vary less from sample to sample than the accuracy of k neighbours, and the
@@ -348,7 +348,7 @@ def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, see
         whole = whole[: max(1, -(-len(whole) * ENOUGH_ROWS // n))]
         held = np.unique(np.concatenate([rest for _, rest in whole]))
         free = np.setdiff1d(np.arange(n), held) if len(held) + max_rows <= n else np.arange(n)
-        yield splits(folds(free[stratified_sample(labels[free], max_rows, seed)]))
+        yield splits(folds(free[stratified_sample(labels[free], max_rows, seed)])[:2])
         size = GROWTH * max_rows
         while 2 * size <= len(whole[0][0]) and size + max_rows <= len(free):
             learn = free[stratified_sample(labels[free], size, seed)]

@@ -2,9 +2,9 @@ r"""The choice of a metric for nearest neighbours, on rows held out from learnin
 
 A *candidate* is a prior, a scale and a strength (:mod:`convexmetric.estimators.neighbors` has the formula). The weight
 of a prior against a mean over triplets must fall as rows grow, so that a strength is one per row: lambda is the
-strength times :math:`10 \lambda_{\max} / n`. That carries a choice from a sample to the table but for a factor, for
-which the next smaller strength is tried whenever the rows grow. Within a sample the strengths go on, each a tenth of
-the one before, while the smallest wins.
+strength times :math:`10 \lambda_{\max} / n`. That carries a choice from a sample to the table but for a factor, so
+that both neighbours of a strength are tried again whenever the rows grow. Within a sample the strengths go on, by
+factors of ten, while the largest or the smallest wins.
 
 Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin with a sample of as
 many rows and two folds. The best candidate of each prior and scale, if it is within two standard errors of the best of
@@ -53,8 +53,8 @@ Candidate = tuple[str, float, float]
 #: fewer than usual.
 ALONE = 1e9
 EUCLIDEAN: Candidate = ("identity", 1.0, ALONE)
-#: Smallest strength to which the grid goes on.
-LEAST_STRENGTH = 1e-4
+#: Strengths to which the grid goes on.
+LEAST_STRENGTH, MOST_STRENGTH = 1e-4, 1e3
 #: Certified relative gaps, and absolute ones in units of the margin, of which either ends a solve: those that choose a
 #: candidate, and those that score the choice. Where few triplets break their margins, relative ones take long.
 CHOICE_TOL, SCORE_TOL = (0.2, 1e-2), (1e-2, 1e-3)
@@ -224,10 +224,10 @@ class Heat:
         return found
 
     def race(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
-        """Score candidates, and smaller strengths while the smallest wins."""
+        """Score candidates, and strengths beyond the largest and the smallest while these win."""
         self.scores |= self.run([wanted] * len(self.splits), CHOICE_TOL, FOLDS_SHARE)
-        below = smaller(self.best()) if go_on else None
-        return self if below is None or below in self.scores else self.race([below], go_on)
+        untried = [one for one in beside(self.best()) if one not in self.scores] if go_on else []
+        return self.race(untried, go_on) if untried else self
 
     def view(self, one: Candidate, part: int | None = None) -> Array:
         """Scores of a candidate by which a choice is made: for all rows, or for a part by the others."""
@@ -266,14 +266,13 @@ class Heat:
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
     def survivors(self) -> list[Candidate]:
-        """List what goes on to a larger sample: the best of each prior and scale that is close, and a weaker prior."""
+        """List what goes on to a larger sample: the best of each prior and scale that is close, and its neighbours."""
         best, near = self.best(), dict[tuple[str, float, bool], Candidate]()
         for one in sorted(self.scores, key=self.deciding, reverse=True):
             if self.ahead(best, one, MEAN_ACCURACY if self.scoring == "accuracy" else AREA) <= CLEAR:
                 near.setdefault((one[0], one[1], one[2] >= ALONE), one)
         go_on = list(near.values())[:MOST_SURVIVORS]
-        weaker = [below for one in go_on if (below := smaller(one)) is not None]
-        return list(dict.fromkeys([EUCLIDEAN, *go_on, *weaker]))
+        return list(dict.fromkeys([EUCLIDEAN, *go_on, *(other for one in go_on for other in beside(one))]))
 
     def validation(self, of_rows: int) -> Validation:
         """Record what was tried, from the strongest prior on, and what was chosen."""
@@ -317,11 +316,11 @@ def tried_at_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     return list(dict.fromkeys([EUCLIDEAN, *((name, 1.0, ALONE) for name in PRIORS if name in priors), *candidates]))
 
 
-def smaller(one: Candidate) -> Candidate | None:
-    """Make the candidate with a tenth of the strength; None for a prior alone and below the least strength."""
+def beside(one: Candidate) -> list[Candidate]:
+    """List the candidates of ten times and of a tenth of the strength; none beside a prior alone."""
     name, scale, strength = one
-    below = float(f"{strength / 10.0:.6g}")
-    return None if strength >= ALONE or below < LEAST_STRENGTH else (name, scale, below)
+    near = [float(f"{strength * factor:.6g}") for factor in (10.0, 0.1)] if strength < ALONE else []
+    return [(name, scale, other) for other in near if LEAST_STRENGTH <= other <= MOST_STRENGTH]
 
 
 def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:

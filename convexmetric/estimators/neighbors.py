@@ -64,8 +64,8 @@ class NeighborMetric(NeighborEstimator):
         Names of the priors to try: ``"identity"``, ``"discriminant"``, ``"lda"``, each also alone. With the second of
         them the third alone is tried as well.
     scale, strength : float or sequence of float
-        Values to try, in the units of the module's formula. Of several strengths, the grid goes on to smaller ones
-        while the smallest wins. A single prior, scale and strength are taken as they are, and their metric is kept.
+        Values to try, in the units of the module's formula. Of several strengths, the grid goes on while the largest
+        or the smallest wins. A single prior, scale and strength are taken as they are, and their metric is kept.
     cv : int
         Folds of the rows, stratified by label; 3 at least where there is a choice.
     max_rows : int

@@ -106,7 +106,7 @@ class Validation(Tabled):
     index : int
         Index of the candidate chosen, in ``candidates``.
     rows, of_rows : int
-        Rows or queries that were used, and how many there are: a stratified sample is used where there are many.
+        Rows or queries that were held out, in turn or once, and how many there are: a part where there are many.
     seconds : float
         Wall time.
     items : str
@@ -164,7 +164,7 @@ class Validation(Tabled):
     def heading(self) -> str:
         """Heading of the table: the candidate chosen, and by what."""
         folds = self.gaps.shape[1]
-        of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
+        of = "" if self.rows == self.of_rows else f" of {self.of_rows}"
         best = self._called(self.index)
         chosen = best if len(self.names) > 1 else f"{self.names[0]} = {best}"
         by = f"in {folds} folds" if folds > 1 else f"of held-out {self.items}"

@@ -258,7 +258,7 @@ def test_long_tables_are_judged_by_a_sample_and_say_so(command, helpful, monkeyp
     monkeypatch.setattr(fitting, "ROWS", 60)
     code, out, _ = command("fit", helpful, "--label", "kind", "--method", "relative", "--quiet")
     assert code == 0
-    assert "(60 rows, a stratified sample of 80)" in out
+    assert "(60 rows of 80)" in out
     assert "mean of 3 folds (60 rows)" in out
 
 

@@ -48,6 +48,10 @@ PATIENCE = 60.0
 #: scored afterwards, and if not, as a solve may overrun its limit by a fifth; and until the end of the folds.
 STATED_SHARE, FIT_SHARE, ALONE_SHARE, SAFE_SHARE = 0.5, 0.6, 0.75, 0.9
 MORE_TIME = "raise --max-seconds"
+#: Uses of a metric, as verdicts name them.
+NEAREST, SAME_LABEL = "classifying by nearest neighbours", "finding rows of the same label"
+#: Level at which discriminant analysis is said to do better: below that of the verdicts, as it is one more.
+LDA_LEVEL = 0.01
 #: k of nearest neighbours in scores, where the method has no parameter ``n_neighbors``.
 NEIGHBOURS = 3
 
@@ -88,25 +92,62 @@ class Fitted:
 
     @property
     def recommendation(self) -> str:
-        """Advice in a sentence: recommended uses of the metric, or what to try next."""
+        """Advice in a few sentences: columns that give the label away, uses of the metric, and what does better."""
+        names, columns = self.data.extras["columns"], self.data.X.T
+        equal = [repr(name) for name, values in zip(names, columns, strict=True) if self._is_label(values)]
+        leak = f"Column {', '.join(equal)} has one value for each label: --drop it if it is the label." if equal else ""
+        return " ".join(filter(None, (leak, self._advice(), self._better())))
+
+    def _is_label(self, values: Array) -> bool:
+        """Whether a column tells every label from every other, by one value each."""
+        pairs = np.column_stack([values, np.asarray(self.data.y)])
+        return len(np.unique(values)) == len(self.data.target_names) == len(np.unique(pairs, axis=0))
+
+    def _better(self) -> str:
+        """Say what discriminant analysis does better than the metric."""
+        found = [f"{use} ({lda:.3f} against {own:.3f})" for use, lda, own in self._lda_wins()]
+        for_accuracy = self.method == DEFAULT_METHOD and self.settings.get("scoring", "accuracy") == "accuracy"
+        choose = "; --set scoring=map chooses for retrieval" if for_accuracy else ""
+        return f"LDA of scikit-learn does better at {' and at '.join(found)}{choose}." if found else ""
+
+    def _lda_wins(self) -> list[tuple[str, float, float]]:
+        """List the uses for which discriminant analysis is measurably better, with both scores."""
+        scores = self.held_out
+        if scores is None or scores.accuracy.lda is None:
+            return []
+        # Average precision has no level for labels at random, so that the area decides.
+        uses = (NEAREST, scores.accuracy, scores.accuracy), (SAME_LABEL, scores.retrieval, scores.average_precision)
+        pairs = [(use, test.of_lda, shown.of_lda) for use, test, shown in uses]
+        return [
+            (use, float(shown.after.mean()), float(shown.before.mean()))
+            for use, test, shown in pairs
+            if test.p_value < LDA_LEVEL and min(test.difference, shown.difference) > 0.0
+        ]
+
+    def _advice(self) -> str:
         if self.held_out is None:
             kept = "" if self.kept else "Euclidean distance is kept. "
             return f"{kept}Nothing is known of new rows{self.unscored and ': ' + self.unscored}."
         if not self.kept:
-            return "Euclidean distance is kept: no learned metric did better on held-out rows."
+            return "Euclidean distance is kept: no learned metric did clearly better on held-out rows."
         accuracy, retrieval = self.held_out.accuracy.verdict, self.held_out.retrieval.verdict
+        lost = {use for use, _, _ in self._lda_wins()}
         next_ = "or try --method mlr" if self.method == DEFAULT_METHOD else f"or try --method {DEFAULT_METHOD}"
         euclidean = f"Euclidean distance of the {'scaled ' if self.scale else ''}columns"
-        if self.held_out.folds < 2:
+        if self.held_out.accuracy.observations < 2:
             advice = "Give it more time"
         elif "hurts" in (accuracy, retrieval):
             uses = {"nearest neighbours": accuracy, "retrieval": retrieval}
             bad = " or ".join(use for use, verdict in uses.items() if verdict == "hurts")
             advice = f"Do not use it for {bad}: the {euclidean} does better; keep that, {next_}"
-        elif accuracy == "helps":
-            advice = "Use it for nearest neighbours and whatever rests on distances: convexmetric apply transforms rows"
-        elif retrieval == "helps":
-            advice = f"Use it to find rows of the same label; to classify, the {euclidean} may do as well, {next_}"
+        elif accuracy == "helps" and NEAREST not in lost:
+            rest = "" if SAME_LABEL in lost else " and whatever rests on distances"
+            advice = f"Use it for nearest neighbours{rest}: convexmetric apply transforms rows"
+        elif retrieval == "helps" and SAME_LABEL not in lost:
+            classify = "" if accuracy == "helps" else f"; to classify, the {euclidean} may do as well, {next_}"
+            advice = f"Use it to find rows of the same label{classify}"
+        elif lost:
+            return self.held_out.verdict
         else:
             advice = f"The {euclidean} does as well and is simpler: keep that, {next_}"
         return f"{self.held_out.verdict} {advice}."

@@ -78,9 +78,13 @@ def _scores_record(scores: HeldOut) -> dict[str, Any]:
         "accuracy": paired_record(scores.accuracy),
         "retrieval": paired_record(scores.retrieval),
         "average_precision": attributes(scores.average_precision, "before", "after", "difference", "standard_error"),
-        "lda": {name: getattr(scores, name).lda for name in ("accuracy", "retrieval", "average_precision")},
+        "balanced_accuracy": None if scores.balanced is None else paired_record(scores.balanced),
+        "lda": {
+            name: None if (lda := getattr(scores, name).lda) is None else float(lda.mean())
+            for name in ("accuracy", "retrieval", "average_precision")
+        },
         "planned_folds": scores.planned,
-        **attributes(scores, "n_neighbors", "folds", "copies", "rows", "seconds"),
+        **attributes(scores, "n_neighbors", "folds", "copies", "rows", "of_rows", "learned_from", "seconds"),
     }
 
 

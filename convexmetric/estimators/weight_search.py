@@ -157,7 +157,7 @@ class WeightSearch(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
                 for solution in solve_path(problem, **weights, tol=self.tol, max_seconds=limit):
                     operator = SimilarityOperator(factor_of(solution), problem.embedding)
                     Z, queries = operator.transform(A), operator.transform(points[rest])
-                    right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, retrieval=False)[0]
+                    right = row_scores(Z, y, queries, labels[rest], self.n_neighbors, ranked=0)[0]
                     trials.append(({score: float(right.mean())}, solution.gap))
                 yield trials
 

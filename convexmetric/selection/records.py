@@ -11,6 +11,12 @@ Frank, PAKDD 2004) is used,
 with a Student distribution of J - 1 degrees of freedom, two-sided. It is a heuristic, as all tests of a single
 cross-validation are (there is no unbiased estimate of that variance: Bengio & Grandvalet, JMLR 2004), and a
 conservative one. Scores of single rows or queries share nothing: the ratio is 0, and the test the paired t-test.
+It takes the metrics as given: it speaks of other rows, not of metrics from other training rows. Copies of a row are one
+observation, with the sum of their differences:
+
+.. math:: \mathrm{se}^2 = \frac{G}{G - 1} \sum_g \Big( \frac1J \sum_{j \in g} (d_j - \bar d) \Big)^2
+
+for G groups of copies, and G - 1 degrees of freedom.
 
 With few queries only large gains are detectable. With s the standard deviation of the differences and t the quantiles
 of n - 1 degrees of freedom, the smallest true gain that the test finds with probability 0.8 is about
@@ -20,7 +26,7 @@ of n - 1 degrees of freedom, the smallest true gain that the test finds with pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -36,6 +42,8 @@ from convexmetric.notebooks import printable
 LEVEL = 0.05
 #: Largest certified relative gap at which a metric counts as solved; others are not scored or chosen.
 LARGEST_GAP = 0.5
+#: Smallest p-value that is printed; smaller ones rest on the normality of the mean's far tails.
+LEAST_P = 1e-6
 #: Power: the probability with which the test detects a gain of the size reported as detectable.
 POWER = 0.8
 
@@ -98,7 +106,7 @@ class Validation(Tabled):
     index : int
         Index of the candidate chosen, in ``candidates``.
     rows, of_rows : int
-        Rows or queries that were used, and how many there are: a stratified sample is used where there are many.
+        Rows or queries that were held out, in turn or once, and how many there are: a part where there are many.
     seconds : float
         Wall time.
     items : str
@@ -156,7 +164,7 @@ class Validation(Tabled):
     def heading(self) -> str:
         """Heading of the table: the candidate chosen, and by what."""
         folds = self.gaps.shape[1]
-        of = "" if self.rows == self.of_rows else f", a stratified sample of {self.of_rows}"
+        of = "" if self.rows == self.of_rows else f" of {self.of_rows}"
         best = self._called(self.index)
         chosen = best if len(self.names) > 1 else f"{self.names[0]} = {best}"
         by = f"in {folds} folds" if folds > 1 else f"of held-out {self.items}"
@@ -205,17 +213,31 @@ class PairedScores:
         Scores by the metric that is not learned, and by the learned one; more is better, and means are from 0 to 1.
     ratio : float
         Rows to score over rows to learn from, mean over folds; 0 for scores of single rows, which share nothing.
-    lda : float, optional
-        Mean score of linear discriminant analysis on the same rows.
+    lda : (J,) array, optional
+        Scores by linear discriminant analysis.
     fixed_chance : bool
         Whether labels at random score the same under all metrics; otherwise a difference has no verdict.
+    groups : (J,) int array, optional
+        Number, from 0, of the distinct row that a row is a copy of.
     """
 
     before: Array
     after: Array
     ratio: float
-    lda: float | None = None
+    lda: Array | None = None
     fixed_chance: bool = True
+    groups: NDArray[np.int64] | None = None
+
+    @property
+    def observations(self) -> int:
+        """Number of folds, queries or distinct rows."""
+        return len(self.before) if self.groups is None else int(self.groups.max()) + 1
+
+    @property
+    def of_lda(self) -> PairedScores:
+        """Scores after, paired with those of linear discriminant analysis in place of before."""
+        assert self.lda is not None
+        return replace(self, before=self.after, after=self.lda, lda=None)
 
     @property
     def difference(self) -> float:
@@ -225,10 +247,13 @@ class PairedScores:
     @property
     def standard_error(self) -> float:
         """Standard error of the difference, corrected for what folds share (module's formula); NaN for one fold."""
-        J = len(self.before)
-        if J < 2:
+        count = self.observations
+        if count < 2:
             return float("nan")
-        return float(np.sqrt((1.0 / J + self.ratio) * np.var(self.after - self.before, ddof=1)))
+        apart = self.after - self.before - self.difference
+        if self.groups is not None:
+            apart = np.asarray(np.bincount(self.groups, apart) * (count / len(self.before)), dtype=np.float64)
+        return float(np.sqrt((1.0 / count + self.ratio) * (apart**2).sum() / (count - 1)))
 
     @property
     def p_value(self) -> float:
@@ -237,18 +262,23 @@ class PairedScores:
             return 1.0
         error = self.standard_error
         t = abs(self.difference) / error if error > 0.0 else np.nan if np.isnan(error) else np.inf
-        return float(2.0 * scipy.special.stdtr(len(self.before) - 1, -t))
+        return float(2.0 * scipy.special.stdtr(self.observations - 1, -t))
 
     @property
     def verdict(self) -> str:
         """``"helps"``, ``"hurts"`` or ``"no measurable difference"``, at the level of 5%, or why there is none."""
         if not self.fixed_chance:
             return "no fixed chance level"
-        if len(self.before) < 2:
+        if self.observations < 2:
             return "one fold cannot tell"
         if self.p_value >= LEVEL:
             return "no measurable difference"
         return "helps" if self.difference > 0.0 else "hurts"
+
+
+def printed_p(value: float) -> str:
+    """Print a p-value with two digits, or as below the least that is printed."""
+    return f"{value:.2g}" if value >= LEAST_P or np.isnan(value) else f"< {LEAST_P:.0e}"
 
 
 class _PairedTable(Tabled):
@@ -270,11 +300,11 @@ class _PairedTable(Tabled):
             (
                 name,
                 f"{scores.before.mean():.4f}",
-                *([] if scores.lda is None else [f"{scores.lda:.4f}"]),
+                *([] if scores.lda is None else [f"{scores.lda.mean():.4f}"]),
                 f"{scores.after.mean():.4f}",
                 f"{scores.difference:+.4f}",
                 f"{scores.standard_error:.4f}",
-                f"{scores.p_value:.2g}" if scores.fixed_chance else "",
+                printed_p(scores.p_value) if scores.fixed_chance else "",
                 scores.verdict,
             )
             for name, scores in self.named()
@@ -318,6 +348,10 @@ class HeldOut(_PairedTable):
         Whether Ctrl-C ended it.
     copies : int
         Number of rows that are copies of others; copies stay in one fold.
+    balanced : PairedScores, optional
+        Mean of the accuracies of all labels, where these are unequal.
+    learned_from, of_rows : int
+        Rows that the metrics were learned from, and rows there are, where not all were held out in turn.
     """
 
     accuracy: PairedScores
@@ -330,16 +364,27 @@ class HeldOut(_PairedTable):
     seconds: float = field(compare=False)
     keyboard_interrupt: bool = False
     copies: int = 0
+    balanced: PairedScores | None = None
+    learned_from: int = 0
+    of_rows: int = 0
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """List the scores by name."""
-        retrieval = [("retrieval, AUC", self.retrieval), ("retrieval, MAP", self.average_precision)]
-        return [(f"accuracy, {self.n_neighbors}-NN", self.accuracy), *retrieval]
+        k, balanced = self.n_neighbors, self.balanced
+        accuracy = [(f"accuracy, {k}-NN", self.accuracy), *([("the same, balanced", balanced)] if balanced else [])]
+        return [*accuracy, ("retrieval, AUC", self.retrieval), ("retrieval, MAP", self.average_precision)]
+
+    @property
+    def test(self) -> str:
+        """Name of the test, in words."""
+        if self.accuracy.ratio > 0.0:
+            return "the corrected resampled t-test over folds (Nadeau and Bengio 2003)"
+        return "the paired t-test over distinct rows, given these metrics"
 
     @property
     def verdict(self) -> str:
         """Verdicts by accuracy and by AUC in a plain sentence."""
-        if self.folds < 2:
+        if self.accuracy.observations < 2:
             return "One fold of held-out rows cannot tell whether the metric helps."
         words = {"no measurable difference": "makes no measurable difference to"}
         uses = ((self.accuracy, "classification by nearest neighbours"), (self.retrieval, "retrieval"))
@@ -350,6 +395,8 @@ class HeldOut(_PairedTable):
         """Heading of the table: what was scored, and how."""
         part = "" if self.folds == self.planned else f" of {self.planned}"
         copies = f", of which {self.copies} are copies and in the fold of what they copy" if self.copies else ""
+        if self.learned_from:
+            return f"{self.rows} held-out rows of {self.of_rows}{copies}, by metrics learned from {self.learned_from}"
         folds = f"fold{'s' if self.planned != 1 else ''}"
         return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{copies})"
 

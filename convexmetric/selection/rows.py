@@ -113,10 +113,10 @@ def held_out(
                 raise
             interrupted = isinstance(end, KeyboardInterrupt)
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
-    scores = paired(np.array(scored).transpose(1, 2, 0), ratio)
+    accuracy, area, precision, balanced = paired(np.array(scored).transpose(1, 2, 0), ratio)
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
-    ended = clock.spent, interrupted, copies
-    return HeldOut(*scores, n_neighbors, len(points), len(scored), len(folds), *ended)
+    ended, shown = (clock.spent, interrupted, copies), balanced if unequal(labels) else None
+    return HeldOut(accuracy, area, precision, n_neighbors, len(points), len(scored), len(folds), *ended, balanced=shown)
 
 
 def factor_of(solution: Solution) -> Array:
@@ -130,7 +130,7 @@ def unsolved(solution: Solution) -> bool:
 
 
 def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool) -> Array:
-    """``(3, 3)`` means of :func:`row_scores` in a fold: before, after, and by discriminant analysis."""
+    """``(3, 4)`` means of :func:`row_scores` in a fold: before, after, and by discriminant analysis."""
     from sklearn.base import clone
     from sklearn.preprocessing import StandardScaler
 
@@ -151,34 +151,53 @@ def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest
         )
     Z, queries = (as_points(transformer.transform(part), "transform(X)") for part in (A, B))
     found = row_scores(A, y, B, asked, k), row_scores(Z, y, queries, asked, k), discriminant_scores(A, y, B, asked, k)
-    return np.array([(scores[0].mean(), *scores[1:, known].mean(axis=1)) for scores in found])
+    return np.array([(s[0].mean(), *s[1:3, known].mean(axis=1), (s[0] * balance(asked)).mean()) for s in found])
 
 
-def paired(table: Array, ratio: float, known: Any = slice(None)) -> tuple[PairedScores, PairedScores, PairedScores]:
-    """Pair accuracies, areas and average precisions, the last two of the rows ``known`` only.
+def paired(
+    table: Array, ratio: float, known: Any = slice(None), groups: Rows | None = None
+) -> tuple[PairedScores, PairedScores, PairedScores, PairedScores]:
+    """Pair accuracies, areas, average precisions and balanced accuracies; rankings are those of the rows ``known``.
 
-    The axes of the table are: before, after, discriminant analysis; score; fold or row.
+    The axes of the table are: before, after, discriminant analysis; score; fold or row. ``groups`` are those of rows.
     """
 
     def pair(at: int, rows: Any, fixed_chance: bool = True) -> PairedScores:
+        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         before, after, lda = table[:, at, rows]
-        return PairedScores(before, after, ratio, float(lda.mean()), fixed_chance)
+        return PairedScores(before, after, ratio, lda, fixed_chance, own)
 
-    return pair(0, slice(None)), pair(1, known), pair(2, known, fixed_chance=False)
+    every = slice(None)
+    return pair(0, every), pair(1, known), pair(2, known, fixed_chance=False), pair(3, every)
 
 
-def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, retrieval: bool = True) -> Array:
-    """``(3, queries)`` by row: whether the k nearest points get the label right, AUC and average precision.
+def balance(labels: np.ndarray) -> Array:
+    """Weights of rows, of mean 1, under which all labels count alike."""
+    codes, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
+    return np.asarray((len(labels) / len(counts) / counts)[codes])
+
+
+def unequal(labels: np.ndarray) -> bool:
+    """Whether one label has more than twice the rows of another, so that a balanced accuracy says more."""
+    counts = np.unique(labels, return_counts=True)[1]
+    return bool(counts.max() > 2 * counts.min())
+
+
+def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int, ranked: int | None = None) -> Array:
+    """``(4, queries)`` by row: whether the k nearest points get the label right, AUC, average precision; and a mean.
 
     The excess of an area under the ROC curve over 1/2 is multiplied by the number of points of other labels over its
     mean, so that the plain mean of areas is the weighted one of :class:`HeldOut`. Both scores of rankings are 0 for
-    labels that no point has, and without ``retrieval``.
+    labels that no point has, and from query number ``ranked`` on. The last row is the mean of the first over 1, k,
+    2k - 1 and 3k neighbours, which varies less from sample to sample.
     """
     unit, k = np.ones(Z.shape[1]), min(k, len(Z))
-    found = np.zeros((3, len(labels)))
-    found[0] = knn_right(unit, Z, y, queries, labels, k=k)[k]
+    found = np.zeros((4, len(labels)))
+    right = knn_right(unit, Z, y, queries, labels, k=[min(at, len(Z)) for at in (1, k, 2 * k - 1, 3 * k)])
+    found[0], found[3] = right[k], np.mean(list(right.values()), axis=0)
     known = np.isin(labels, y)
-    if retrieval and known.any():
+    known[len(known) if ranked is None else ranked :] = False
+    if known.any():
         relevance = Relevance.between(labels[known], y)
         rankings = Rankings(Z, queries[known], relevance, NonnegativeDiagonal(Z.shape[1]))
         area, found[2, known] = query_scores(rankings, unit, [measure_named("auc"), measure_named("map")])
@@ -186,7 +205,7 @@ def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: i
     return found
 
 
-def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: int) -> Array:
+def discriminant_scores(A: Array, y: np.ndarray, B: Array, z: np.ndarray, k: int, ranked: int | None = None) -> Array:
     """:func:`row_scores` in the coordinates of linear discriminant analysis."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -196,4 +215,4 @@ def discriminant_scores(A: Array, y: np.ndarray, queries: Array, labels: np.ndar
         analysis = LinearDiscriminantAnalysis().fit(A, y)
     Z = analysis.transform(A)
     # Where the means of all classes coincide there is no discriminant direction.
-    return row_scores(Z, y, analysis.transform(queries), labels, k) if Z.shape[1] else np.zeros((3, len(labels)))
+    return row_scores(Z, y, analysis.transform(B), z, k, ranked) if Z.shape[1] else np.zeros((4, len(z)))

@@ -6,7 +6,9 @@ import warnings
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy
 from sklearn.base import is_classifier
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -14,12 +16,13 @@ from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
 from convexmetric.errors import InputError
-from convexmetric.estimators import neighbors
+from convexmetric.estimators import neighbor_choice
 from convexmetric.evaluation import knn_right
+from convexmetric.selection.folds import dealt
 
 wine = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(wine.X, ["zscore"]), np.asarray(wine.y)
-FAST = {"scale": (0.3, 1.0), "strength": (1.0, 0.1), "cv": 3}
+FAST = {"prior": "identity", "scale": (0.3, 1.0), "strength": (1.0, 0.1), "cv": 3}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def chosen():
 
 def test_a_single_scale_and_strength_are_solved_to_the_optimum_of_the_formula():
     points, labels = X[::4, :5], Y[::4]
-    metric = cm.NeighborMetric(n_neighbors=2, scale=1.0, strength=1.0, tol=1e-6).fit(points, labels)
+    metric = cm.NeighborMetric(n_neighbors=2, prior="identity", scale=1.0, strength=1.0, tol=1e-6).fit(points, labels)
     assert metric.kept_
     assert metric.path_ is None
     assert metric.held_out_ is None
@@ -60,13 +63,14 @@ def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
     assert scores.rows == len(X)
     assert scores.folds == 3
     seed = int(np.random.default_rng(0).integers(2**31))
-    folds = neighbors.dealt(X, Y, 3, 1, seed)
+    folds = dealt(X, Y, 3, 1, seed)
     before, candidates = np.empty(len(X)), set()
     for learn, rest in folds:
         before[rest] = knn_right(np.ones(13), X[learn], Y[learn], X[rest], Y[rest], k=3)[3]
         # Some candidate, learned without these rows, has these scores.
         for scale, strength in itertools.product(FAST["scale"], FAST["strength"]):
-            single = cm.NeighborMetric(scale=scale, strength=strength, tol=1e-2).fit(X[learn], Y[learn])
+            given = {"prior": "identity", "scale": scale, "strength": strength}
+            single = cm.NeighborMetric(**given, tol=1e-2).fit(X[learn], Y[learn])
             Z = single.transform(X)
             right = knn_right(np.ones(13), Z[learn], Y[learn], Z[rest], Y[rest], k=3)[3]
             if abs(right.mean() - scores.accuracy.after[rest].mean()) <= 1.0 / len(rest):
@@ -119,7 +123,7 @@ def test_an_interrupted_choice_leaves_a_fitted_estimator(monkeypatch):
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(neighbors, "solve_path", stop)
+    monkeypatch.setattr(neighbor_choice, "solve_path", stop)
     metric = cm.NeighborMetric()
     with pytest.raises(KeyboardInterrupt):
         metric.fit(X, Y)
@@ -139,8 +143,8 @@ def test_retrieval_may_choose():
 def test_of_many_features_the_leading_components_are_learned_on():
     rng = np.random.default_rng(0)
     points = np.hstack([X, 0.1 * rng.normal(size=(len(X), 120))])
-    metric = cm.NeighborMetric(scale=1.0, strength=1.0, tol=1e-2).fit(points, Y)
-    assert metric.components_.shape == (neighbors.MOST_FEATURES, 133)
+    metric = cm.NeighborMetric(prior="identity", scale=1.0, strength=1.0, tol=1e-2).fit(points, Y)
+    assert metric.components_.shape == (neighbor_choice.MOST_FEATURES, 133)
     assert metric.solution_.problem.projection is not None
     assert metric.gap_ <= 1e-2
 
@@ -150,7 +154,7 @@ def test_one_class_and_several_candidates_are_refused():
         cm.NeighborMetric().fit(X, np.zeros(len(X)))
     with pytest.raises(InputError, match="give one of each"):
         cm.NeighborMetric().problem(X, Y)
-    assert cm.NeighborMetric(scale=1.0, strength=1.0).problem(X, Y).count == 9 * len(X)
+    assert cm.NeighborMetric(prior="discriminant", scale=1.0, strength=1.0).problem(X, Y).count == 9 * len(X)
 
 
 def test_euclidean_distance_of_many_features_is_of_all_of_them():
@@ -164,10 +168,94 @@ def test_euclidean_distance_of_many_features_is_of_all_of_them():
     np.testing.assert_array_equal(metric.components_, metric.components_[0, 0] * np.diag(np.arange(130) != 7))
 
 
+def test_the_discriminant_prior_is_its_formula():
+    prior = neighbor_choice.prior(X, Y, "discriminant")
+    means = np.array([X[label == Y].mean(axis=0) for label in np.unique(Y)])[Y]
+    within = (X - means).T @ (X - means) / len(X)
+    within += 0.1 * np.trace(within) / 13 * np.eye(13)
+    # In coordinates that whiten what is within classes, its eigenvalues are weights of those between.
+    between, axes = scipy.linalg.eigh(means.T @ means / len(X), within)
+    expected = axes @ np.diag(np.maximum(between / (1.0 + between), 0.02)) @ axes.T
+    np.testing.assert_allclose(prior / np.trace(prior), expected / np.trace(expected), rtol=1e-8, atol=1e-12)
+    i, j = np.triu_indices(len(X), 1)
+    squares = (((X[i] - X[j]) @ prior) * (X[i] - X[j])).sum(axis=1)
+    assert np.median(squares) == pytest.approx(10.0, rel=0.05)
+
+
+def test_the_lda_prior_alone_is_that_of_scikit_learn():
+    metric = cm.NeighborMetric(prior="lda", scale=1.0, strength=1e9).fit(X, Y)
+    Z, expected = metric.transform(X), LinearDiscriminantAnalysis().fit(X, Y).transform(X)
+    apart, wanted = (((P[:, None] - P) ** 2).sum(axis=2) for P in (Z, expected))
+    np.testing.assert_allclose(apart * (wanted.sum() / apart.sum()), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_lambda_is_a_strength_per_row():
+    one, twice = (cm.NeighborMetric(prior="identity", scale=1.0, strength=1.0).problem(X[:n], Y[:n]) for n in (89, 178))
+    for problem, n in ((one, 89), (twice, 178)):
+        assert problem.reg == pytest.approx(10.0 / n * problem.with_prior(None).reg_max)
+
+
+def test_strengths_go_on_while_the_smallest_wins(monkeypatch):
+    """Accuracies are those of a table on which weaker priors are better down to 1e-3."""
+
+    def scored(self, wanted, tol, limit):
+        for one in wanted:
+            strength = one[2] if one[2] < neighbor_choice.ALONE else 100.0
+            right = np.arange(len(self.rest)) % 8 < (7 if strength == 1e-3 else 3 - np.log10(strength))
+            yield one, 0.0, np.tile(right.astype(float), (len(self.corpora), 4, 1))
+
+    monkeypatch.setattr(neighbor_choice.Split, "scored", scored)
+    path = cm.NeighborMetric(scale=1.0).fit(X, Y).path_
+    assert path.settings == {"prior": "identity", "scale": 1.0, "strength": 1e-3}
+    assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4}
+
+
+def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
+    rng = np.random.default_rng(0)
+    labels, points = rng.integers(3, size=1200), rng.normal(size=(1200, 4))
+    dealt_rows = list(neighbor_choice.heats(points, labels, 1, 4, 50, 0))
+    sizes = [[len(split.learn) for split in splits] for splits in dealt_rows]
+    assert [sum(len(split.rest) for split in dealt_rows[0]), *sizes[1:3]] == [26, [200], [900] * 4]
+    seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
+    dealt_rows = list(neighbor_choice.heats(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
+    seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
+    assert len(dealt_rows[-1]) == 1
+    assert not np.isin(dealt_rows[-1][0].rest, seen).any()
+    # Copies of a row are on one side.
+    assert not np.isin(dealt_rows[-1][0].rest % 1200, dealt_rows[-1][0].learn % 1200).any()
+
+
+def test_what_is_scored_of_a_long_table_is_what_is_saved():
+    digits = cm.datasets.load("digits")
+    points, labels = digits.X[:600, 20:36] * np.linspace(0.1, 3.0, 16), digits.y[:600]
+    metric = cm.NeighborMetric(max_rows=120, cv=3).fit(points, labels)
+    scores = metric.held_out_
+    assert (scores.rows, scores.of_rows, metric.path_.of_rows) == (600, 600, 600)
+    assert metric.kept_
+    assert scores.accuracy.difference > 0.0
+
+
+def test_where_euclidean_distance_is_kept_nothing_else_is_scored():
+    rng = np.random.default_rng(2)
+    metric = cm.NeighborMetric().fit(rng.normal(size=(90, 3)), rng.integers(2, size=90))
+    assert not metric.kept_
+    assert (metric.held_out_.accuracy.after == metric.held_out_.accuracy.before).all()
+    assert metric.held_out_.retrieval.p_value == 1.0
+
+
+def test_for_retrieval_discriminant_analysis_is_a_candidate():
+    metric = cm.NeighborMetric(scoring="map").fit(X, Y)
+    scores = metric.held_out_.average_precision
+    assert ("lda", 1.0, neighbor_choice.ALONE) in metric.path_.candidates
+    assert scores.after.mean() >= scores.lda.mean() - 0.01
+
+
 def test_labels_are_predicted_by_the_vote_of_the_nearest_rows_learned_from():
     names = np.array(["one", "two", "three"])[Y]
     learn, rest = slice(0, None, 2), slice(1, None, 2)
-    metric = cm.NeighborMetric(n_neighbors=5, scale=1.0, strength=0.1, tol=1e-2).fit(X[learn], names[learn])
+    metric = cm.NeighborMetric(n_neighbors=5, prior="identity", scale=1.0, strength=0.1, tol=1e-2).fit(
+        X[learn], names[learn]
+    )
     assert metric.classes_.tolist() == ["one", "three", "two"]
     L = metric.components_
     squares = ((X[rest][:, None] @ L.T - X[learn] @ L.T) ** 2).sum(axis=2)
@@ -179,7 +267,7 @@ def test_labels_are_predicted_by_the_vote_of_the_nearest_rows_learned_from():
 
 
 def test_it_is_a_classifier_and_a_step_before_others():
-    scaled = make_pipeline(StandardScaler(), cm.NeighborMetric(scale=1.0, strength=1.0, tol=1e-2))
+    scaled = make_pipeline(StandardScaler(), cm.NeighborMetric(prior="identity", scale=1.0, strength=1.0, tol=1e-2))
     assert is_classifier(scaled)
     alone = cross_val_score(scaled, wine.X, Y, cv=3)
     np.testing.assert_array_equal(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
@@ -16,6 +16,7 @@ import convexmetric as cm
 from convexmetric.errors import InputError
 from convexmetric.selection import PairedScores
 from convexmetric.selection.folds import dealt, distinct_rows
+from convexmetric.selection.records import printed_p
 from convexmetric.selection.rows import row_scores
 
 #: Two classes that two of ten columns tell apart.
@@ -84,7 +85,7 @@ def test_every_metric_ranks_a_random_label_at_one_half():
     corpus, queries = rng.normal(size=(30, 2)), np.tile(rng.normal(size=2), (30, 1))
     near_together = corpus * np.where(labels == 2, 0.1, 1.0)[:, None]
     found = [row_scores(Z, labels, queries, labels, k=1).mean(axis=1) for Z in (corpus, near_together)]
-    assert [area for _, area, _ in found] == pytest.approx([0.5, 0.5], abs=1e-12)
+    assert [area for _, area, *_ in found] == pytest.approx([0.5, 0.5], abs=1e-12)
     assert abs(found[0][2] - found[1][2]) > 0.05
 
 
@@ -237,3 +238,34 @@ def test_few_rows_of_a_class_are_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cm.held_out(Columns(), X[:100], np.r_[Y[:97], ["a", "b", "b"]], repeats=1)
+
+
+def test_copies_of_a_row_are_one_observation():
+    rng = np.random.default_rng(0)
+    before, after = rng.integers(2, size=(2, 60)).astype(float)
+    once = PairedScores(before, after, 0.0)
+    thrice = PairedScores(np.tile(before, 3), np.tile(after, 3), 0.0, groups=np.tile(np.arange(60), 3))
+    assert thrice.standard_error == pytest.approx(once.standard_error)
+    assert thrice.p_value == pytest.approx(once.p_value)
+    assert PairedScores(np.tile(before, 3), np.tile(after, 3), 0.0).p_value < once.p_value
+    # Of unequal numbers of copies it is the variance of a mean of clusters.
+    groups, d = np.r_[0, 0, 1, 2, 2, 2], np.arange(6.0)
+    sums = np.array([(d - d.mean())[groups == g].sum() for g in range(3)])
+    expected = np.sqrt(3 / 2 * (sums**2).sum()) / 6
+    assert PairedScores(np.zeros(6), d, 0.0, groups=groups).standard_error == pytest.approx(expected)
+
+
+def test_small_p_values_are_not_printed():
+    assert [printed_p(value) for value in (0.5, 1.2e-6, 9e-7, 1e-300)] == ["0.5", "1.2e-06", "< 1e-06", "< 1e-06"]
+
+
+def test_a_balanced_accuracy_is_that_of_scikit_learn():
+    labels = np.repeat(["many", "few"], [100, 20])
+    splitter = StratifiedKFold(4)
+    found = cm.held_out(Columns(), X, labels, cv=splitter)
+    for fold, (learn, rest) in enumerate(splitter.split(X, labels)):
+        scaler = StandardScaler().fit(X[learn])
+        said = KNeighborsClassifier(3).fit(scaler.transform(X[learn]), labels[learn]).predict(scaler.transform(X[rest]))
+        assert found.balanced.before[fold] == pytest.approx(balanced_accuracy_score(labels[rest], said))
+    assert "balanced" in str(found)
+    assert cm.held_out(Columns(), X, Y).balanced is None

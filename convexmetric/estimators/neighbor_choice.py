@@ -103,7 +103,9 @@ def with_candidate(base: TripletProblem, labels: np.ndarray, candidate: Candidat
 def prior(points: Array, labels: np.ndarray, name: str) -> Array:
     """Make a prior of scale 1, with zeros for features that do not vary, as nothing is known of them."""
     varies = np.ptp(points, axis=0) > 0.0
-    metric = PRIORS[name](points, labels) * np.outer(varies, varies)
+    metric = np.zeros(2 * points.shape[1:])
+    if varies.any():
+        metric[np.ix_(varies, varies)] = PRIORS[name](points[:, varies], labels)
     i, j = np.random.default_rng(0).integers(len(points), size=(2, SAMPLED_PAIRS))
     apart = points[i] - points[j]
     squared = ((apart @ metric) * apart).sum(axis=1)

@@ -547,7 +547,8 @@ def test_fit_takes_parameters_of_the_method_and_prints_json(command, wine_table)
 
 
 def test_fit_says_when_it_is_not_certified(command, wine_table):
-    code, _, err = command("fit", wine_table[0], "--label", "grower", "--set", "max_iter=2", "--quiet", "--no-held-out")
+    alone = ["--set", "prior=identity", "--set", "scale=1", "--set", "strength=0.1", "--set", "max_iter=2"]
+    code, _, err = command("fit", wine_table[0], "--label", "grower", *alone, "--quiet", "--no-held-out")
     assert code == 1
     assert "not certified to tol = 0.0001" in err
 

@@ -141,7 +141,8 @@ def test_certificates_of_weighted_problems_are_proven(name, tmp_path):
     cm.check_problem(problem)
     solution = cm.solve(problem, tol=1e-6)
     verdict = cm.write_certificate(tmp_path / "c.npz", problem, solution=solution)
-    assert float(verdict.lower) == pytest.approx(solution.lower_bound, rel=1e-8)
+    # The proven bound may be the better one.
+    assert (1.0 - 1e-8) * solution.lower_bound <= float(verdict.lower) <= float(verdict.upper)
     assert float(verdict.upper) == pytest.approx(solution.upper_bound, rel=1e-8)
     assert cm.verify(tmp_path / "c.npz").accepted
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from scipy.optimize import minimize
+import scipy
 
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
@@ -123,7 +123,7 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
 
         options = {"maxiter": iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
         if here.C.size:
-            minimize(evaluated, here.C.ravel(), jac=True, method="L-BFGS-B", options=options)
+            scipy.optimize.minimize(evaluated, here.C.ravel(), jac=True, method="L-BFGS-B", options=options)
         return best
 
     def second_along(self, here: FactorPoint) -> Derivative:

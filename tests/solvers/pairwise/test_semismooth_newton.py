@@ -124,11 +124,11 @@ def test_limits_are_kept():
 def test_a_checkpoint_is_taken_up_where_it_was_left(tmp_path):
     problem = noisy()
     problem = problem.with_reg(1e-3 * problem.reg_max)
-    whole = cm.solve(problem)
+    whole = cm.solve(problem, solver="semismooth-newton")
     file = tmp_path / "state.npz"
     with pytest.warns(GapWarning):
-        cm.solve(problem, max_iter=len(whole.history) - 4, checkpoint=file)
-    solution = cm.solve(problem, checkpoint=file)
+        cm.solve(problem, solver="semismooth-newton", max_iter=len(whole.history) - 4, checkpoint=file)
+    solution = cm.solve(problem, solver="semismooth-newton", checkpoint=file)
     assert solution.gap <= 1e-6
     assert len(solution.history) < 2 * len(whole.history) - 8
     arrays = dict(np.load(file))

@@ -153,7 +153,7 @@ def fit(files: list[Path]) -> dict[str, Any]:
         problem = problem_of(key)
         bare, monitor = problem.without_constant(), Monitor(1e-4, problem=problem)
         offer_zero(bare, monitor)
-        known[key] = forecasts.features(bare, monitor.share), forecasts.kind_of(bare.risk)
+        known[key] = forecasts.features(bare, monitor.share, bare.risk), type(bare.risk).__name__
     costs: dict[Any, dict[str, float]] = {}
     for row in rows:
         costs.setdefault(row["asked"]["seed"], {})[row["asked"]["solver"]] = cost(row)

@@ -37,9 +37,9 @@ def table() -> dict[str, Any]:
     return found
 
 
-def features(problem: MetricProblem, share: float | None) -> Array:
-    """What forecasts are linear in."""
-    risk, cone, quadratic = problem.risk, problem.cone, problem.quadratic()
+def features(problem: MetricProblem, share: float | None, risk: Risk) -> Array:
+    """What forecasts are linear in, of a problem whose risk is taken in this form."""
+    cone, quadratic = problem.cone, problem.quadratic()
     usual = np.log(max(USUAL_SHARE if share is None else share, LEAST_SHARE))
     squared = float(isinstance(quadratic, np.ndarray) or bool(quadratic))
     diagonal, other = float(cone.diagonal), float(quadratic is None)
@@ -49,15 +49,14 @@ def features(problem: MetricProblem, share: float | None) -> Array:
     return np.array([*alone, *sizes, squared * usual, squared * d, squared * distances, diagonal * d])
 
 
-def kind_of(risk: Risk) -> str:
-    """The class of a risk; that of listed comparisons for lists which may as well be such."""
-    return type(risk.as_form(SeparableRisk) if isinstance(risk, PairwiseRisk) else risk).__name__
-
-
 def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:
     """Seconds that a solver is expected to take to a gap of 1e-4; infinite for one that has no line."""
     line = table().get(solver)
     if line is None:
         return np.inf
-    found = float(features(problem, share) @ line["weights"]) + line["risks"].get(kind_of(problem.risk), 0.0)
+    risk: Any = problem.risk
+    if isinstance(risk, PairwiseRisk) and type(risk).__name__ not in line["risks"]:
+        # A solver of listed comparisons lists the pairs.
+        risk = risk.as_form(SeparableRisk)
+    found = float(features(problem, share, risk) @ line["weights"]) + line["risks"].get(type(risk).__name__, 0.0)
     return float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST))))

@@ -10,7 +10,7 @@ compiled loops. The clock is the processor's, of one thread; what does not close
 seconds counts as twice that. With `--json` every result is appended as soon as it is known, and is not made again.
 
 `--fit` writes the table of forecasts (``convexmetric/solvers/forecasts.json``) from such files: for every solver a
-ridge regression of the logarithm of its seconds, in which instances of the library count half.
+ridge regression of the logarithm of its seconds.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ RESOLUTION, BEATEN, BADLY = 0.02, 1.5, 3.0
 LOADING = 1.0
 #: Seconds beside its limit that a process may take to build its problem and to certify; bytes that it may hold.
 PATIENCE, BYTES = 60.0, 8 << 30
-#: Weight of an instance of the library in a fit, and of the ridge.
-LIBRARY_WEIGHT, RIDGE = 0.5, 1.0
+#: Weight of the ridge of a fit.
+RIDGE = 1.0
 TABLE = Path(forecasts.__file__).with_name("forecasts.json")
 
 
@@ -169,10 +169,9 @@ def fit(files: list[Path]) -> dict[str, Any]:
         centre[0], spread[spread == 0.0] = 0.0, np.inf
         spread[0] = 1.0
         Z = np.hstack([(X - centre) / spread, K])
-        w = np.array([1.0 if isinstance(key, int) else LIBRARY_WEIGHT for key in keys])
         ridge = RIDGE * np.eye(Z.shape[1])
         ridge[0, 0] = 1e-6
-        b = np.linalg.solve(Z.T @ (w[:, None] * Z) + ridge, Z.T @ (w * y))
+        b = np.linalg.solve(Z.T @ Z + ridge, Z.T @ y)
         weights = b[: len(centre)] / spread
         weights[0] -= float(centre @ weights)
         table["conic" if solver == CONIC else solver] = {

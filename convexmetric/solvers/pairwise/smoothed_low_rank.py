@@ -40,8 +40,9 @@ from convexmetric.solvers.runtime.requirements import FLOAT, metric_memory, posi
 MAX_LOOKS = 300
 #: Pairs on the kink sampled for the second derivative: at least, at most, and for each entry of the factor.
 LEAST_SAMPLE, MOST_SAMPLE, SAMPLE_PER_ENTRY = 2_000, 200_000, 8
-#: First width of the smoothed hinges, in margins.
-FIRST_WIDTH = 0.5
+#: First width of the smoothed hinges, in margins. With one so narrow that few hinges are on the kink, Newton steps see
+#: only the concave rest of a factor's objective.
+FIRST_WIDTH = 2.0
 #: Shares of the width to which it is narrowed at once, at least and at most.
 NARROWING, SLOW_NARROWING = 0.2, 0.4
 #: Newton steps go on until they promise less than this share of the gap or of the tolerance.
@@ -156,7 +157,7 @@ class _Point(FactorPoint):
 class _SmoothedObjective(FactorObjective[_Point]):
     """Objective of a factor: hinges smoothed over a width, and a linear penalty."""
 
-    grow, newton_steps, negligible_row, least_cg_accuracy = 16, 12, 1e-9, 3e-3
+    grow, negligible_row, least_cg_accuracy = 16, 1e-9, 3e-3
 
     def __init__(self, problem: MetricProblem, risk: PairwiseRisk) -> None:
         super().__init__(positive_definite_penalty(problem))

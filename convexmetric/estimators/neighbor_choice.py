@@ -197,7 +197,7 @@ class Split:
         return discriminant_scores(*known, *asked, self.k, MOST_RANKED)
 
 
-class Heat:
+class Stage:
     """Candidates, scored on rows held out from a sample or from the table."""
 
     def __init__(self, splits: list[Split], scoring: str, clock: Clock) -> None:
@@ -225,11 +225,11 @@ class Heat:
                 self.gaps[one] = max(self.gaps.get(one, 0.0), gap)
         return found
 
-    def race(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
+    def tried(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
         """Score candidates, and strengths beyond the largest and the smallest while these win."""
         self.scores |= self.run([wanted] * len(self.splits), CHOICE_TOL, FOLDS_SHARE)
         untried = [one for one in beside(self.best()) if one not in self.scores] if go_on else []
-        return self.race(untried, go_on) if untried else self
+        return self.tried(untried, go_on) if untried else self
 
     def view(self, one: Candidate, part: int | None = None) -> Array:
         """Scores of a candidate by which a choice is made: for all rows, or for a part by the others."""
@@ -325,8 +325,8 @@ def beside(one: Candidate) -> list[Candidate]:
     return [(name, scale, other) for other in near if LEAST_STRENGTH <= other <= MOST_STRENGTH]
 
 
-def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
-    """Deal the rows of each heat: of a sample, of larger ones, and of the table."""
+def stages(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
+    """Deal the rows of each stage: of a sample, of larger ones, and of the table."""
     n, rng = len(labels), np.random.default_rng(seed)
 
     def splits(parts: list[tuple[Rows, Rows]]) -> list[Split]:

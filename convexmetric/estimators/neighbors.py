@@ -220,26 +220,26 @@ class NeighborMetric(NeighborClassifier):
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
         wanted, go_on = choice.tried_at_first(candidates), len({one[2] for one in candidates}) > 1
-        dealt_rows = choice.heats(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
-        heat: choice.Heat | None = None
+        dealt_rows = choice.stages(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
+        stage: choice.Stage | None = None
         try:
             with clock.until(choice.FOLDS_SHARE), progress_bar(bool(self.progress)) as bar, warnings.catch_warnings():
                 # No warnings of gaps: they are kept with the scores.
                 warnings.simplefilter("ignore", GapWarning)
                 bar.add_task("held-out rows", total=None)
                 for splits in dealt_rows:
-                    heat = choice.Heat(splits, self.scoring, clock).race(wanted, go_on)
-                    wanted = heat.survivors()
+                    stage = choice.Stage(splits, self.scoring, clock).tried(wanted, go_on)
+                    wanted = stage.survivors()
         except OutOfTime:
-            self.reason_ = "" if heat else f"not enough time: choosing a metric takes more than {clock.spent:.0f} s"
+            self.reason_ = "" if stage else f"not enough time: choosing a metric takes more than {clock.spent:.0f} s"
         except InputError as error:
             self.reason_ = f"there are too few rows for folds: {error}"
-        if heat is None or self.reason_:
+        if stage is None or self.reason_:
             return choice.EUCLIDEAN
         try:
             with clock.until(choice.SCORED_SHARE):
-                self.held_out_ = heat.held_out(n)
+                self.held_out_ = stage.held_out(n)
         except OutOfTime:
-            self.held_out_ = heat.held_out(n, fine=False)
-        self.path_ = heat.validation(n)
-        return heat.kept()
+            self.held_out_ = stage.held_out(n, fine=False)
+        self.path_ = stage.validation(n)
+        return stage.kept()

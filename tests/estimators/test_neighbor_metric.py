@@ -213,11 +213,11 @@ def test_strengths_go_on_while_the_smallest_wins(monkeypatch):
 def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
     rng = np.random.default_rng(0)
     labels, points = rng.integers(3, size=1200), rng.normal(size=(1200, 4))
-    dealt_rows = list(neighbor_choice.heats(points, labels, 1, 4, 50, 0))
+    dealt_rows = list(neighbor_choice.stages(points, labels, 1, 4, 50, 0))
     sizes = [[len(split.learn) for split in splits] for splits in dealt_rows]
     assert [sum(len(split.rest) for split in dealt_rows[0]), *sizes[1:3]] == [26, [200], [900] * 4]
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
-    dealt_rows = list(neighbor_choice.heats(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
+    dealt_rows = list(neighbor_choice.stages(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
     assert len(dealt_rows[-1]) == 1
     assert not np.isin(dealt_rows[-1][0].rest, seen).any()

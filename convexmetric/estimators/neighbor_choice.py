@@ -191,8 +191,8 @@ class Split:
         }
         return np.array([found[id(rows)] for rows in self.corpora])
 
-    def discriminant(self) -> Array:
-        """Score linear discriminant analysis on all features."""
+    def discriminant(self) -> tuple[Array, float]:
+        """Score linear discriminant analysis on all features; also the seconds in which it learned."""
         known, asked = ((self.points[rows], self.labels[rows]) for rows in (self.learn, self.rest))
         return discriminant_scores(*known, *asked, self.k, MOST_RANKED)
 
@@ -286,10 +286,9 @@ class Stage:
         named.insert(0, named.pop(SCORINGS[self.scoring]))
         means = {name: np.array([[self.view(one)[at, rows].mean()] for one in tried]) for name, at, rows in named}
         gaps, chosen = np.array([[self.gaps[one]] for one in tried]), tried.index(self.kept())
-        counts = len(self.rows), of_rows, self.clock.spent
-        return Validation(
-            ("prior", "scale", "strength"), tuple(tried), means, gaps, chosen, *counts, unlearned="Euclidean distance"
-        )
+        counts, at_limit = (len(self.rows), of_rows, self.clock.spent), len(beside(tried[chosen])) == 1
+        names, first = ("prior", "scale", "strength"), "Euclidean distance"
+        return Validation(names, tuple(tried), means, gaps, chosen, *counts, unlearned=first, at_limit=at_limit)
 
     def held_out(self, of_rows: int, fine: bool = True) -> HeldOut:
         """Score every part by what the other parts choose for it, or by Euclidean distance where that is kept."""
@@ -301,14 +300,15 @@ class Stage:
             wanted = [list(set(chosen))] if len(self.splits) == 1 else [[one] for one in chosen]
             scores = self.scores | (self.run(wanted, SCORE_TOL, SCORED_SHARE) if fine else {})
             after = np.array([scores[chosen[part]][0][:, row] for row, part in enumerate(self.part)]).T
-        lda = np.hstack([split.discriminant() for split in self.splits])
-        table = np.array([before, after, lda])[:, :, order]
+        lda, seconds = zip(*(split.discriminant() for split in self.splits), strict=True)
+        table = np.array([before, after, np.hstack(lda)])[:, :, order]
         table[:, MEAN_ACCURACY] = table[:, ACCURACY] * balance(y)
         accuracy, area, precision, balanced = paired(table, 0.0, self.ranked()[order], self.groups[order])
         folds, rows, copies = len(self.splits), len(self.rows), len(self.rows) - accuracy.observations
         found = HeldOut(accuracy, area, precision, k, rows, folds, folds, self.clock.spent, copies=copies)
         learned_from = len(self.splits[0].learn) if rows < of_rows else 0
-        return replace(found, balanced=balanced if unequal(y) else None, learned_from=learned_from, of_rows=of_rows)
+        found = replace(found, balanced=balanced if unequal(y) else None, lda_seconds=max(seconds))
+        return replace(found, learned_from=learned_from, of_rows=of_rows)
 
 
 def tried_at_first(candidates: Sequence[Candidate]) -> list[Candidate]:

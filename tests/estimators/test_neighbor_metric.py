@@ -136,6 +136,7 @@ def test_retrieval_may_choose():
     metric = cm.NeighborMetric(scoring="auc", **FAST).fit(X, Y)
     assert metric.path_.score == "AUC"
     assert metric.held_out_.retrieval.verdict == "helps"
+    assert 0.0 < metric.held_out_.lda_seconds < metric.held_out_.seconds
     # The scores keep their places.
     assert set(metric.held_out_.accuracy.before) <= {0.0, 1.0}
 
@@ -195,18 +196,21 @@ def test_lambda_is_a_strength_per_row():
         assert problem.reg == pytest.approx(10.0 / n * problem.with_prior(None).reg_max)
 
 
-def test_strengths_go_on_while_the_smallest_wins(monkeypatch):
-    """Accuracies are those of a table on which weaker priors are better down to 1e-3."""
+@pytest.mark.parametrize("best", [1e-3, neighbor_choice.LEAST_STRENGTH])
+def test_strengths_go_on_while_the_smallest_wins(monkeypatch, best):
+    """Accuracies are those of a table on which weaker priors are better down to the best."""
 
     def scored(self, wanted, tol, limit):
         for one in wanted:
             strength = one[2] if one[2] < neighbor_choice.ALONE else 100.0
-            right = np.arange(len(self.rest)) % 8 < (7 if strength == 1e-3 else 3 - np.log10(strength))
+            right = np.arange(len(self.rest)) % 8 < (7.5 if strength == best else 3 - np.log10(strength))
             yield one, 0.0, np.tile(right.astype(float), (len(self.corpora), 4, 1))
 
     monkeypatch.setattr(neighbor_choice.Split, "scored", scored)
     path = cm.NeighborMetric(scale=1.0).fit(X, Y).path_
-    assert path.settings == {"prior": "identity", "scale": 1.0, "strength": 1e-3}
+    assert path.settings == {"prior": "identity", "scale": 1.0, "strength": best}
+    assert path.at_limit == (best == neighbor_choice.LEAST_STRENGTH)
+    assert ("chosen, the last strength that is tried" in str(path)) == path.at_limit
     assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4}
 
 

@@ -40,7 +40,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import Clock, check_deadline
 from convexmetric.estimators.base import has_class_mate
-from convexmetric.features import make_projection
+from convexmetric.features import Projection, make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
 from convexmetric.selection.folds import Rows, dealt, distinct_rows, stratified_sample
@@ -83,15 +83,28 @@ SCORINGS = {"accuracy": 0, "map": 1, "auc": 2}
 ACCURACY, AREA, PRECISION, MEAN_ACCURACY = range(4)
 
 
-def stated(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
-    """State the triplet problem without a prior, with the lambda of strength 1."""
+def stated(points: Array, labels: np.ndarray, k: int, name: str) -> TripletProblem:
+    """State the triplet problem of a prior without the prior, with the lambda of strength 1."""
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
     projection = (
         make_projection("pca", points, r, random_state=np.random.default_rng(0)) if r < d > MOST_FEATURES else None
     )
-    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, projection=projection)
+    near = None
+    if name == "whitened":
+        projection = _whitening(points, labels, projection)
+        near = projection.transform(points)
+    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, near=near, projection=projection)
     return problem.with_reg(10.0 / n * (problem.reg_max or 1.0))
+
+
+def _whitening(points: Array, labels: np.ndarray, projection: Projection | None) -> Projection:
+    """Make the coordinates in which the discriminant prior is the identity."""
+    metric = prior(points if projection is None else projection.transform(points), labels, "discriminant")
+    weights, axes = np.linalg.eigh(metric)
+    kept = weights > 1e-12 * weights.max()
+    L = np.sqrt(weights[kept])[:, None] * axes[:, kept].T
+    return Projection(L if projection is None else L @ projection.L, "whitening")
 
 
 def with_candidate(base: TripletProblem, labels: np.ndarray, candidate: Candidate) -> TripletProblem:
@@ -145,7 +158,7 @@ def _lda(points: Array, labels: np.ndarray) -> Array:
 
 
 #: Priors by name, which make a metric of any size from points and labels.
-PRIORS = {"identity": _identity, "discriminant": _discriminant, "lda": _lda}
+PRIORS = {"identity": _identity, "discriminant": _discriminant, "whitened": _identity, "lda": _lda}
 
 
 @dataclass
@@ -161,22 +174,30 @@ class Split:
     corpora: list[Rows]
 
     def __post_init__(self) -> None:
-        company = self.learn[has_class_mate(self.labels[self.learn])]
-        self.known = self.labels[company]
-        self.base = stated(self.points[company], self.known, self.k)
+        self.company = self.learn[has_class_mate(self.labels[self.learn])]
+        self.known = self.labels[self.company]
+        self.bases: dict[bool, TripletProblem] = {}
+
+    def base(self, name: str) -> TripletProblem:
+        """Problem of a prior without the prior; those in the same coordinates share it."""
+        whitened = name == "whitened"
+        if whitened not in self.bases:
+            self.bases[whitened] = stated(self.points[self.company], self.known, self.k, name)
+        return self.bases[whitened]
 
     def scored(
         self, wanted: Sequence[Candidate], tol: tuple[float, float], limit: float | None
     ) -> Iterator[tuple[Candidate, float, Array]]:
         """Learn candidates, each scale of a prior as a path over its strengths; yields gaps and scores of rows."""
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
-            metric = prior(self.base.rankings.X, self.known, name)
+            base = self.base(name)
+            metric = prior(base.rankings.X, self.known, name)
             for scale, group in groupby(of_prior, lambda one: one[1]):
                 members = list(group)
-                problem = self.base.with_prior(scale * metric)
+                problem = base.with_prior(scale * metric)
                 if members[0][2] >= ALONE:
                     yield members.pop(0), 0.0, self._scores(problem.components(scale * metric))
-                reg = [one[2] * self.base.reg for one in members]
+                reg = [one[2] * base.reg for one in members]
                 found = solve_path(problem, reg=reg, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
                 for one, solution in zip(members, found, strict=True):
                     check_deadline()
@@ -268,13 +289,17 @@ class Stage:
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
     def survivors(self) -> list[Candidate]:
-        """List what goes on to a larger sample: the best of each prior and scale that is close, and its neighbours."""
-        best, near = self.best(), dict[tuple[str, float, bool], Candidate]()
-        for one in sorted(self.scores, key=self.deciding, reverse=True):
+        """List what goes on to a larger sample: priors alone, the best of each prior and scale that is close, and more.
+
+        Priors alone take no time, and their places depend most on the number of rows. More are the strengths beside.
+        """
+        best, near = self.best(), dict[tuple[str, float], Candidate]()
+        alone, learned = ([one for one in self.scores if (one[2] >= ALONE) == is_alone] for is_alone in (True, False))
+        for one in sorted(learned, key=self.deciding, reverse=True):
             if self.ahead(best, one, MEAN_ACCURACY if self.scoring == "accuracy" else AREA) <= CLEAR:
-                near.setdefault((one[0], one[1], one[2] >= ALONE), one)
+                near.setdefault(one[:2], one)
         go_on = list(near.values())[:MOST_SURVIVORS]
-        return list(dict.fromkeys([EUCLIDEAN, *go_on, *(other for one in go_on for other in beside(one))]))
+        return list(dict.fromkeys([*alone, *go_on, *(other for one in go_on for other in beside(one))]))
 
     def validation(self, of_rows: int) -> Validation:
         """Record what was tried, from the strongest prior on, and what was chosen."""
@@ -314,7 +339,8 @@ class Stage:
 def tried_at_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     """List Euclidean distance, the priors alone, discriminant analysis beside its like, and the candidates."""
     priors = {one[0] for one in candidates}
-    priors |= {"lda"} if "discriminant" in priors else set()
+    # Alone, the whitened prior is the discriminant one.
+    priors = (priors - {"whitened"}) | {"lda"} if "discriminant" in priors else priors
     return list(dict.fromkeys([EUCLIDEAN, *((name, 1.0, ALONE) for name in PRIORS if name in priors), *candidates]))
 
 

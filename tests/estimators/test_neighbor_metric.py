@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
+from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.estimators import neighbor_choice
 from convexmetric.evaluation import knn_right
@@ -188,6 +189,29 @@ def test_the_lda_prior_alone_is_that_of_scikit_learn():
     Z, expected = metric.transform(X), LinearDiscriminantAnalysis().fit(X, Y).transform(X)
     apart, wanted = (((P[:, None] - P) ** 2).sum(axis=2) for P in (Z, expected))
     np.testing.assert_allclose(apart * (wanted.sum() / apart.sum()), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_the_whitened_prior_is_the_identity_in_coordinates_in_which_neighbours_are_sought():
+    one = {"scale": 0.3, "strength": 0.1}
+    metric = cm.NeighborMetric(prior="whitened", **one, tol=1e-6).fit(X, Y)
+    Z = X @ np.linalg.cholesky(neighbor_choice.prior(X, Y, "discriminant"))
+    same = cm.NeighborMetric(prior="identity", **one, tol=1e-6).fit(Z, Y)
+    assert metric.solution_.upper_bound == pytest.approx(same.solution_.upper_bound, rel=1e-5)
+    apart, wanted = (((P[:, None] - P) ** 2).sum(axis=2) for P in (metric.transform(X), same.transform(Z)))
+    np.testing.assert_allclose(apart, wanted, rtol=1e-2, atol=1e-2)
+    assert not np.allclose(apart, ((Z[:, None] - Z) ** 2).sum(axis=2), rtol=0.1)
+
+
+def test_priors_alone_go_on_to_larger_samples_however_they_score():
+    labels = np.random.default_rng(0).integers(2, size=90)
+    points = labels[:, None] + 0.1 * np.random.default_rng(1).normal(size=(90, 2))
+    (splits,) = neighbor_choice.stages(points, labels, 3, 4, 1000, 0)
+    stage = neighbor_choice.Stage(splits, "accuracy", Clock(None))
+    alone = [("discriminant", 1.0, neighbor_choice.ALONE), ("lda", 1.0, neighbor_choice.ALONE)]
+    stage.tried([neighbor_choice.EUCLIDEAN, *alone, ("identity", 1.0, 1.0)], go_on=False)
+    for one in (*alone, ("identity", 1.0, 1.0)):
+        stage.scores[one] = stage.scores[one] * (np.arange(90) % 3 == 0)
+    assert stage.survivors() == [neighbor_choice.EUCLIDEAN, *alone]
 
 
 def test_lambda_is_a_strength_per_row():

@@ -102,7 +102,7 @@ def _whitening(points: Array, labels: np.ndarray, projection: Projection | None)
     """Make the coordinates in which the discriminant prior is the identity."""
     metric = prior(points if projection is None else projection.transform(points), labels, "discriminant")
     weights, axes = np.linalg.eigh(metric)
-    kept = weights > 1e-12 * weights.max()
+    kept = weights >= 1e-12 * weights.max()
     L = np.sqrt(weights[kept])[:, None] * axes[:, kept].T
     return Projection(L if projection is None else L @ projection.L, "whitening")
 

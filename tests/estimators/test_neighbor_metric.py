@@ -263,6 +263,11 @@ def test_what_is_scored_of_a_long_table_is_what_is_saved():
     assert scores.accuracy.difference > 0.0
 
 
+def test_columns_that_do_not_vary_are_fitted():
+    with pytest.warns(UserWarning):
+        assert not cm.NeighborMetric().fit(np.ones((20, 3)), np.repeat([0, 1], 10)).kept_
+
+
 def test_where_euclidean_distance_is_kept_nothing_else_is_scored():
     rng = np.random.default_rng(2)
     metric = cm.NeighborMetric().fit(rng.normal(size=(90, 3)), rng.integers(2, size=90))

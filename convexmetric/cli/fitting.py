@@ -108,10 +108,9 @@ class Fitted:
         found = [f"{use} ({lda:.3f} against {own:.3f})" for use, lda, own in self._lda_wins()]
         for_accuracy = self.method == DEFAULT_METHOD and self.settings.get("scoring", "accuracy") == "accuracy"
         choose = "; --set scoring=map chooses for retrieval" if for_accuracy else ""
-        if self.held_out is None or not found:
-            return ""
-        lda = f"LDA of scikit-learn, learned in {self.held_out.lda_seconds:.2g} s,"
-        return f"{lda} does better at {' and at '.join(found)}{choose}."
+        seconds = 0.0 if self.held_out is None else self.held_out.lda_seconds
+        lda = f"LDA of scikit-learn, learned in {seconds:.2g} s, does better at"
+        return f"{lda} {' and at '.join(found)}{choose}." if found else ""
 
     def _lda_wins(self) -> list[tuple[str, float, float]]:
         """List the uses for which discriminant analysis is measurably better, with both scores."""

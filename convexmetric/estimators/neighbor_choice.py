@@ -4,7 +4,8 @@ A *candidate* is a prior, a scale and a strength (:mod:`convexmetric.estimators.
 of a prior against a mean over triplets must fall as rows grow, so that a strength is one per row: lambda is the
 strength times :math:`10 \lambda_{\max} / n`. That carries a choice from a sample to the table but for a factor, so
 that both neighbours of a strength are tried again whenever the rows grow. Within a sample the strengths go on, by
-factors of ten, while the largest or the smallest wins.
+factors of ten, while the largest or the smallest wins; but not to smaller ones where the triplets keep nearly all of
+their margins, as there is nothing left to learn, and solves take long.
 
 Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin with a sample of as
 many rows and two folds. The best candidate of each prior and scale, if it is within two standard errors of the best of
@@ -187,8 +188,11 @@ class Split:
 
     def scored(
         self, wanted: Sequence[Candidate], tol: tuple[float, float], limit: float | None
-    ) -> Iterator[tuple[Candidate, float, Array]]:
-        """Learn candidates, each scale of a prior as a path over its strengths; yields gaps and scores of rows."""
+    ) -> Iterator[tuple[Candidate, float, bool, Array]]:
+        """Learn candidates, each scale of a prior as a path over its strengths.
+
+        Yields gaps, whether the objective is so small that its absolute gap ended the solve, and scores of rows.
+        """
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
             base = self.base(name)
             metric = prior(base.rankings.X, self.known, name)
@@ -196,13 +200,13 @@ class Split:
                 members = list(group)
                 problem = base.with_prior(scale * metric)
                 if members[0][2] >= ALONE:
-                    yield members.pop(0), 0.0, self._scores(problem.components(scale * metric))
+                    yield members.pop(0), 0.0, False, self._scores(problem.components(scale * metric))
                 reg = [one[2] * base.reg for one in members]
                 found = solve_path(problem, reg=reg, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
                 for one, solution in zip(members, found, strict=True):
                     check_deadline()
                     gap = solution.gap if solution.status != "optimal" else 0.0
-                    yield one, gap, self._scores(factor_of(solution))
+                    yield one, gap, gap == 0.0 and solution.gap > tol[0], self._scores(factor_of(solution))
 
     def _scores(self, L: Array) -> Array:
         rest, y, Z = self.rest, self.labels, self.points @ L.T
@@ -231,6 +235,8 @@ class Stage:
         self.part = self.groups % 2 if len(splits) == 1 else np.repeat(np.arange(len(splits)), np.diff(self.begins))
         self.scores: dict[Candidate, Array] = {}
         self.gaps: dict[Candidate, float] = {}
+        #: Candidates under which triplets keep nearly all of their margins.
+        self.satisfied: set[Candidate] = set()
 
     def run(
         self, wanted: Sequence[Sequence[Candidate]], tol: tuple[float, float], share: float
@@ -241,16 +247,21 @@ class Stage:
         }
         limit = self.clock.left(share, sum(map(len, wanted)))
         for split, ones, begin, end in zip(self.splits, wanted, self.begins, self.begins[1:], strict=False):
-            for one, gap, scores in split.scored(ones, tol, limit):
+            for one, gap, satisfied, scores in split.scored(ones, tol, limit):
                 found[one][:, :, begin:end] = scores
+                self.satisfied |= {one} if satisfied else set()
                 self.gaps[one] = max(self.gaps.get(one, 0.0), gap)
         return found
 
     def tried(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
         """Score candidates, and strengths beyond the largest and the smallest while these win."""
         self.scores |= self.run([wanted] * len(self.splits), CHOICE_TOL, FOLDS_SHARE)
-        untried = [one for one in beside(self.best()) if one not in self.scores] if go_on else []
+        untried = [one for one in self.worthwhile(self.best()) if one not in self.scores] if go_on else []
         return self.tried(untried, go_on) if untried else self
+
+    def worthwhile(self, one: Candidate) -> list[Candidate]:
+        """List the strengths beside, without the smaller one where nothing is left to learn."""
+        return [other for other in beside(one) if other[2] > one[2] or one not in self.satisfied]
 
     def view(self, one: Candidate, part: int | None = None) -> Array:
         """Scores of a candidate by which a choice is made: for all rows, or for a part by the others."""
@@ -299,7 +310,7 @@ class Stage:
             if self.ahead(best, one, MEAN_ACCURACY if self.scoring == "accuracy" else AREA) <= CLEAR:
                 near.setdefault(one[:2], one)
         go_on = list(near.values())[:MOST_SURVIVORS]
-        return list(dict.fromkeys([*alone, *go_on, *(other for one in go_on for other in beside(one))]))
+        return list(dict.fromkeys([*alone, *go_on, *(other for one in go_on for other in self.worthwhile(one))]))
 
     def validation(self, of_rows: int) -> Validation:
         """Record what was tried, from the strongest prior on, and what was chosen."""

@@ -154,10 +154,8 @@ class NeighborMetric(NeighborClassifier):
         self.reason_ = ""
         best, interrupted = candidates[0], False
         # First of all, so that the choice cannot use up the time in which to state the last problem.
-        bases = {
-            name: choice.stated(points, labels, self.n_neighbors, name)
-            for name in {"identity"} | ({"whitened"} & {one[0] for one in candidates})
-        }
+        names = {"identity"} | ({"whitened"} & {one[0] for one in candidates})
+        bases = {name: choice.stated(points, labels, self.n_neighbors, name) for name in names}
         if len(candidates) > 1:
             try:
                 best = self._chosen(points, labels, rng, candidates)

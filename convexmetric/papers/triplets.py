@@ -195,7 +195,7 @@ class TripletProblem(MetricProblem):
         *,
         n_same: int | None = 10,
         n_other: int | None = 10,
-        near: ArrayLike | None = None,
+        near: Any = None,
         **options: Any,
     ) -> TripletProblem:
         """State the problem on triplets of a point, a near point of its label and a near point of another label.

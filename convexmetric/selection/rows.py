@@ -8,7 +8,6 @@ linear discriminant analysis; the first two are paired
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,9 +118,8 @@ def held_out(
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
     accuracy, area, precision, balanced = paired(np.array(scored).transpose(1, 2, 0), ratio)
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
-    ended, shown = (clock.spent, interrupted, copies), balanced if unequal(labels) else None
-    found = HeldOut(accuracy, area, precision, n_neighbors, len(points), len(scored), len(folds), *ended, shown)
-    return replace(found, lda_seconds=lda_seconds)
+    told = len(points), len(scored), len(folds), clock.spent, interrupted, copies, balanced if unequal(labels) else None
+    return HeldOut(accuracy, area, precision, n_neighbors, *told, lda_seconds=lda_seconds)
 
 
 def factor_of(solution: Solution) -> Array:

@@ -220,22 +220,23 @@ def test_lambda_is_a_strength_per_row():
         assert problem.reg == pytest.approx(10.0 / n * problem.with_prior(None).reg_max)
 
 
-@pytest.mark.parametrize("best", [1e-3, neighbor_choice.LEAST_STRENGTH])
-def test_strengths_go_on_while_the_smallest_wins(monkeypatch, best):
+@pytest.mark.parametrize(("best", "satisfied"), [(1e-3, 1e-4), (neighbor_choice.LEAST_STRENGTH, 0.0), (0.01, 0.01)])
+def test_strengths_go_on_while_the_smallest_wins_and_margins_are_broken(monkeypatch, best, satisfied):
     """Accuracies are those of a table on which weaker priors are better down to the best."""
 
     def scored(self, wanted, tol, limit):
         for one in wanted:
             strength = one[2] if one[2] < neighbor_choice.ALONE else 100.0
             right = np.arange(len(self.rest)) % 8 < (7.5 if strength == best else 3 - np.log10(strength))
-            yield one, 0.0, np.tile(right.astype(float), (len(self.corpora), 4, 1))
+            yield one, 0.0, strength <= satisfied, np.tile(right.astype(float), (len(self.corpora), 4, 1))
 
     monkeypatch.setattr(neighbor_choice.Split, "scored", scored)
     path = cm.NeighborMetric(scale=1.0).fit(X, Y).path_
     assert path.settings == {"prior": "identity", "scale": 1.0, "strength": best}
     assert path.at_limit == (best == neighbor_choice.LEAST_STRENGTH)
     assert ("chosen, the last strength that is tried" in str(path)) == path.at_limit
-    assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4}
+    beyond = {1e-3, 1e-4} if best < 0.01 else set()
+    assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01} | beyond
 
 
 def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
@@ -264,7 +265,7 @@ def test_what_is_scored_of_a_long_table_is_what_is_saved():
 
 
 def test_columns_that_do_not_vary_are_fitted():
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="all distances are 0"):
         assert not cm.NeighborMetric().fit(np.ones((20, 3)), np.repeat([0, 1], 10)).kept_
 
 

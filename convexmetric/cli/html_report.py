@@ -69,13 +69,14 @@ def _sections(fitted: Fitted, command: str, clock: Clock) -> Iterator[str]:
 
 def _choice(path: Validation) -> str:
     names = " and ".join(path.settings)
-    title = f"How {names} was chosen"
-    if len(path.names) > 1:
-        return section(title, path)
-    caption = (
-        "Mean accuracy of the rows held out, plus and minus a standard deviation over folds; the line is the choice."
-    )
-    return section(title, path, picture(lambda ax: plot_validation(path, ax=ax), f"Accuracy against {names}", caption))
+    spread = ", plus and minus a standard deviation over folds" if path.gaps.shape[1] > 1 else ""
+    caption = f"Mean {path.score} of the rows held out{spread}; the title names the choice."
+
+    def draw(ax: Axes) -> None:
+        plot_validation(path, ax=ax)
+        _legend_below(ax)
+
+    return section(f"How {names} was chosen", path, picture(draw, f"Scores against {path.names[-1]}", caption))
 
 
 def _metric(fitted: Fitted) -> str:

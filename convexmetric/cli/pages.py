@@ -70,7 +70,8 @@ def section(title: str, *contents: str | Tabled) -> str:
     parts = []
     for content in contents:
         if isinstance(content, Tabled):
-            parts.append(content._repr_html_())
+            # Without its conclusion, which is the claim of the page.
+            parts.append(content.as_html(content.heading()))
         else:
             parts.append(content if content.startswith("<") else paragraph(content, "soft"))
     return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}</section>"

@@ -4,7 +4,8 @@ A *candidate* is a prior, a scale and a strength (:mod:`convexmetric.estimators.
 of a prior against a mean over triplets must fall as rows grow, so that a strength is one per row: lambda is the
 strength times :math:`10 \lambda_{\max} / n`. That carries a choice from a sample to the table but for a factor, so
 that both neighbours of a strength are tried again whenever the rows grow. Within a sample the strengths go on, by
-factors of ten, while the largest or the smallest wins.
+factors of ten, while the largest or the smallest wins; but not to smaller ones where the triplets keep nearly all of
+their margins, as there is nothing left to learn, and solves take long.
 
 Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin with a sample of as
 many rows and two folds. The best candidate of each prior and scale, if it is within two standard errors of the best of
@@ -40,7 +41,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import Clock, check_deadline
 from convexmetric.estimators.base import has_class_mate
-from convexmetric.features import make_projection
+from convexmetric.features import Projection, make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
 from convexmetric.selection.folds import Rows, dealt, distinct_rows, stratified_sample
@@ -83,15 +84,28 @@ SCORINGS = {"accuracy": 0, "map": 1, "auc": 2}
 ACCURACY, AREA, PRECISION, MEAN_ACCURACY = range(4)
 
 
-def stated(points: Array, labels: np.ndarray, k: int) -> TripletProblem:
-    """State the triplet problem without a prior, with the lambda of strength 1."""
+def stated(points: Array, labels: np.ndarray, k: int, name: str) -> TripletProblem:
+    """State the triplet problem of a prior without the prior, with the lambda of strength 1."""
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
     projection = (
         make_projection("pca", points, r, random_state=np.random.default_rng(0)) if r < d > MOST_FEATURES else None
     )
-    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, projection=projection)
+    near = None
+    if name == "whitened":
+        projection = _whitening(points, labels, projection)
+        near = projection.transform(points)
+    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, near=near, projection=projection)
     return problem.with_reg(10.0 / n * (problem.reg_max or 1.0))
+
+
+def _whitening(points: Array, labels: np.ndarray, projection: Projection | None) -> Projection:
+    """Make the coordinates in which the discriminant prior is the identity."""
+    metric = prior(points if projection is None else projection.transform(points), labels, "discriminant")
+    weights, axes = np.linalg.eigh(metric)
+    kept = weights >= 1e-12 * weights.max()
+    L = np.sqrt(weights[kept])[:, None] * axes[:, kept].T
+    return Projection(L if projection is None else L @ projection.L, "whitening")
 
 
 def with_candidate(base: TripletProblem, labels: np.ndarray, candidate: Candidate) -> TripletProblem:
@@ -145,7 +159,7 @@ def _lda(points: Array, labels: np.ndarray) -> Array:
 
 
 #: Priors by name, which make a metric of any size from points and labels.
-PRIORS = {"identity": _identity, "discriminant": _discriminant, "lda": _lda}
+PRIORS = {"identity": _identity, "discriminant": _discriminant, "whitened": _identity, "lda": _lda}
 
 
 @dataclass
@@ -161,27 +175,38 @@ class Split:
     corpora: list[Rows]
 
     def __post_init__(self) -> None:
-        company = self.learn[has_class_mate(self.labels[self.learn])]
-        self.known = self.labels[company]
-        self.base = stated(self.points[company], self.known, self.k)
+        self.company = self.learn[has_class_mate(self.labels[self.learn])]
+        self.known = self.labels[self.company]
+        self.bases: dict[bool, TripletProblem] = {}
+
+    def base(self, name: str) -> TripletProblem:
+        """Problem of a prior without the prior; those in the same coordinates share it."""
+        whitened = name == "whitened"
+        if whitened not in self.bases:
+            self.bases[whitened] = stated(self.points[self.company], self.known, self.k, name)
+        return self.bases[whitened]
 
     def scored(
         self, wanted: Sequence[Candidate], tol: tuple[float, float], limit: float | None
-    ) -> Iterator[tuple[Candidate, float, Array]]:
-        """Learn candidates, each scale of a prior as a path over its strengths; yields gaps and scores of rows."""
+    ) -> Iterator[tuple[Candidate, float, bool, Array]]:
+        """Learn candidates, each scale of a prior as a path over its strengths.
+
+        Yields gaps, whether the objective is so small that its absolute gap ended the solve, and scores of rows.
+        """
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
-            metric = prior(self.base.rankings.X, self.known, name)
+            base = self.base(name)
+            metric = prior(base.rankings.X, self.known, name)
             for scale, group in groupby(of_prior, lambda one: one[1]):
                 members = list(group)
-                problem = self.base.with_prior(scale * metric)
+                problem = base.with_prior(scale * metric)
                 if members[0][2] >= ALONE:
-                    yield members.pop(0), 0.0, self._scores(problem.components(scale * metric))
-                reg = [one[2] * self.base.reg for one in members]
+                    yield members.pop(0), 0.0, False, self._scores(problem.components(scale * metric))
+                reg = [one[2] * base.reg for one in members]
                 found = solve_path(problem, reg=reg, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
                 for one, solution in zip(members, found, strict=True):
                     check_deadline()
                     gap = solution.gap if solution.status != "optimal" else 0.0
-                    yield one, gap, self._scores(factor_of(solution))
+                    yield one, gap, gap == 0.0 and solution.gap > tol[0], self._scores(factor_of(solution))
 
     def _scores(self, L: Array) -> Array:
         rest, y, Z = self.rest, self.labels, self.points @ L.T
@@ -191,13 +216,13 @@ class Split:
         }
         return np.array([found[id(rows)] for rows in self.corpora])
 
-    def discriminant(self) -> Array:
-        """Score linear discriminant analysis on all features."""
+    def discriminant(self) -> tuple[Array, float]:
+        """Score linear discriminant analysis on all features; also the seconds in which it learned."""
         known, asked = ((self.points[rows], self.labels[rows]) for rows in (self.learn, self.rest))
         return discriminant_scores(*known, *asked, self.k, MOST_RANKED)
 
 
-class Heat:
+class Stage:
     """Candidates, scored on rows held out from a sample or from the table."""
 
     def __init__(self, splits: list[Split], scoring: str, clock: Clock) -> None:
@@ -210,6 +235,8 @@ class Heat:
         self.part = self.groups % 2 if len(splits) == 1 else np.repeat(np.arange(len(splits)), np.diff(self.begins))
         self.scores: dict[Candidate, Array] = {}
         self.gaps: dict[Candidate, float] = {}
+        #: Candidates under which triplets keep nearly all of their margins.
+        self.satisfied: set[Candidate] = set()
 
     def run(
         self, wanted: Sequence[Sequence[Candidate]], tol: tuple[float, float], share: float
@@ -220,16 +247,21 @@ class Heat:
         }
         limit = self.clock.left(share, sum(map(len, wanted)))
         for split, ones, begin, end in zip(self.splits, wanted, self.begins, self.begins[1:], strict=False):
-            for one, gap, scores in split.scored(ones, tol, limit):
+            for one, gap, satisfied, scores in split.scored(ones, tol, limit):
                 found[one][:, :, begin:end] = scores
+                self.satisfied |= {one} if satisfied else set()
                 self.gaps[one] = max(self.gaps.get(one, 0.0), gap)
         return found
 
-    def race(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
+    def tried(self, wanted: Sequence[Candidate], go_on: bool) -> Self:
         """Score candidates, and strengths beyond the largest and the smallest while these win."""
         self.scores |= self.run([wanted] * len(self.splits), CHOICE_TOL, FOLDS_SHARE)
-        untried = [one for one in beside(self.best()) if one not in self.scores] if go_on else []
-        return self.race(untried, go_on) if untried else self
+        untried = [one for one in self.worthwhile(self.best()) if one not in self.scores] if go_on else []
+        return self.tried(untried, go_on) if untried else self
+
+    def worthwhile(self, one: Candidate) -> list[Candidate]:
+        """List the strengths beside, without the smaller one where nothing is left to learn."""
+        return [other for other in beside(one) if other[2] > one[2] or one not in self.satisfied]
 
     def view(self, one: Candidate, part: int | None = None) -> Array:
         """Scores of a candidate by which a choice is made: for all rows, or for a part by the others."""
@@ -268,13 +300,17 @@ class Heat:
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
     def survivors(self) -> list[Candidate]:
-        """List what goes on to a larger sample: the best of each prior and scale that is close, and its neighbours."""
-        best, near = self.best(), dict[tuple[str, float, bool], Candidate]()
-        for one in sorted(self.scores, key=self.deciding, reverse=True):
+        """List what goes on to a larger sample: priors alone, the best of each prior and scale that is close, and more.
+
+        Priors alone take no time, and their places depend most on the number of rows. More are the strengths beside.
+        """
+        best, near = self.best(), dict[tuple[str, float], Candidate]()
+        alone, learned = ([one for one in self.scores if (one[2] >= ALONE) == is_alone] for is_alone in (True, False))
+        for one in sorted(learned, key=self.deciding, reverse=True):
             if self.ahead(best, one, MEAN_ACCURACY if self.scoring == "accuracy" else AREA) <= CLEAR:
-                near.setdefault((one[0], one[1], one[2] >= ALONE), one)
+                near.setdefault(one[:2], one)
         go_on = list(near.values())[:MOST_SURVIVORS]
-        return list(dict.fromkeys([EUCLIDEAN, *go_on, *(other for one in go_on for other in beside(one))]))
+        return list(dict.fromkeys([*alone, *go_on, *(other for one in go_on for other in self.worthwhile(one))]))
 
     def validation(self, of_rows: int) -> Validation:
         """Record what was tried, from the strongest prior on, and what was chosen."""
@@ -286,10 +322,9 @@ class Heat:
         named.insert(0, named.pop(SCORINGS[self.scoring]))
         means = {name: np.array([[self.view(one)[at, rows].mean()] for one in tried]) for name, at, rows in named}
         gaps, chosen = np.array([[self.gaps[one]] for one in tried]), tried.index(self.kept())
-        counts = len(self.rows), of_rows, self.clock.spent
-        return Validation(
-            ("prior", "scale", "strength"), tuple(tried), means, gaps, chosen, *counts, unlearned="Euclidean distance"
-        )
+        counts, at_limit = (len(self.rows), of_rows, self.clock.spent), len(beside(tried[chosen])) == 1
+        names, first = ("prior", "scale", "strength"), "Euclidean distance"
+        return Validation(names, tuple(tried), means, gaps, chosen, *counts, unlearned=first, at_limit=at_limit)
 
     def held_out(self, of_rows: int, fine: bool = True) -> HeldOut:
         """Score every part by what the other parts choose for it, or by Euclidean distance where that is kept."""
@@ -301,20 +336,22 @@ class Heat:
             wanted = [list(set(chosen))] if len(self.splits) == 1 else [[one] for one in chosen]
             scores = self.scores | (self.run(wanted, SCORE_TOL, SCORED_SHARE) if fine else {})
             after = np.array([scores[chosen[part]][0][:, row] for row, part in enumerate(self.part)]).T
-        lda = np.hstack([split.discriminant() for split in self.splits])
-        table = np.array([before, after, lda])[:, :, order]
+        lda, seconds = zip(*(split.discriminant() for split in self.splits), strict=True)
+        table = np.array([before, after, np.hstack(lda)])[:, :, order]
         table[:, MEAN_ACCURACY] = table[:, ACCURACY] * balance(y)
         accuracy, area, precision, balanced = paired(table, 0.0, self.ranked()[order], self.groups[order])
         folds, rows, copies = len(self.splits), len(self.rows), len(self.rows) - accuracy.observations
         found = HeldOut(accuracy, area, precision, k, rows, folds, folds, self.clock.spent, copies=copies)
         learned_from = len(self.splits[0].learn) if rows < of_rows else 0
-        return replace(found, balanced=balanced if unequal(y) else None, learned_from=learned_from, of_rows=of_rows)
+        found = replace(found, balanced=balanced if unequal(y) else None, lda_seconds=max(seconds))
+        return replace(found, learned_from=learned_from, of_rows=of_rows)
 
 
 def tried_at_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     """List Euclidean distance, the priors alone, discriminant analysis beside its like, and the candidates."""
     priors = {one[0] for one in candidates}
-    priors |= {"lda"} if "discriminant" in priors else set()
+    # Alone, the whitened prior is the discriminant one.
+    priors = (priors - {"whitened"}) | {"lda"} if "discriminant" in priors else priors
     return list(dict.fromkeys([EUCLIDEAN, *((name, 1.0, ALONE) for name in PRIORS if name in priors), *candidates]))
 
 
@@ -325,8 +362,8 @@ def beside(one: Candidate) -> list[Candidate]:
     return [(name, scale, other) for other in near if LEAST_STRENGTH <= other <= MOST_STRENGTH]
 
 
-def heats(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
-    """Deal the rows of each heat: of a sample, of larger ones, and of the table."""
+def stages(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
+    """Deal the rows of each stage: of a sample, of larger ones, and of the table."""
     n, rng = len(labels), np.random.default_rng(seed)
 
     def splits(parts: list[tuple[Rows, Rows]]) -> list[Split]:

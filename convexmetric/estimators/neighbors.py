@@ -10,6 +10,8 @@ distance (:class:`~convexmetric.TripletProblem`). The prior P is
 - ``"discriminant"``: points whitened by the covariance within classes, to which a tenth of its mean eigenvalue is added
   in all directions; directions are weighed by b / (1 + b), b being their variance between classes, or by .02 if that is
   more;
+- ``"whitened"``: the same, by which also the neighbours are the nearest ones, and in whose coordinates M is learned
+  and :math:`\|M - sP\|_F` is measured, P being the identity there;
 - ``"lda"``: the linear discriminant analysis of scikit-learn.
 
 s is ``scale`` times ten over the median squared distance of two points under P, so that margins of 1 are a tenth of a
@@ -61,8 +63,8 @@ class NeighborMetric(NeighborClassifier):
         Score used in the choice: ``"accuracy"`` of nearest neighbours, or for retrieval by label ``"map"`` or
         ``"auc"``, as in :class:`~convexmetric.selection.HeldOut`.
     prior : str or sequence of str
-        Names of the priors to try: ``"identity"``, ``"discriminant"``, ``"lda"``, each also alone. With the second of
-        them the third alone is tried as well.
+        Names of the priors to try: ``"identity"``, ``"discriminant"``, ``"whitened"``, ``"lda"``, each also alone.
+        With the second of them the last alone is tried as well.
     scale, strength : float or sequence of float
         Values to try, in the units of the module's formula. Of several strengths, the grid goes on while the largest
         or the smallest wins. A single prior, scale and strength are taken as they are, and their metric is kept.
@@ -115,7 +117,7 @@ class NeighborMetric(NeighborClassifier):
 
     n_neighbors: int = 3
     scoring: str = "accuracy"
-    prior: str | Sequence[str] = ("identity", "discriminant")
+    prior: str | Sequence[str] = ("identity", "discriminant", "whitened")
     scale: float | Sequence[float] = SCALES
     strength: float | Sequence[float] = STRENGTHS
     cv: int = 4
@@ -152,7 +154,8 @@ class NeighborMetric(NeighborClassifier):
         self.reason_ = ""
         best, interrupted = candidates[0], False
         # First of all, so that the choice cannot use up the time in which to state the last problem.
-        base = choice.stated(points, labels, self.n_neighbors)
+        names = {"identity"} | ({"whitened"} & {one[0] for one in candidates})
+        bases = {name: choice.stated(points, labels, self.n_neighbors, name) for name in names}
         if len(candidates) > 1:
             try:
                 best = self._chosen(points, labels, rng, candidates)
@@ -160,7 +163,7 @@ class NeighborMetric(NeighborClassifier):
                 best, interrupted = choice.EUCLIDEAN, True
                 self.reason_ = "interrupted while a metric was chosen"
         self.kept_ = best != choice.EUCLIDEAN
-        self._learn(choice.with_candidate(base, labels, best), rng)
+        self._learn(choice.with_candidate(bases.get(best[0], bases["identity"]), labels, best), rng)
         if not self.kept_:
             self._stay_euclidean(points)
         self._keep_voters(points, labels)
@@ -175,7 +178,8 @@ class NeighborMetric(NeighborClassifier):
                 f"fit chooses among {len(candidates)} priors, scales and strengths: give one of each to state it"
             )
         points, labels = self._labelled(X, y)
-        return choice.with_candidate(choice.stated(points, labels, self.n_neighbors), labels, candidates[0])
+        (candidate,) = candidates
+        return choice.with_candidate(choice.stated(points, labels, self.n_neighbors, candidate[0]), labels, candidate)
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""
@@ -220,26 +224,26 @@ class NeighborMetric(NeighborClassifier):
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
         wanted, go_on = choice.tried_at_first(candidates), len({one[2] for one in candidates}) > 1
-        dealt_rows = choice.heats(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
-        heat: choice.Heat | None = None
+        dealt_rows = choice.stages(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
+        stage: choice.Stage | None = None
         try:
             with clock.until(choice.FOLDS_SHARE), progress_bar(bool(self.progress)) as bar, warnings.catch_warnings():
                 # No warnings of gaps: they are kept with the scores.
                 warnings.simplefilter("ignore", GapWarning)
                 bar.add_task("held-out rows", total=None)
                 for splits in dealt_rows:
-                    heat = choice.Heat(splits, self.scoring, clock).race(wanted, go_on)
-                    wanted = heat.survivors()
+                    stage = choice.Stage(splits, self.scoring, clock).tried(wanted, go_on)
+                    wanted = stage.survivors()
         except OutOfTime:
-            self.reason_ = "" if heat else f"not enough time: choosing a metric takes more than {clock.spent:.0f} s"
+            self.reason_ = "" if stage else f"not enough time: choosing a metric takes more than {clock.spent:.0f} s"
         except InputError as error:
             self.reason_ = f"there are too few rows for folds: {error}"
-        if heat is None or self.reason_:
+        if stage is None or self.reason_:
             return choice.EUCLIDEAN
         try:
             with clock.until(choice.SCORED_SHARE):
-                self.held_out_ = heat.held_out(n)
+                self.held_out_ = stage.held_out(n)
         except OutOfTime:
-            self.held_out_ = heat.held_out(n, fine=False)
-        self.path_ = heat.validation(n)
-        return heat.kept()
+            self.held_out_ = stage.held_out(n, fine=False)
+        self.path_ = stage.validation(n)
+        return stage.kept()

@@ -189,7 +189,14 @@ class TripletProblem(MetricProblem):
 
     @classmethod
     def from_labels(
-        cls, X: Any, y: ArrayLike, *, n_same: int | None = 10, n_other: int | None = 10, **options: Any
+        cls,
+        X: Any,
+        y: ArrayLike,
+        *,
+        n_same: int | None = 10,
+        n_other: int | None = 10,
+        near: Any = None,
+        **options: Any,
     ) -> TripletProblem:
         """State the problem on triplets of a point, a near point of its label and a near point of another label.
 
@@ -202,7 +209,9 @@ class TripletProblem(MetricProblem):
         y : (n,) array
             Labels; every class needs two members.
         n_same, n_other : int or None
-            Number of neighbours of each kind, by Euclidean distance in X; None for all.
+            Number of neighbours of each kind, by Euclidean distance in ``near``; None for all.
+        near : (n, p) array, optional
+            The points in other coordinates, in which neighbours are found; X by default.
         **options
             ``reg``, ``margin``, ``intra``, ``inter``, ``similar``, ``dissimilar``, ``diagonal``, ``projection``,
             ``penalty``, ``prior`` as for the class; ``weights``, (n,), one a point: the weight of the triplets
@@ -214,7 +223,12 @@ class TripletProblem(MetricProblem):
             If an argument is malformed.
         """
         points = as_points(X, sparse=True)
-        relevance = nearest_by_label(points, y, n_same, n_other)
+        found = points if near is None else as_points(near, "near")
+        if found.shape[0] != points.shape[0]:
+            raise InputError(
+                f"near must have a row for each of the {points.shape[0]} points, got {found.shape[0]} rows"
+            )
+        relevance = nearest_by_label(found, y, n_same, n_other)
         codes = np.unique(np.asarray(y), return_inverse=True)[1]
         positives: Pairs = LabelledPairs(codes, same=True) if n_same is None else _pairs_of(relevance, positives=True)
         negatives: Pairs = (

@@ -81,9 +81,13 @@ class Tabled:
         return "\n".join([self.heading(), *lines, *(["", self.closing()] if self.closing() else [])])
 
     def _repr_html_(self) -> str:
+        return self.as_html(self.heading(), self.closing())
+
+    def as_html(self, *titles: str) -> str:
+        """Write the table in HTML, under titles."""
         rows = [self.columns, *self.cells()]
         lines = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        title = "<br>".join(escape(line) for line in (self.heading(), self.closing()) if line)
+        title = "<br>".join(escape(line) for line in titles if line)
         return printable(f"<div><strong>{title}</strong><table>{lines}</table></div>")
 
 
@@ -113,6 +117,8 @@ class Validation(Tabled):
         What was held out: ``"rows"`` or ``"queries"``.
     unlearned : str
         Name of the first candidate where it is a metric that is not learned.
+    at_limit : bool
+        Whether no value beyond that of the last parameter that was chosen is ever tried.
     """
 
     names: tuple[str, ...]
@@ -125,6 +131,7 @@ class Validation(Tabled):
     seconds: float = field(compare=False)
     items: str = "rows"
     unlearned: str = ""
+    at_limit: bool = False
 
     @property
     def score(self) -> str:
@@ -164,7 +171,7 @@ class Validation(Tabled):
     def heading(self) -> str:
         """Heading of the table: the candidate chosen, and by what."""
         folds = self.gaps.shape[1]
-        of = "" if self.rows == self.of_rows else f" of {self.of_rows}"
+        of = "" if self.rows == self.of_rows else f", a sample of {self.of_rows}"
         best = self._called(self.index)
         chosen = best if len(self.names) > 1 else f"{self.names[0]} = {best}"
         by = f"in {folds} folds" if folds > 1 else f"of held-out {self.items}"
@@ -178,13 +185,14 @@ class Validation(Tabled):
     def cells(self) -> list[tuple[str, ...]]:
         """Rows: candidate, its scores with their deviations, its largest gap and a remark, as text."""
         means, stds = ([of(name) for name in self.scores] for of in (self.mean, self.std))
+        chosen = f"chosen, the last {self.names[-1]} that is tried" if self.at_limit else "chosen"
         spread, gaps, solved = self.gaps.shape[1] > 1, self.gaps.max(axis=1), self.solved
         return [
             (
                 self._called(at),
                 *(f"{m[at]:.4f}" + (f" +- {s[at]:.4f}" if spread else "") for m, s in zip(means, stds, strict=True)),
                 *([f"{gaps[at]:.1e}" if gaps[at] else ""] if gaps.any() else []),
-                "chosen" if at == self.index else "" if solved[at] else "not solved in time",
+                chosen if at == self.index else "" if solved[at] else "not solved in time",
             )
             for at in range(len(self.candidates))
         ]
@@ -351,7 +359,9 @@ class HeldOut(_PairedTable):
     balanced : PairedScores, optional
         Mean of the accuracies of all labels, where these are unequal.
     learned_from, of_rows : int
-        Rows that the metrics were learned from, and rows there are, where not all were held out in turn.
+        Rows that the metrics were learned from, where not all were held out in turn; and rows there are, if more.
+    lda_seconds : float
+        Wall time in which linear discriminant analysis learned, the longest of the folds.
     """
 
     accuracy: PairedScores
@@ -367,6 +377,7 @@ class HeldOut(_PairedTable):
     balanced: PairedScores | None = None
     learned_from: int = 0
     of_rows: int = 0
+    lda_seconds: float = field(default=0.0, compare=False)
 
     def named(self) -> list[tuple[str, PairedScores]]:
         """List the scores by name."""
@@ -389,16 +400,18 @@ class HeldOut(_PairedTable):
         words = {"no measurable difference": "makes no measurable difference to"}
         uses = ((self.accuracy, "classification by nearest neighbours"), (self.retrieval, "retrieval"))
         said = [f"{words.get(scores.verdict, scores.verdict)} {what}" for scores, what in uses]
-        return f"On held-out rows the metric {said[0]}, and {said[1]}."
+        sample = "a sample of " if self.rows < self.of_rows else ""
+        return f"On {sample}held-out rows the metric {said[0]}, and {said[1]}."
 
     def heading(self) -> str:
         """Heading of the table: what was scored, and how."""
         part = "" if self.folds == self.planned else f" of {self.planned}"
         copies = f", of which {self.copies} are copies and in the fold of what they copy" if self.copies else ""
+        sample = f", a sample of {self.of_rows}" if self.rows < self.of_rows else ""
         if self.learned_from:
-            return f"{self.rows} held-out rows of {self.of_rows}{copies}, by metrics learned from {self.learned_from}"
+            return f"{self.rows} held-out rows{sample}{copies}, by metrics learned from {self.learned_from}"
         folds = f"fold{'s' if self.planned != 1 else ''}"
-        return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{copies})"
+        return f"held-out rows, mean of {self.folds}{part} {folds} ({self.rows} rows{sample}{copies})"
 
     def closing(self) -> str:
         """Closing line: the verdict."""

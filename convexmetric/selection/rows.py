@@ -100,13 +100,16 @@ def held_out(
     folds = dealt(points, labels, cv, repeats, random_state)
     clock, interrupted = Clock(max_seconds), False
     scored: list[Array] = []
+    lda_seconds = 0.0
     with progress_bar(progress) as bar:
         task = bar.add_task("held-out folds", total=len(folds))
         try:
             for learn, rest in folds:
                 if scored and max_seconds is not None and clock.spent * (1.0 + 1.0 / len(scored)) > max_seconds:
                     break
-                scored.append(_scored(estimator, points, labels, learn, rest, n_neighbors, scale))
+                scores, spent = _scored(estimator, points, labels, learn, rest, n_neighbors, scale)
+                scored.append(scores)
+                lda_seconds = max(lda_seconds, spent)
                 bar.advance(task)
         except (KeyboardInterrupt, OutOfTime) as end:
             if not scored:
@@ -115,8 +118,8 @@ def held_out(
     ratio = float(np.mean([len(rest) / len(learn) for learn, rest in folds[: len(scored)]]))
     accuracy, area, precision, balanced = paired(np.array(scored).transpose(1, 2, 0), ratio)
     copies = 0 if hasattr(cv, "split") else len(points) - len(distinct_rows(points)[0])
-    ended, shown = (clock.spent, interrupted, copies), balanced if unequal(labels) else None
-    return HeldOut(accuracy, area, precision, n_neighbors, len(points), len(scored), len(folds), *ended, balanced=shown)
+    told = len(points), len(scored), len(folds), clock.spent, interrupted, copies, balanced if unequal(labels) else None
+    return HeldOut(accuracy, area, precision, n_neighbors, *told, lda_seconds=lda_seconds)
 
 
 def factor_of(solution: Solution) -> Array:
@@ -129,8 +132,10 @@ def unsolved(solution: Solution) -> bool:
     return solution.gap > LARGEST_GAP and solution.status != "optimal"
 
 
-def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool) -> Array:
-    """``(3, 4)`` means of :func:`row_scores` in a fold: before, after, and by discriminant analysis."""
+def _scored(
+    estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest: Rows, k: int, scale: bool
+) -> tuple[Array, float]:
+    """``(3, 4)`` means of :func:`row_scores` in a fold: before, after, and by discriminant analysis; its seconds."""
     from sklearn.base import clone
     from sklearn.preprocessing import StandardScaler
 
@@ -150,8 +155,10 @@ def _scored(estimator: Any, points: Array, labels: np.ndarray, learn: Rows, rest
             f"{solution.gap:.1g}; raise max_seconds"
         )
     Z, queries = (as_points(transformer.transform(part), "transform(X)") for part in (A, B))
-    found = row_scores(A, y, B, asked, k), row_scores(Z, y, queries, asked, k), discriminant_scores(A, y, B, asked, k)
-    return np.array([(s[0].mean(), *s[1:3, known].mean(axis=1), (s[0] * balance(asked)).mean()) for s in found])
+    lda, seconds = discriminant_scores(A, y, B, asked, k)
+    found = row_scores(A, y, B, asked, k), row_scores(Z, y, queries, asked, k), lda
+    means = [(s[0].mean(), *s[1:3, known].mean(axis=1), (s[0] * balance(asked)).mean()) for s in found]
+    return np.array(means), seconds
 
 
 def paired(
@@ -205,14 +212,18 @@ def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: i
     return found
 
 
-def discriminant_scores(A: Array, y: np.ndarray, B: Array, z: np.ndarray, k: int, ranked: int | None = None) -> Array:
-    """:func:`row_scores` in the coordinates of linear discriminant analysis."""
+def discriminant_scores(
+    A: Array, y: np.ndarray, B: Array, z: np.ndarray, k: int, ranked: int | None = None
+) -> tuple[Array, float]:
+    """:func:`row_scores` in the coordinates of linear discriminant analysis, and the seconds in which it learned."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+    clock = Clock(None)
     with warnings.catch_warnings():
         # Collinear columns do not matter for the discriminant directions.
         warnings.simplefilter("ignore")
         analysis = LinearDiscriminantAnalysis().fit(A, y)
-    Z = analysis.transform(A)
+    seconds, Z = clock.spent, analysis.transform(A)
     # Where the means of all classes coincide there is no discriminant direction.
-    return row_scores(Z, y, analysis.transform(B), z, k, ranked) if Z.shape[1] else np.zeros((4, len(z)))
+    scores = row_scores(Z, y, analysis.transform(B), z, k, ranked) if Z.shape[1] else np.zeros((4, len(z)))
+    return scores, seconds

@@ -174,12 +174,14 @@ def test_what_discriminant_analysis_does_better_is_said(helpful):
     high, higher = low + 0.1 + 0.01 * rng.random(50), low + 0.3 + 0.01 * rng.random(50)
 
     def said(accuracy, retrieval, **settings):
-        scores = HeldOut(PairedScores(*accuracy), PairedScores(*retrieval), PairedScores(*retrieval), 3, 50, 4, 4, 0.0)
+        paired = PairedScores(*accuracy), PairedScores(*retrieval), PairedScores(*retrieval)
+        scores = HeldOut(*paired, 3, 50, 4, 4, 0.0, lda_seconds=0.12)
         return Fitted(data, "neighbors", True, settings, estimator, None, scores).recommendation
 
     both = said((low, high, 0.0, higher), (low, high, 0.0, higher))
     numbers = r"\(0\.80\d against 0\.60\d\)"
-    assert re.search(f"LDA of scikit-learn does better at classifying by nearest neighbours {numbers} and at", both)
+    lda = "LDA of scikit-learn, learned in 0.12 s, does better at"
+    assert re.search(f"{lda} classifying by nearest neighbours {numbers} and at", both)
     assert "Use it" not in both
     assert "keep" not in both
     ranks = said((low, high, 0.0, low), (low, high, 0.0, higher))
@@ -258,8 +260,10 @@ def test_long_tables_are_judged_by_a_sample_and_say_so(command, helpful, monkeyp
     monkeypatch.setattr(fitting, "ROWS", 60)
     code, out, _ = command("fit", helpful, "--label", "kind", "--method", "relative", "--quiet")
     assert code == 0
-    assert "(60 rows of 80)" in out
-    assert "mean of 3 folds (60 rows)" in out
+    said = " ".join(out.split())
+    assert "mean of 3 folds (60 rows, a sample of 80)" in said
+    assert said.count("60 rows, a sample of 80") == 2
+    assert "On a sample of held-out rows the metric" in said
 
 
 @pytest.mark.integration
@@ -471,6 +475,7 @@ def test_the_report_is_one_page_that_asks_for_nothing(command, helpful, tmp_path
         f"convexmetric {cm.__version__}",
     ):
         assert words in text
+    assert text.count("On held-out rows the metric") == 1
     assert "convexmetric verify proves them" in text
     assert not re.search(r"[Tt]hat is proven|is proved", text)
 
@@ -552,6 +557,7 @@ def test_names_from_the_table_are_text_in_the_report(command, helpful, tmp_path)
     assert command("fit", helpful, "--label", "kind", "--no-held-out", "--quiet", "--report", path)[0] == 0
     assert "script" not in parsed(path).tags
     assert "b" not in parsed(path).tags
+    assert 'aria-label="Scores against strength"' in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.integration

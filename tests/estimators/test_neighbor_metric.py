@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
+from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.estimators import neighbor_choice
 from convexmetric.evaluation import knn_right
@@ -136,6 +137,7 @@ def test_retrieval_may_choose():
     metric = cm.NeighborMetric(scoring="auc", **FAST).fit(X, Y)
     assert metric.path_.score == "AUC"
     assert metric.held_out_.retrieval.verdict == "helps"
+    assert 0.0 < metric.held_out_.lda_seconds < metric.held_out_.seconds
     # The scores keep their places.
     assert set(metric.held_out_.accuracy.before) <= {0.0, 1.0}
 
@@ -189,35 +191,62 @@ def test_the_lda_prior_alone_is_that_of_scikit_learn():
     np.testing.assert_allclose(apart * (wanted.sum() / apart.sum()), wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_the_whitened_prior_is_the_identity_in_coordinates_in_which_neighbours_are_sought():
+    one = {"scale": 0.3, "strength": 0.1}
+    metric = cm.NeighborMetric(prior="whitened", **one, tol=1e-6).fit(X, Y)
+    Z = X @ np.linalg.cholesky(neighbor_choice.prior(X, Y, "discriminant"))
+    same = cm.NeighborMetric(prior="identity", **one, tol=1e-6).fit(Z, Y)
+    assert metric.solution_.upper_bound == pytest.approx(same.solution_.upper_bound, rel=1e-5)
+    apart, wanted = (((P[:, None] - P) ** 2).sum(axis=2) for P in (metric.transform(X), same.transform(Z)))
+    np.testing.assert_allclose(apart, wanted, rtol=1e-2, atol=1e-2)
+    assert not np.allclose(apart, ((Z[:, None] - Z) ** 2).sum(axis=2), rtol=0.1)
+
+
+def test_priors_alone_go_on_to_larger_samples_however_they_score():
+    labels = np.random.default_rng(0).integers(2, size=90)
+    points = labels[:, None] + 0.1 * np.random.default_rng(1).normal(size=(90, 2))
+    (splits,) = neighbor_choice.stages(points, labels, 3, 4, 1000, 0)
+    stage = neighbor_choice.Stage(splits, "accuracy", Clock(None))
+    alone = [("discriminant", 1.0, neighbor_choice.ALONE), ("lda", 1.0, neighbor_choice.ALONE)]
+    stage.tried([neighbor_choice.EUCLIDEAN, *alone, ("identity", 1.0, 1.0)], go_on=False)
+    for one in (*alone, ("identity", 1.0, 1.0)):
+        stage.scores[one] = stage.scores[one] * (np.arange(90) % 3 == 0)
+    assert stage.survivors() == [neighbor_choice.EUCLIDEAN, *alone]
+
+
 def test_lambda_is_a_strength_per_row():
     one, twice = (cm.NeighborMetric(prior="identity", scale=1.0, strength=1.0).problem(X[:n], Y[:n]) for n in (89, 178))
     for problem, n in ((one, 89), (twice, 178)):
         assert problem.reg == pytest.approx(10.0 / n * problem.with_prior(None).reg_max)
 
 
-def test_strengths_go_on_while_the_smallest_wins(monkeypatch):
-    """Accuracies are those of a table on which weaker priors are better down to 1e-3."""
+@pytest.mark.parametrize(("best", "satisfied"), [(1e-3, 1e-4), (neighbor_choice.LEAST_STRENGTH, 0.0), (0.01, 0.01)])
+def test_strengths_go_on_while_the_smallest_wins_and_margins_are_broken(monkeypatch, best, satisfied):
+    """Accuracies are those of a table on which weaker priors are better down to the best."""
 
     def scored(self, wanted, tol, limit):
         for one in wanted:
             strength = one[2] if one[2] < neighbor_choice.ALONE else 100.0
-            right = np.arange(len(self.rest)) % 8 < (7 if strength == 1e-3 else 3 - np.log10(strength))
-            yield one, 0.0, np.tile(right.astype(float), (len(self.corpora), 4, 1))
+            right = np.arange(len(self.rest)) % 8 < (7.5 if strength == best else 3 - np.log10(strength))
+            yield one, 0.0, strength <= satisfied, np.tile(right.astype(float), (len(self.corpora), 4, 1))
 
     monkeypatch.setattr(neighbor_choice.Split, "scored", scored)
     path = cm.NeighborMetric(scale=1.0).fit(X, Y).path_
-    assert path.settings == {"prior": "identity", "scale": 1.0, "strength": 1e-3}
-    assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4}
+    assert path.settings == {"prior": "identity", "scale": 1.0, "strength": best}
+    assert path.at_limit == (best == neighbor_choice.LEAST_STRENGTH)
+    assert ("chosen, the last strength that is tried" in str(path)) == path.at_limit
+    beyond = {1e-3, 1e-4} if best < 0.01 else set()
+    assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01} | beyond
 
 
 def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
     rng = np.random.default_rng(0)
     labels, points = rng.integers(3, size=1200), rng.normal(size=(1200, 4))
-    dealt_rows = list(neighbor_choice.heats(points, labels, 1, 4, 50, 0))
+    dealt_rows = list(neighbor_choice.stages(points, labels, 1, 4, 50, 0))
     sizes = [[len(split.learn) for split in splits] for splits in dealt_rows]
     assert [sum(len(split.rest) for split in dealt_rows[0]), *sizes[1:3]] == [26, [200], [900] * 4]
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
-    dealt_rows = list(neighbor_choice.heats(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
+    dealt_rows = list(neighbor_choice.stages(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
     assert len(dealt_rows[-1]) == 1
     assert not np.isin(dealt_rows[-1][0].rest, seen).any()
@@ -233,6 +262,11 @@ def test_what_is_scored_of_a_long_table_is_what_is_saved():
     assert (scores.rows, scores.of_rows, metric.path_.of_rows) == (600, 600, 600)
     assert metric.kept_
     assert scores.accuracy.difference > 0.0
+
+
+def test_columns_that_do_not_vary_are_fitted():
+    with pytest.warns(UserWarning, match="all distances are 0"):
+        assert not cm.NeighborMetric().fit(np.ones((20, 3)), np.repeat([0, 1], 10)).kept_
 
 
 def test_where_euclidean_distance_is_kept_nothing_else_is_scored():

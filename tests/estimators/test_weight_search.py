@@ -80,7 +80,7 @@ def test_a_weight_of_a_sum_is_scaled_with_its_length():
 def test_the_choice_takes_a_sample_and_the_fit_all_rows():
     search = cm.WeightSearch(cm.MLR(measure="auc", tol=1e-2), values=[1.0, 10.0], max_rows=45).fit(X, Y)
     assert (search.path_.rows, search.path_.of_rows) == (45, len(X))
-    assert "45 rows of 89" in str(search.path_)
+    assert "45 rows, a sample of 89" in str(search.path_)
     assert search.estimator_.solution_.problem.risk.parts == len(X)
 
 

@@ -41,6 +41,16 @@ def test_the_objective_is_equation_5(diagonal):
     assert problem.objective(M) == pytest.approx(expected, rel=1e-10)
 
 
+def test_neighbours_are_near_in_the_coordinates_given():
+    problem = cm.TripletProblem.from_labels(X, Y, n_same=1, n_other=1, near=X[:, 2:3])
+    triplets = []
+    for i in range(16):
+        order = sorted(set(range(16)) - {i}, key=lambda j: abs(X[i, 2] - X[j, 2]))
+        triplets.append([i, *(next(j for j in order if (Y[j] == Y[i]) == same) for same in (True, False))])
+    M = np.diag(np.arange(5.0))
+    assert problem.risk.value(M) == pytest.approx(cm.TripletProblem(X, triplets).risk.value(M), rel=1e-12)
+
+
 def test_a_list_a_graph_and_labels_meet():
     same = (Y[:, None] == Y).astype(int)
     listed = np.array(

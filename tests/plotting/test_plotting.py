@@ -553,6 +553,14 @@ def test_candidates_of_several_parameters_have_a_line_each_and_euclidean_distanc
     assert ax.get_title() == f"Best: {of}scale = 1, strength = 10"
 
 
+def test_a_prior_alone_has_a_horizontal_line():
+    tried = (("one", 1.0), ("one", 0.1), ("one", 1e9)), {"accuracy": np.array([[0.5], [0.6], [0.7]])}, np.zeros((3, 1))
+    ax = plot_validation(Validation(("prior", "strength"), *tried, 2, 9, 9, 0.0))
+    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "prior = one, strength = 1e+09"]
+    assert_allclose(levels, [[0.7, 0.7]])
+    assert ax.get_xlim()[1] < 10.0
+
+
 def test_euclidean_distance_that_is_chosen_is_named():
     path = nested()
     ax = plot_validation(replace(path, index=0))

@@ -55,7 +55,6 @@ nitpick_ignore = [
     ("py:class", "convexmetric.arrays.Result"),
     ("py:class", "convexmetric.certificates.certificate.Bounds"),
     ("py:class", "convexmetric.retrieval.judgements.PairTable"),
-    ("py:class", "convexmetric.estimators.large_margin.NeighborEstimator"),
     ("py:class", "convexmetric.losses.negative_log._Reward"),
     ("py:class", "convexmetric.papers.pair_margin._PairProblem"),
     ("py:class", "convexmetric.papers.spanned.SpannedProblem"),

@@ -124,3 +124,22 @@ def random_cut_dual(rng: np.random.Generator, problem: MetricProblem, scale: flo
 def as_given(problem, M):
     """The problem's variable as a user would give the metric."""
     return problem.full_matrix(M) if problem.in_other_coordinates else M
+
+
+def topical_collection(
+    rng: np.random.Generator, *, topics: int, documents: int, queries: int, carrying: int, noise: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vectors of documents and queries, of length one, and which are relevant: those of the same topic.
+
+    Some columns carry the topic, others are noise.
+    """
+    of_document, of_query = np.arange(documents) % topics, rng.permutation(np.arange(queries) % topics)
+    centres = rng.normal(size=(topics, carrying))
+
+    def unit(of: np.ndarray) -> np.ndarray:
+        X = np.hstack(
+            [centres[of] + 0.4 * rng.normal(size=(len(of), carrying)), 1.5 * rng.normal(size=(len(of), noise))]
+        )
+        return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+    return unit(of_document), unit(of_query), of_query[:, None] == of_document

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -121,12 +120,17 @@ class Rankings:
             arrays["anchors"] = self.anchors
         return Described(arrays=arrays)
 
-    def triples(self) -> Iterator[tuple[int, int, int]]:
-        """Every (row of ``Q``, relevant row of ``X``, irrelevant row of ``X``); for small problems."""
-        for q, row in enumerate(self.rows(np.arange(len(self))).tolist()):
-            positives, negatives = self.relevance.of(q)
-            for i, j in product(positives.tolist(), negatives.tolist()):
-                yield row, i, j
+    def triples(self) -> np.ndarray:
+        """``(T, 3)`` rows of ``Q``, and relevant and irrelevant rows of ``X``, in ascending order; for few queries."""
+        queries = np.arange(len(self))
+        relevant, first, last, irrelevant, start, stop = self.relevance.lists(queries)
+        positives, negatives = _in_turn(relevant, first, last), _in_turn(irrelevant, start, stop)
+        near, far = last - first, stop - start
+        owner = np.repeat(queries, self.pairs)
+        at = np.arange(len(owner)) - _begins(self.pairs)[owner]
+        i = positives[_begins(near)[owner] + at // far[owner]]
+        j = negatives[_begins(far)[owner] + at % far[owner]]
+        return np.column_stack([self.rows(queries)[owner], i, j]).astype(np.int64)
 
     def subset(self, queries: np.ndarray) -> Rankings:
         """Rankings of some of the queries, sharing the points."""
@@ -394,3 +398,16 @@ def _listed_distances(begin, end, Q, rows_of_queries, lists, norms, images, cros
                 items[place] = item
                 values[place] = norms[item] + cross_weight * dot
                 place += 1
+
+
+def _begins(sizes: np.ndarray) -> np.ndarray:
+    """Places where lists of these sizes begin, one after the other."""
+    return np.asarray(np.cumsum(sizes) - sizes)
+
+
+def _in_turn(storage: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
+    """The slices of a storage one after the other, each in ascending order."""
+    sizes = stop - start
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    listed = storage[np.arange(len(owner)) + (start - _begins(sizes))[owner]]
+    return np.asarray(listed[np.lexsort((listed, owner))])

@@ -156,8 +156,7 @@ class _Text:
         """Blank out lines that begin with #, except those with as many cells as other lines; limit a row's length."""
         for line in lines:
             if delimiter == " " and '"' not in line:
-                # One blank for several, and for those at the ends.
-                line = re.sub(" +", " ", line.strip()) + "\n"
+                line = _single_blanks(line) + "\n"
             if line.startswith("#") and not self._fits(line, delimiter, width):
                 self.left_out += 1
                 line = "\n"
@@ -276,6 +275,11 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
 
 
+def _single_blanks(line: str) -> str:
+    """A line with one blank for several, and none at its ends."""
+    return re.sub(" +", " ", line.strip())
+
+
 def _delimiter(head: list[str]) -> str:
     """Find the delimiter that divides the first lines into equally many cells; else the most frequent in line 1.
 
@@ -286,7 +290,7 @@ def _delimiter(head: list[str]) -> str:
         widths = set(_widths(head, delimiter))
         if len(widths) == 1 and widths != {1}:
             return delimiter
-    first, *others = _widths([re.sub(" +", " ", line.strip()) for line in head], " ")
+    first, *others = _widths([*map(_single_blanks, head)], " ")
     if len(set(others)) == 1:
         # In files of R the names of rows have no name; elsewhere blanks may separate groups of digits.
         quoted = all(line.startswith('"') for line in head)

@@ -14,31 +14,8 @@ from convexmetric.papers import LargeMarginProblem
 from convexmetric.problem import MetricProblem
 
 
-class NeighborEstimator(MetricEstimator):
-    """Base of metrics learned for k-nearest-neighbour classification, which is what :meth:`score` measures."""
-
-    n_neighbors: int
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
-
-        Distances are learned ones; points whose label no other has are left out.
-
-        Parameters
-        ----------
-        X : (n, d) array, or (n,) indices with a ``preprocessor``
-        y : (n,) array
-            Labels.
-        """
-        images, labels = self._scored_images(X, y)
-        codes = label_codes(labels, labels.size)
-        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, labels.size - 1)).fit(images)
-        votes = codes[nearest.kneighbors(return_distance=False)]
-        return float(np.mean(mode(votes, axis=1).mode == codes))
-
-
 @parameters
-class LargeMargin(NeighborEstimator):
+class LargeMargin(MetricEstimator):
     """Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
 
     The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
@@ -122,6 +99,23 @@ class LargeMargin(NeighborEstimator):
         """
         rng = self._begin()
         return self._learn(self._stated(X, y, rng, sample_weight), rng)._finished()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Share of points whose class the majority of their ``n_neighbors`` nearest others gets right.
+
+        Distances are learned ones; points whose label no other has are left out.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        y : (n,) array
+            Labels.
+        """
+        images, labels = self._scored_images(X, y)
+        codes = label_codes(labels, labels.size)
+        nearest = NearestNeighbors(n_neighbors=min(self.n_neighbors, labels.size - 1)).fit(images)
+        votes = codes[nearest.kneighbors(return_distance=False)]
+        return float(np.mean(mode(votes, axis=1).mode == codes))
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> LargeMarginProblem:
         points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)

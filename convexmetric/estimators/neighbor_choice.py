@@ -28,7 +28,6 @@ nested folds would avoid at several times the cost; on labels drawn at random th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -45,14 +44,20 @@ from convexmetric.features import Projection, make_projection
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
 from convexmetric.selection.folds import Rows, dealt, distinct_rows, stratified_sample
-from convexmetric.selection.records import LARGEST_GAP
-from convexmetric.selection.rows import balance, discriminant_scores, factor_of, paired, row_scores, unequal
+from convexmetric.selection.records import ALONE, LARGEST_GAP
+from convexmetric.selection.rows import (
+    balance,
+    discriminant_scores,
+    factor_of,
+    fitted_discriminant,
+    paired,
+    row_scores,
+    unequal,
+)
 
 #: Prior, scale and strength.
 Candidate = tuple[str, float, float]
-#: Strength of a candidate that is its prior alone: the optimum is the prior to some 1e-7, and bounds have few digits
-#: fewer than usual.
-ALONE = 1e9
+#: At the strength ``ALONE`` the optimum is the prior to some 1e-7, and bounds have few digits fewer than usual.
 EUCLIDEAN: Candidate = ("identity", 1.0, ALONE)
 #: Strengths to which the grid goes on.
 LEAST_STRENGTH, MOST_STRENGTH = 1e-4, 1e3
@@ -108,10 +113,32 @@ def _whitening(points: Array, labels: np.ndarray, projection: Projection | None)
     return Projection(L if projection is None else L @ projection.L, "whitening")
 
 
-def with_candidate(base: TripletProblem, labels: np.ndarray, candidate: Candidate) -> TripletProblem:
-    """State the problem of a candidate: the base problem with its prior and lambda."""
-    name, scale, strength = candidate
-    return base.with_reg(strength * base.reg).with_prior(scale * prior(base.rankings.X, labels, name))
+class Bases:
+    """Problems of points without their priors, stated when first asked for; priors in the same coordinates share one.
+
+    Attributes
+    ----------
+    points, labels : arrays
+    k : int
+        Neighbours of each kind in the triplets of a point.
+    """
+
+    def __init__(self, points: Array, labels: np.ndarray, k: int) -> None:
+        self.points, self.labels, self.k = points, labels, k
+        self._stated: dict[bool, TripletProblem] = {}
+
+    def of(self, name: str) -> TripletProblem:
+        """The problem of a prior without the prior."""
+        whitened = name == "whitened"
+        if whitened not in self._stated:
+            self._stated[whitened] = stated(self.points, self.labels, self.k, name)
+        return self._stated[whitened]
+
+    def problem(self, candidate: Candidate) -> TripletProblem:
+        """State the problem of a candidate."""
+        name, scale, strength = candidate
+        base = self.of(name)
+        return base.with_reg(strength * base.reg).with_prior(scale * prior(base.rankings.X, self.labels, name))
 
 
 def prior(points: Array, labels: np.ndarray, name: str) -> Array:
@@ -148,12 +175,7 @@ def _discriminant(points: Array, labels: np.ndarray) -> Array:
 
 def _lda(points: Array, labels: np.ndarray) -> Array:
     """Linear discriminant analysis of scikit-learn: as many directions as classes less one, which count alike."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    with warnings.catch_warnings():
-        # Collinear columns do not matter for the discriminant directions.
-        warnings.simplefilter("ignore")
-        analysis = LinearDiscriminantAnalysis().fit(points, labels)
+    analysis = fitted_discriminant(points, labels)
     L = analysis.scalings_[:, : analysis._max_components]
     return np.asarray(L @ L.T)
 
@@ -175,16 +197,8 @@ class Split:
     corpora: list[Rows]
 
     def __post_init__(self) -> None:
-        self.company = self.learn[has_class_mate(self.labels[self.learn])]
-        self.known = self.labels[self.company]
-        self.bases: dict[bool, TripletProblem] = {}
-
-    def base(self, name: str) -> TripletProblem:
-        """Problem of a prior without the prior; those in the same coordinates share it."""
-        whitened = name == "whitened"
-        if whitened not in self.bases:
-            self.bases[whitened] = stated(self.points[self.company], self.known, self.k, name)
-        return self.bases[whitened]
+        company = self.learn[has_class_mate(self.labels[self.learn])]
+        self.bases = Bases(self.points[company], self.labels[company], self.k)
 
     def scored(
         self, wanted: Sequence[Candidate], tol: tuple[float, float], limit: float | None
@@ -194,8 +208,8 @@ class Split:
         Yields gaps, whether the objective is so small that its absolute gap ended the solve, and scores of rows.
         """
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
-            base = self.base(name)
-            metric = prior(base.rankings.X, self.known, name)
+            base = self.bases.of(name)
+            metric = prior(base.rankings.X, self.bases.labels, name)
             for scale, group in groupby(of_prior, lambda one: one[1]):
                 members = list(group)
                 problem = base.with_prior(scale * metric)

@@ -34,14 +34,15 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
 from convexmetric.arguments import check_count, check_one_of, check_share, checked_weight
 from convexmetric.arrays import Array
 from convexmetric.deadline import OutOfTime
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators import neighbor_choice as choice
-from convexmetric.estimators.base import parameters
-from convexmetric.estimators.classifier import NeighborClassifier
+from convexmetric.estimators.base import MetricEstimator, parameters
+from convexmetric.estimators.scikit_learn import ClassifierMixin
 from convexmetric.papers import TripletProblem
 from convexmetric.selection import HeldOut, Validation
 from convexmetric.selection.folds import distinct_rows, progress_bar
@@ -51,7 +52,7 @@ SCALES, STRENGTHS = (0.3, 1.0), (10.0, 1.0, 0.1)
 
 
 @parameters
-class NeighborMetric(NeighborClassifier):
+class NeighborMetric(ClassifierMixin, MetricEstimator):
     """A metric for nearest neighbours that is kept only where it does better than Euclidean distance.
 
     Parameters
@@ -101,6 +102,8 @@ class NeighborMetric(NeighborClassifier):
         Scores of held-out rows, Euclidean and by the choice of other rows; twice the Euclidean ones where that is kept.
     reason_ : str
         Why there are no scores; empty where there are.
+    classes_ : (c,) array
+        The labels, sorted.
 
     Examples
     --------
@@ -154,8 +157,9 @@ class NeighborMetric(NeighborClassifier):
         self.reason_ = ""
         best, interrupted = candidates[0], False
         # First of all, so that the choice cannot use up the time in which to state the last problem.
-        names = {"identity"} | ({"whitened"} & {one[0] for one in candidates})
-        bases = {name: choice.stated(points, labels, self.n_neighbors, name) for name in names}
+        bases = choice.Bases(points, labels, self.n_neighbors)
+        for one in (choice.EUCLIDEAN, *candidates):
+            bases.of(one[0])
         if len(candidates) > 1:
             try:
                 best = self._chosen(points, labels, rng, candidates)
@@ -163,13 +167,33 @@ class NeighborMetric(NeighborClassifier):
                 best, interrupted = choice.EUCLIDEAN, True
                 self.reason_ = "interrupted while a metric was chosen"
         self.kept_ = best != choice.EUCLIDEAN
-        self._learn(choice.with_candidate(bases.get(best[0], bases["identity"]), labels, best), rng)
+        self._learn(bases.problem(best), rng)
         if not self.kept_:
             self._stay_euclidean(points)
-        self._keep_voters(points, labels)
+        self._voters = KNeighborsClassifier(self.n_neighbors).fit(self._images(points), labels)
         if interrupted:
             raise KeyboardInterrupt
         return self._finished()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """``(n,)`` labels, by the vote of the ``n_neighbors`` nearest rows that were learned from.
+
+        Distances are learned ones; of labels with equally many votes it is the first of ``classes_``.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        """
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """``(n, c)`` shares of the labels in the vote of :meth:`predict`, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : (n, d) array, or (n,) indices with a ``preprocessor``
+        """
+        return np.asarray(self._voters.predict_proba(self._transformed(X)))
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         candidates = self._candidates()
@@ -178,8 +202,7 @@ class NeighborMetric(NeighborClassifier):
                 f"fit chooses among {len(candidates)} priors, scales and strengths: give one of each to state it"
             )
         points, labels = self._labelled(X, y)
-        (candidate,) = candidates
-        return choice.with_candidate(choice.stated(points, labels, self.n_neighbors, candidate[0]), labels, candidate)
+        return choice.Bases(points, labels, self.n_neighbors).problem(candidates[0])
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""
@@ -192,7 +215,10 @@ class NeighborMetric(NeighborClassifier):
         points, labels, _ = self._with_class_mates(self._points(X, reset=True), y, None)
         if np.unique(labels).size < 2:
             raise InputError("y has one class only, so that there is nothing to tell apart")
-        return points, self._coded(labels)
+        if self.n_neighbors >= len(labels):
+            raise InputError(f"n_neighbors must be below the number of points, {len(labels)}, got {self.n_neighbors}")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        return points, codes
 
     def _candidates(self) -> list[choice.Candidate]:
         """Priors, scales and strengths to try."""

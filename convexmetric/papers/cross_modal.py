@@ -342,7 +342,7 @@ class CrossModalProblem(MetricProblem):
             objective += given("beta", self.beta, nonneg=True) * inner(cp.Constant(self.B, name="B"), W)
         rankings, cone = self._risk.rankings, self.cone
         x, y = rankings.Q, rankings.X
-        for k, i, j in rankings.triples():
+        for k, i, j in rankings.triples().tolist():
             D = given(f"D[{k}, {i}, {j}]", cone.outer(x[k] - y[i]) - cone.outer(x[k] - y[j]))
             objective += cp.logistic(inner(D, W)) / 2
         return self._program(objective, in_cone, W)

@@ -285,7 +285,7 @@ class LargeMarginProblem(MetricProblem):
         for t, (i, j) in enumerate(self.targets.tolist()):
             place[i, j] = t
             constraints.append((d[t] == inner(D(i, j), M)).set_label(f"target {i}, {j}"))
-        for t, (i, j, k) in enumerate(self.rankings.triples()):
+        for t, (i, j, k) in enumerate(self.rankings.triples().tolist()):
             margin = inner(D(i, k), M) - d[place[i, j]]
             constraints.append((margin + xi[t] >= 1).set_label(f"triplet {i}, {j}, {k}"))
             anchors.append(i)

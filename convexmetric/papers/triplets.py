@@ -353,7 +353,7 @@ class TripletProblem(MetricProblem):
             objective -= given("inter", self.inter, nonneg=True) * inner(mean, R)
         shares = np.repeat(self.risk.weights, self.rankings.pairs.astype(np.intp))
         count = cp.Constant(self.count, name="|S|")
-        for t, (i, j, k) in enumerate(self.rankings.triples()):
+        for t, (i, j, k) in enumerate(self.rankings.triples().tolist()):
             D = given(f"D[{i}, {j}, {k}]", cone.outer(V[i] - V[j]) - cone.outer(V[i] - V[k]))
             hinge = cp.pos(inner(D, R) + xi)
             objective += cp.Constant(shares[t], name=f"c[{t}]") * hinge if self.weighted else hinge / count

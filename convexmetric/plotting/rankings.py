@@ -18,9 +18,7 @@ from convexmetric.measures.reference import most_violated
 from convexmetric.papers import RankingProblem
 from convexmetric.plotting.axes import AID, DASHES, GRID, LOWER, UPPER, axes_of, curve_axes, look, named, plain, text_of
 from convexmetric.selection import HeldOutQueries, Validation
-
-#: Value of a parameter from which on it is drawn as infinite: a strength that leaves the prior alone.
-FAR = 1e9
+from convexmetric.selection.records import ALONE
 
 
 def plot_validation(validation: Validation, score: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -71,7 +69,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
 def _on_axis(validation: Validation, at: int) -> bool:
     """Whether a candidate has a place on a logarithmic axis of the last parameter."""
     value = validation.candidates[at][-1]
-    return not (validation.unlearned and at == 0) and is_real(value) and 0.0 < value < FAR
+    return not (validation.unlearned and at == 0) and is_real(value) and 0.0 < value < ALONE
 
 
 def _lines(validation: Validation) -> dict[str, list[int]]:

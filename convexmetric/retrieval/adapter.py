@@ -60,7 +60,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from convexmetric import arguments
@@ -71,6 +70,7 @@ from convexmetric.cones import AllMatrices, PSDCone
 from convexmetric.deadline import Clock
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import parameters
+from convexmetric.estimators.scikit_learn import BaseEstimator, TransformerMixin
 from convexmetric.measures import MEASURES, MeasureAtK, measure_named
 from convexmetric.papers import RankingProblem
 from convexmetric.problem import MetricProblem
@@ -80,7 +80,7 @@ from convexmetric.retrieval.maps import infonce_map, ridge_map
 from convexmetric.retrieval.runs import kept, rank_corpus, scored
 from convexmetric.risks import RankingRisk, SoftmaxRisk
 from convexmetric.selection import HeldOutQueries, PairedScores, Validation
-from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly, first_best
+from convexmetric.selection.folds import NestedFolds, Rows, dealt_evenly
 from convexmetric.selection.records import LARGEST_GAP
 from convexmetric.solution import Solution
 from convexmetric.solvers import solve
@@ -541,9 +541,7 @@ class _Folds(NestedFolds):
         """Scores of every query by each of the quick losses alone, its weight chosen without the query's fold."""
         found, losses = {}, np.array([candidate[0] for candidate in self.candidates])
         for loss in [quick for quick in QUICK if self.choice and quick in losses]:
-            chosen = [first_best(self.inner[j][:, self.fold != j], losses == loss) for j in range(self.folds)]
-            after = self.alone[np.array(chosen)[self.fold], :, np.arange(len(self.fold))].T
-            found[loss] = dict(zip(self.task.reported, after, strict=True))
+            found[loss] = dict(zip(self.task.reported, self.chosen(losses == loss)[1], strict=True))
         return found
 
 

@@ -357,7 +357,7 @@ def listed_pairs(rankings: Rankings) -> Comparisons:
         If there are too many to write out.
     """
     check_stated(int(rankings.pairs.sum()), PAIRS_LIMIT, "pairs of a positive and a negative")
-    triplets = np.array(list(rankings.triples()), dtype=np.int64)
+    triplets = rankings.triples()
     if isinstance(rankings.cone, AllMatrices):
         return SimilarityTriplets(rankings.Q, rankings.X, triplets, rankings.cone)
     if rankings.Q is rankings.X:

@@ -179,21 +179,18 @@ class NestedFolds:
 
     def best(self) -> int:
         """Candidate chosen for all items, by the scores learned without each item's fold."""
-        return self.first_best(self.alone[:, 0]) if self.choice else 1
+        return first_best(self.alone[:, 0], self.able) if self.choice else 1
 
-    def choices(self) -> list[int]:
-        """Candidates chosen for each fold, by metrics that have not seen that fold."""
+    def choices(self, able: NDArray[np.bool_] | None = None) -> list[int]:
+        """Candidates chosen for each fold, by metrics that have not seen that fold; of those that are ``able``."""
         if not self.choice:
             return [1] * self.folds
-        return [self.first_best(self.inner[j][:, self.fold != j]) for j in range(self.folds)]
+        able = self.able if able is None else able
+        return [first_best(self.inner[j][:, self.fold != j], able) for j in range(self.folds)]
 
-    def first_best(self, scores: Array) -> int:
-        """Choose a candidate by ``(c, n)`` scores; subclasses may prefer the first, which is not learned."""
-        return first_best(scores, self.able)
-
-    def chosen(self) -> tuple[Array, Array]:
-        """``(m, n)`` scores of every item by the first candidate, and by the choice for its fold."""
-        by_fold = np.array(self.choices())[self.fold]
+    def chosen(self, able: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+        """``(m, n)`` scores of every item by the first candidate, and by the choice (:meth:`choices`) for its fold."""
+        by_fold = np.array(self.choices(able))[self.fold]
         return self.alone[0], self.alone[by_fold, :, np.arange(len(self.fold))].T
 
 

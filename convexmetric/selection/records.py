@@ -44,6 +44,8 @@ LEVEL = 0.05
 LARGEST_GAP = 0.5
 #: Smallest p-value that is printed; smaller ones rest on the normality of the mean's far tails.
 LEAST_P = 1e-6
+#: Value of a parameter from which on it counts as infinite: a strength that leaves a prior alone.
+ALONE = 1e9
 #: Power: the probability with which the test detects a gain of the size reported as detectable.
 POWER = 0.8
 

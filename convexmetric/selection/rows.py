@@ -212,17 +212,22 @@ def row_scores(Z: Array, y: np.ndarray, queries: Array, labels: np.ndarray, k: i
     return found
 
 
+def fitted_discriminant(X: Array, y: np.ndarray) -> Any:
+    """Linear discriminant analysis of scikit-learn, fitted to points and labels."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    with warnings.catch_warnings():
+        # Collinear columns do not matter for the discriminant directions.
+        warnings.simplefilter("ignore")
+        return LinearDiscriminantAnalysis().fit(X, y)
+
+
 def discriminant_scores(
     A: Array, y: np.ndarray, B: Array, z: np.ndarray, k: int, ranked: int | None = None
 ) -> tuple[Array, float]:
     """:func:`row_scores` in the coordinates of linear discriminant analysis, and the seconds in which it learned."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
     clock = Clock(None)
-    with warnings.catch_warnings():
-        # Collinear columns do not matter for the discriminant directions.
-        warnings.simplefilter("ignore")
-        analysis = LinearDiscriminantAnalysis().fit(A, y)
+    analysis = fitted_discriminant(A, y)
     seconds, Z = clock.spent, analysis.transform(A)
     # Where the means of all classes coincide there is no discriminant direction.
     scores = row_scores(Z, y, analysis.transform(B), z, k, ranked) if Z.shape[1] else np.zeros((4, len(z)))

@@ -5,6 +5,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from samples import topical_collection
 
 import convexmetric as cm
 from convexmetric.comparisons import Rankings, Relevance
@@ -16,18 +17,7 @@ from convexmetric.retrieval.export import FORMATS, read_adapter, write
 from convexmetric.risks import RankingRisk, SoftmaxRisk
 
 RNG = np.random.default_rng(3)
-OF_DOCUMENT, OF_QUERY = np.arange(80) % 8, RNG.permutation(np.arange(32) % 8)
-TOPICS = RNG.normal(size=(8, 4))
-
-
-def unit(of):
-    """Directions that carry the topic, and as many that do not, of length one."""
-    X = np.hstack([TOPICS[of] + 0.4 * RNG.normal(size=(len(of), 4)), 1.5 * RNG.normal(size=(len(of), 4))])
-    return X / np.linalg.norm(X, axis=1, keepdims=True)
-
-
-CORPUS, QUERIES = unit(OF_DOCUMENT), unit(OF_QUERY)
-RELEVANT = OF_QUERY[:, None] == OF_DOCUMENT
+CORPUS, QUERIES, RELEVANT = topical_collection(RNG, topics=8, documents=80, queries=32, carrying=4, noise=4)
 QRELS = cm.retrieval.Qrels.from_matrix(RELEVANT.astype(int))
 CHOICES = [(loss, side) for loss in ("softmax@0.1", "AP", "AUC") for side in ("both", "query")]
 

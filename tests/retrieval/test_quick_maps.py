@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from samples import topical_collection
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import logsumexp
 
@@ -12,17 +13,7 @@ from convexmetric.retrieval.adapter import shrunk
 from convexmetric.retrieval.maps import TEMPERATURE, _gradient, infonce_map, ridge_map
 
 RNG = np.random.default_rng(5)
-OF_DOCUMENT, OF_QUERY = np.arange(60) % 6, RNG.permutation(np.arange(30) % 6)
-TOPICS = RNG.normal(size=(6, 3))
-
-
-def unit(of):
-    X = np.hstack([TOPICS[of] + 0.4 * RNG.normal(size=(len(of), 3)), 1.5 * RNG.normal(size=(len(of), 2))])
-    return X / np.linalg.norm(X, axis=1, keepdims=True)
-
-
-CORPUS, QUERIES = unit(OF_DOCUMENT), unit(OF_QUERY)
-RELEVANT = OF_QUERY[:, None] == OF_DOCUMENT
+CORPUS, QUERIES, RELEVANT = topical_collection(RNG, topics=6, documents=60, queries=30, carrying=3, noise=2)
 QRELS = cm.retrieval.Qrels.from_matrix(RELEVANT.astype(int))
 SPARSE = sp.csr_array(RELEVANT.astype(float))
 

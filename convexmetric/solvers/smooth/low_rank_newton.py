@@ -7,9 +7,10 @@ wrong ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import scipy
 
@@ -88,8 +89,10 @@ class LowRankNewton(Solver):
             if failures == FAILED_LOOKS:
                 return
             here = objective.grown(here, monitor.tol)
-            there = objective.roughly_descended(here, int(iterations)) if monitor.gap > NEWTON_GAP else here
-            iterations *= MORE_ITERATIONS
+            there = here
+            if monitor.gap > NEWTON_GAP:
+                there = objective.roughly_descended(here, int(iterations), lambda: monitor.out_of_time)
+                iterations *= MORE_ITERATIONS
             if there is here:
                 accuracy = SUBPROBLEM_ACCURACY * max(monitor.tol, PRIMAL_SHARE * min(1.0, monitor.gap))
                 there = objective.descend(here, accuracy, lambda: monitor.out_of_time)
@@ -99,6 +102,7 @@ class LowRankNewton(Solver):
 class _SmoothObjective(FactorObjective[FactorPoint]):
     """Objective of a factor: a smooth risk and a linear penalty."""
 
+    #: All of them at once.
     grow = 10_000
 
     def __init__(self, H: Array, risk: SmoothRisk) -> None:
@@ -111,8 +115,8 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
         risk, point = self.risk.tangent(B.T @ B)
         return FactorPoint(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
 
-    def roughly_descended(self, here: FactorPoint, iterations: int) -> FactorPoint:
-        """Take steps of L-BFGS; returns the best point that it evaluated."""
+    def roughly_descended(self, here: FactorPoint, iterations: int, stop: Callable[[], bool]) -> FactorPoint:
+        """Take steps of L-BFGS, until told to stop; returns the best point that it evaluated."""
         best = here
 
         def evaluated(C: Array) -> tuple[float, Array]:
@@ -121,9 +125,14 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
             best = there if there.value < best.value else best
             return there.value, there.gradient.ravel()
 
+        def after_step(_: Array) -> None:
+            if stop():
+                raise StopIteration
+
         options = {"maxiter": iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
         if here.C.size:
-            scipy.optimize.minimize(evaluated, here.C.ravel(), jac=True, method="L-BFGS-B", options=options)
+            how: Any = {"jac": True, "method": "L-BFGS-B", "callback": after_step, "options": options}
+            scipy.optimize.minimize(evaluated, here.C.ravel(), **how)
         return best
 
     def second_along(self, here: FactorPoint) -> Derivative:

@@ -20,7 +20,7 @@ from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.cuts import CuttingPlanes
 from convexmetric.solvers.cuts.pool import Pool
 from convexmetric.solvers.explicit import InteriorPoint
-from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
+from convexmetric.solvers.finalize import solved, start_from_nothing
 from convexmetric.solvers.pairwise import SemismoothNewton
 from convexmetric.solvers.pairwise.semismooth_newton import Warm
 from convexmetric.solvers.runtime import Monitor, Solver, drive
@@ -97,7 +97,7 @@ def solve_path(
             solution = solve(this, solver=solver, start=last, **limits)
         else:
             bare = this.without_constant()
-            monitor = Monitor(problem=this, certifier=partial(certificate_of, this), **limits)
+            monitor = Monitor(problem=this, **limits)
             monitor.solver = reusing.name
             if isinstance(reusing, SemismoothNewton):
                 steps = reusing.prepare(bare)(monitor, warm=left)
@@ -110,9 +110,8 @@ def solve_path(
                     monitor.primal(M, bare.value(M), by_risk=True)
                 steps = reusing.follow(bare, monitor, left)
             start_from_nothing(bare, monitor)
-            within_limit(bare, partial(drive, steps), monitor)
+            solution = solved(this, reusing, partial(drive, steps), monitor)
             left = Warm.of(monitor.state()) if isinstance(reusing, SemismoothNewton) else left
-            solution = concluded(this, reusing, monitor)
         solution.pass_on_interrupt()
         last = solutions[weight] = solution
     return [solutions[weight] for weight in weights]

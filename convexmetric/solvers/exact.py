@@ -4,57 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from textwrap import fill
-from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
 
 from convexmetric.arguments import check_seconds
 from convexmetric.errors import UnsupportedProblemError
-from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
-from convexmetric.solvers.cuts import SampledCuttingPlanes
-from convexmetric.solvers.routes import (
-    ADVICE,
-    LONG_PASS_COORDINATES,
-    ROUTES,
-    Candidate,
-    Candidates,
-    Route,
-    by_forecast,
-    refusal,
-)
+from convexmetric.solvers.routes import ADVICE, ROUTES, Candidate, Candidates, Route, by_forecast, refusal
 from convexmetric.solvers.runtime import Monitor, Solver, Steps
-from convexmetric.solvers.runtime.baselines import some_parts
-from convexmetric.solvers.runtime.requirements import readable_bytes
+from convexmetric.solvers.runtime.costs import costs_text, in_words, pass_seconds
 from convexmetric.solvers.turns import Runner, take_turns
 
 #: Characters of a line.
 WIDTH = 118
-#: Seconds of an evaluation on a subset of the parts that is long enough to extrapolate; size of the first subset, and
-#: its growth factor.
-LONG_ENOUGH, FEW_PARTS, GROWTH = 0.05, 16, 4
-#: Seconds up to which a whole evaluation is repeated: the first one may have loaded compiled code.
-SHORT = 1.0
-#: Distances in a pass from which a solve may take minutes, and seconds from which one is long.
-MANY_DISTANCES, LONG_SOLVE = 25_000_000, 120.0
-#: Evaluations of the objective that a solve usually takes to a certified gap of 1e-3: medians of 75 to 160 with most
-#: solvers of rankings, and of hinges over positives and negatives.
-USUAL_PASSES = 100
-#: Share of a time limit that may go into measuring a pass.
-MEASURING_SHARE = 0.02
-
 #: Distances of a pass that takes a small part of a second: up to so many a solve begins with a pass at zero.
 SHORT_PASS = 2e6
-
-#: Route that is put first where the table's first solver would have no certificate within the time limit.
-COARSE = Route(
-    SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
-    f"linear plus squared norm; a time limit too short for others, up to {LONG_PASS_COORDINATES:,} coordinates",
-    "a coarse certificate within the limit, from a sample of the queries", leads=lambda problem: True,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,7 +68,7 @@ class ExactRun:
 
     def within(self, seconds: float | None) -> Iterable[Candidate]:
         """The candidates for a time limit in seconds; None for no limit."""
-        return candidates_within(self.found, seconds) if self.timed else self.found
+        return self.found.within(seconds) if self.timed else self.found
 
     def first(self, seconds: float | None) -> Solver:
         """First solver that runs, for a time limit in seconds or None."""
@@ -110,12 +76,11 @@ class ExactRun:
 
     def __call__(self, monitor: Monitor) -> Steps:
         """Run them until told to stop; where a solver breaks down, another takes over."""
-        if self.timed:
-            offer_zero(self.found.problem, monitor)
-            if monitor.reached:
-                yield {}
-                return
         problem = self.found.problem
+        if self.timed:
+            offer_zero(problem, monitor)
+            if monitor.reached:
+                return
         found = [
             Runner(each.route.solver.name, each.run, each.route.seconds(problem, monitor.share))
             for each in self.within(monitor.seconds_left)
@@ -233,7 +198,7 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     monitor = Monitor(tol=1e-4, max_seconds=max_seconds, problem=problem)
     if measure:
         offer_zero(bare, monitor)
-    found = list(candidates_within(Candidates(bare, by_forecast(bare, monitor.share)), max_seconds))
+    found = list(Candidates(bare, by_forecast(bare, monitor.share)).within(max_seconds))
     steps = tuple(
         Step(each.route.solver, each.route.why, _finite(each.route.seconds(bare, monitor.share)))
         for each in found
@@ -277,86 +242,9 @@ def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
         monitor.share = monitor.lower_bound / value
 
 
-def pass_seconds(problem: MetricProblem, enough: float = LONG_ENOUGH) -> float:
-    """Measure the seconds of one evaluation of the objective at the Euclidean metric.
-
-    Subsets of the parts grow until one takes ``enough`` seconds, and the last two are extrapolated linearly to all
-    parts. All parts are evaluated if that is short, or if the risk has no subsets.
-    """
-    parts = problem.risk.parts
-    with shared_cores():
-        count = min(FEW_PARTS, parts)
-        some = some_parts(problem, count)
-        if some is None:
-            taken = _evaluation(problem)
-            return min(taken, _evaluation(problem)) if taken < SHORT else taken
-        # The first evaluation loads compiled code.
-        _evaluation(some)
-        before, now = (0, 0.0), (count, _evaluation(some))
-        while now[1] < enough and now[0] < parts:
-            count = min(GROWTH * count, parts)
-            before, now = now, (count, _evaluation(some_parts(problem, count) or problem))
-    slope = max(0.0, now[1] - before[1]) / (now[0] - before[0])
-    return now[1] + slope * (parts - now[0])
-
-
-def _evaluation(problem: MetricProblem) -> float:
-    identity = problem.cone.identity()
-    start = perf_counter()
-    problem.value(identity)
-    return perf_counter() - start
-
-
-def costs_text(solver: str, pass_seconds: float | None, memory: float | None) -> str:
-    """Return the text on the costs of a solve that begins with the solver of this name; None for an unknown cost."""
-    known = []
-    if pass_seconds is not None:
-        known.append(f"one evaluation of the objective takes {_seconds(pass_seconds)} (measured)")
-    if memory is not None:
-        known.append(f"{solver} needs about {readable_bytes(memory)} beside the data (estimated)")
-    return "; ".join(known)
-
-
-def long_solve(problem: MetricProblem) -> str | None:
-    """Return the warning for a solve whose usual number of passes takes minutes; None for others."""
-    if problem.risk.distances < MANY_DISTANCES:
-        return None
-    seconds = pass_seconds(problem)
-    if USUAL_PASSES * seconds < LONG_SOLVE:
-        return None
-    return (
-        f"this solve will take long: {USUAL_PASSES} evaluations of the objective, a usual number, take "
-        f"{_seconds(USUAL_PASSES * seconds)}. max_seconds=... returns the best certified metric by then"
-    )
-
-
 def _finite(seconds: float) -> float | None:
     return seconds if 0.0 < seconds < np.inf else None
 
 
 def _about(seconds: float | None) -> str:
-    return "" if seconds is None else f"~{_seconds(float(f'{seconds:.1g}'))}"
-
-
-def _seconds(seconds: float) -> str:
-    """Format seconds with two digits, in h, min, s or ms."""
-    for least, unit in ((3.6e3, "h"), (60.0, "min"), (1.0, "s")):
-        if seconds >= 1.5 * least:
-            return f"{seconds / least:.2g} {unit}"
-    return f"{seconds:.2g} s" if seconds >= 0.1 else f"{1e3 * seconds:.2g} ms"
-
-
-def candidates_within(found: Candidates, max_seconds: float | None) -> Iterable[Candidate]:
-    """Return the candidates, preceded by cutting planes on a small sample if passes are too slow for the time limit.
-
-    Too slow means that ``USUAL_PASSES`` passes take longer than the limit. If metrics have many coordinates, masters
-    and not passes take the time, and a sample gains nothing. Nothing is measured without a limit, or if queries cannot
-    be sampled.
-    """
-    if max_seconds is None or found.problem.cone.size > LONG_PASS_COORDINATES:
-        return found
-    (coarse,) = Candidates(found.problem, (COARSE,))
-    if coarse.run is None or all(candidate.run is None for candidate in found):
-        return found
-    seconds = pass_seconds(found.problem, min(LONG_ENOUGH, MEASURING_SHARE * max_seconds))
-    return chain([coarse], found) if USUAL_PASSES * seconds > max_seconds else found
+    return "" if seconds is None else f"~{in_words(float(f'{seconds:.1g}'))}"

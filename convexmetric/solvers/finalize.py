@@ -1,4 +1,4 @@
-"""The end of a solve: within its limit, with the best metric known, certified in the time that is left.
+"""One ending for every solve: with the best metric known, certified in the time that is left.
 
 A limit or Ctrl-C may come in the middle of a pass over the data. That pass is lost, and the bounds from before it
 stand. Zero and multiples of the Euclidean metric are compared with the solver's metric on a sample of the parts, so
@@ -16,11 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from convexmetric import errors
 from convexmetric.arrays import Array
 from convexmetric.certificates import Certificate
-from convexmetric.certificates.certificate import certify_evaluated, certify_metric, close_enough, with_dual
+from convexmetric.certificates.certificate import certify_evaluated, close_enough, with_dual
 from convexmetric.deadline import OutOfTime, deadline
-from convexmetric.errors import GapWarning, SolverError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import CutDual, Minorant
 from convexmetric.risks.rounding import sum_error
@@ -36,48 +36,23 @@ HASTE = 1.0
 SIMPLE_SHARE = 1.5
 
 
-def within_limit(problem: MetricProblem, run: Callable[[Monitor], None], monitor: Monitor) -> None:
-    """Run until it ends or the time is out, which may be in the middle of a pass.
+def solved(problem: MetricProblem, chosen: Solver, run: Callable[[Monitor], None], monitor: Monitor) -> Solution:
+    """Run a solver, and return the solution that it leaves; warn if the gap is above the tolerance.
 
-    Ctrl-C ends the run in the same way once a dual point is known; nonnegative risks have one from the start, without
-    cuts.
+    Parameters
+    ----------
+    problem : MetricProblem
+    chosen : Solver
+        What runs, for messages.
+    run : callable
+        A function of the monitor, which has the solver offer what it finds.
+    monitor : Monitor
     """
-    try:
-        with _until(monitor, monitor.max_seconds):
-            run(monitor)
-    except OutOfTime:
-        monitor.end("max_seconds")
-    except KeyboardInterrupt:
-        if monitor.dual_point is None and not problem.risk.nonnegative:
-            raise
-        monitor.end("interrupted")
-        monitor.keyboard_interrupt = True
-
-
-def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the lower bound of every nonnegative risk: no cut has weight, and the risk is at least zero."""
-    if not problem.risk.nonnegative:
-        return
-    dual, point = _nothing(problem)
-    bound = problem.bound(0.0, point.S, point.S)
-    if bound > monitor.lower_bound:
-        monitor.dual(bound, lambda: dual, point)
-
-
-def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:
-    zero = problem.cone.zeros()
-    groups = np.zeros(problem.risk.parts, dtype=np.int64)
-    return CutDual(zero[None], np.zeros((1, 1)), groups), Minorant(0.0, zero, 0.0, 0.0)
-
-
-def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solution:
-    """Certify what a solver left in its monitor, and return the solution; warn if the gap is above the tolerance."""
-    before = monitor.max_seconds or np.inf
-    before = min(monitor.seconds, before) if monitor.cut_short else before
-    with _until(monitor, max(before * (1.0 + GRACE_SHARE), monitor.seconds) + LEAST_GRACE):
-        certificate = _certified(problem, chosen, monitor)
+    _run(problem, chosen, run, monitor)
+    certificate = _certified(problem, chosen, monitor)
     if not monitor.history:
-        monitor.record()
+        # What was known before the first iteration was enough, or there was no time for one.
+        monitor.record() if monitor.stopped else monitor.iterate()
     monitor.save()
     status = monitor.status
     if close_enough(certificate, monitor.tol, monitor.atol):
@@ -101,10 +76,63 @@ def concluded(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Solut
         warnings.warn(
             f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
             f"above tol = {solution.tol:.1e}{_why(problem, certificate)}",
-            GapWarning,
+            errors.GapWarning,
             stacklevel=3,
         )
     return solution
+
+
+def _run(problem: MetricProblem, chosen: Solver, run: Callable[[Monitor], None], monitor: Monitor) -> None:
+    """Run until it ends, breaks down or the time is out, which may be in the middle of a pass.
+
+    Ctrl-C ends the run as a limit does once a dual point is known; nonnegative risks have one from the start, without
+    cuts.
+    """
+    try:
+        with _until(monitor, monitor.max_seconds):
+            run(monitor)
+    except OutOfTime:
+        monitor.end("max_seconds")
+    except KeyboardInterrupt:
+        if monitor.dual_point is None and not problem.risk.nonnegative:
+            raise
+        monitor.end("interrupted")
+        monitor.keyboard_interrupt = True
+    except errors.BackendError:
+        monitor.save()
+        raise
+    except (errors.SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
+        _break_down(chosen, monitor, error)
+
+
+def _break_down(chosen: Solver, monitor: Monitor, error: Exception) -> None:
+    """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else let that be certified."""
+    failed = isinstance(error, errors.SolverError) and not isinstance(error, errors.SolverNotInstalledError)
+    nothing = monitor.M is None or monitor.dual_point is None
+    if monitor.caller_failed or (isinstance(error, errors.ConvexMetricError) and (nothing or not failed)):
+        raise error
+    if nothing:
+        raise errors.SolverError(
+            f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no point; "
+            "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"
+        ) from error
+    monitor.status = "stalled"
+
+
+def start_from_nothing(problem: MetricProblem, monitor: Monitor) -> None:
+    """Offer the lower bound of every nonnegative risk: no cut has weight, and the risk is at least zero."""
+    if not problem.risk.nonnegative:
+        return
+    dual, point = _nothing(problem)
+    bound = problem.bound(0.0, point.S, point.S)
+    if bound > monitor.lower_bound:
+        monitor.dual(bound, lambda: dual, point)
+
+
+def _nothing(problem: MetricProblem) -> tuple[CutDual, Minorant]:
+    zero = problem.cone.zeros()
+    groups = np.zeros(problem.risk.parts, dtype=np.int64)
+    return CutDual(zero[None], np.zeros((1, 1)), groups), Minorant(0.0, zero, 0.0, 0.0)
 
 
 def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Certificate:
@@ -112,19 +140,21 @@ def _certified(problem: MetricProblem, chosen: Solver, monitor: Monitor) -> Cert
     bare = problem.without_constant()
     simple: Array | None = None
     if not monitor.cut_short and (monitor.M is None or monitor.dual_point is None):
-        raise SolverError(f"{chosen.name} left no certified point")
+        raise errors.SolverError(f"{chosen.name} left no certified point")
+    before = monitor.max_seconds or np.inf
+    before = min(monitor.seconds, before) if monitor.cut_short else before
+    limit = max(before * (1.0 + GRACE_SHARE), monitor.seconds) + LEAST_GRACE
     try:
-        if monitor.cut_short and not monitor.zero_offered:
-            # This is cheap: where all distances are zero, parts of one kind have the same value.
-            _offer(bare, monitor, bare.cone.zeros())
-        if not monitor.reached:
-            simple = _simple(bare, monitor)
-            if simple is not None:
-                _offer(bare, monitor, simple)
-        if monitor.M is not None and monitor.dual_point is not None:
-            return monitor.certificate()
-    except OutOfTime:
-        pass
+        with suppress(OutOfTime), _until(monitor, limit):
+            if monitor.cut_short and not monitor.zero_offered:
+                # This is cheap: where all distances are zero, parts of one kind have the same value.
+                _offer(bare, monitor, bare.cone.zeros())
+            if not monitor.reached:
+                simple = _simple(bare, monitor)
+                if simple is not None:
+                    _offer(bare, monitor, simple)
+            if monitor.M is not None and monitor.dual_point is not None:
+                return monitor.certificate()
     except KeyboardInterrupt:
         monitor.keyboard_interrupt = True
     return _certified_in_haste(problem, monitor, simple)
@@ -183,9 +213,9 @@ def _certified_in_haste(problem: MetricProblem, monitor: Monitor, simple: Array 
     """
     bare = problem.without_constant()
     M, value = _choice(bare, monitor, simple)
-    dual, point = monitor.dual_point, monitor.sums
-    if point is None or (point.weight is None and problem.risk.points):
-        dual, point = _nothing(bare) if bare.risk.nonnegative else (dual, None)
+    dual, point = monitor.dual_point, monitor.certain_sums
+    if point is None and bare.risk.nonnegative:
+        dual, point = _nothing(bare)
     made = Certificate(np.inf, -np.inf, M, dual, problem.regularizer.grade, np.inf)
     with suppress(OutOfTime), _until(monitor, monitor.seconds + HASTE):
         made = certify_evaluated(problem, M, None if value is None else _risk_of(bare, M, value))
@@ -233,19 +263,3 @@ def _why(problem: MetricProblem, certificate: Certificate) -> str:
     if certificate.rounding >= 0.5 * (upper - lower):
         return f"; {certificate.rounding:.1e} of it is rounding: the problem's numbers differ too much in size"
     return ""
-
-
-def certificate_of(problem: MetricProblem, monitor: Monitor) -> Certificate:
-    """Certify what a solver left in its monitor.
-
-    A lower bound from cuts needs an oracle pass for every metric they were made at. Cuts that the risk itself made
-    during this run are not recomputed: their stored weighted sum is bounded. ``certify`` recomputes them, with the same
-    result.
-    """
-    assert monitor.M is not None
-    upper = certify_metric(problem, monitor.M)
-    dual = monitor.dual_point
-    point = monitor.sums
-    if point is None or (point.weight is None and problem.risk.points):
-        point = problem.risk.minorant(dual)
-    return with_dual(problem, upper, dual, point)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from convexmetric import risks
 from convexmetric.errors import InputError, UnsupportedProblemError
@@ -21,6 +22,7 @@ from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.runtime import Run, Solver
 from convexmetric.solvers.runtime import requirements as require
+from convexmetric.solvers.runtime.costs import LONG_ENOUGH, USUAL_PASSES, pass_seconds
 from convexmetric.solvers.runtime.requirements import need
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
 
@@ -51,7 +53,7 @@ class Route:
     last_resort : bool
         Whether it is taken only if no other route is.
     leads : callable
-        Whether it goes before all others for a problem, whatever the forecasts.
+        Whether it goes before all others for a problem and a time limit in seconds or None, whatever the forecasts.
     """
 
     solver: Solver
@@ -60,11 +62,11 @@ class Route:
     why: str = ""
     needs: tuple[Need, ...] = ()
     last_resort: bool = False
-    leads: Callable[[MetricProblem], bool] = lambda problem: False
+    leads: Callable[[MetricProblem, float | None], bool] = lambda problem, limit: False
 
     def seconds(self, problem: MetricProblem, share: float | None) -> float:
         """Forecast of the solver's time on a problem; zero where it leads."""
-        return 0.0 if self.leads(problem) else forecast(self.solver.name, problem, share)
+        return 0.0 if self.leads(problem, None) else forecast(self.solver.name, problem, share)
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,13 @@ class Candidate:
     reason: str = ""
 
 
-def _long_pass(problem: MetricProblem) -> None:
+def _short_masters(problem: MetricProblem) -> None:
     reason = f"its metric has more than {LONG_PASS_COORDINATES:,} coordinates"
     need(problem.cone.size <= LONG_PASS_COORDINATES, reason)
+
+
+def _long_pass(problem: MetricProblem) -> None:
+    _short_masters(problem)
     risk = problem.risk.here()
     need(not risk.smooth, "its losses are smooth")
     need(risk.distances >= LONG_PASS, f"a pass over it goes through fewer than {LONG_PASS:,} distances")
@@ -104,6 +110,13 @@ def _can_be_stated(problem: MetricProblem) -> None:
         raise UnsupportedProblemError(str(error)) from error
 
 
+def _passes_take_too_long(problem: MetricProblem, limit: float | None) -> bool:
+    """Whether the usual number of passes takes longer than the time limit."""
+    if limit is None:
+        return False
+    return USUAL_PASSES * pass_seconds(problem, min(LONG_ENOUGH, MEASURING_SHARE * limit)) > limit
+
+
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 #: Coordinates up to which a Newton matrix is built.
@@ -112,6 +125,8 @@ NEWTON_COORDINATES = 700
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
 LONG_PASS_COORDINATES = 6_000
+#: Share of a time limit that may go into measuring a pass.
+MEASURING_SHARE = 0.02
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -153,7 +168,7 @@ ROUTES: tuple[Route, ...] = (
         f"linear plus squared norm; {LONG_PASS:,} distances or more, up to {LONG_PASS_COORDINATES:,} coordinates",
         "most passes are over a sample of the queries, some ten over all of them",
         # Forecasts are of data in memory; over shards a pass takes far longer than a sample.
-        (_long_pass,), leads=lambda problem: problem.risk.sharded_pairs,
+        (_long_pass,), leads=lambda problem, limit: problem.risk.sharded_pairs,
     ),
     Route(
         SemismoothNewton(), "hinges over positives and negatives (triplets, AUC)", "squared norm",
@@ -180,6 +195,13 @@ ROUTES: tuple[Route, ...] = (
         "the textbook statement, every constraint written out", (_can_be_stated,), last_resort=True,
     ),
 )  # fmt: skip
+#: Taken only where it leads.
+COARSE = Route(
+    SampledCuttingPlanes(least=250), "rankings, soft margins; hinges over positives and negatives",
+    f"linear plus squared norm; a time limit too short for others, up to {LONG_PASS_COORDINATES:,} coordinates",
+    "a coarse certificate within the limit, from a sample of the queries",
+    (_short_masters,), leads=_passes_take_too_long,
+)  # fmt: skip
 
 
 def by_forecast(problem: MetricProblem, share: float | None = None) -> list[Route]:
@@ -202,6 +224,14 @@ class Candidates:
         for route in self._left:
             self._found.append(self._applied(route))
             yield self._found[-1]
+
+    def within(self, limit: float | None) -> Iterable[Candidate]:
+        """The candidates for a time limit in seconds, or None, after the coarse one where that leads."""
+        if limit is None:
+            return self
+        (coarse,) = Candidates(self.problem, (COARSE,))
+        some = coarse.run is not None and any(candidate.run is not None for candidate in self)
+        return chain([coarse], self) if some and COARSE.leads(self.problem, limit) else self
 
     def _applied(self, route: Route) -> Candidate:
         try:

@@ -25,14 +25,15 @@ from convexmetric.risks import SmoothedPairs
 from convexmetric.solution import Progress, Solution
 from convexmetric.solvers.conic import CONIC_SOLVERS, Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
-from convexmetric.solvers.exact import Exact, ExactRun, costs_text, long_solve, pass_seconds
+from convexmetric.solvers.exact import Exact, ExactRun
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
-from convexmetric.solvers.finalize import certificate_of, concluded, start_from_nothing, within_limit
+from convexmetric.solvers.finalize import solved, start_from_nothing
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.routes import Candidates, Route
 from convexmetric.solvers.runtime import Monitor, Solver, drive
 from convexmetric.solvers.runtime.checkpoint import Checkpoint, State
+from convexmetric.solvers.runtime.costs import costs_text, long_solve, pass_seconds
 from convexmetric.solvers.runtime.requirements import memory_limit
 from convexmetric.solvers.runtime.unbounded import check_bounded
 from convexmetric.solvers.smooth import LowRankNewton, ProximalGradient
@@ -220,17 +221,9 @@ def solve(
     file = None if checkpoint is None else Checkpoint(checkpoint, problem)
     state = None if file is None else file.read()
 
-    certifier = partial(certificate_of, problem)
     with shared_cores(), memory_limit(max_memory), _bar(tol, progress) as display:
-        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol, certifier)
-        try:
-            within_limit(problem, partial(_run, problem, chosen, state, start), monitor)
-        except errors.BackendError:
-            monitor.save()
-            raise
-        except (errors.SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
-            _failed(monitor, chosen, error)
-        return concluded(problem, chosen, monitor)
+        monitor = Monitor(tol, max_iter, max_seconds, callback, display, file, problem, atol)
+        return solved(problem, chosen, partial(_run, problem, chosen, state, start), monitor)
 
 
 def _run(
@@ -243,7 +236,7 @@ def _run(
     if run is None:
         raise errors.UnsupportedProblemError(f"{chosen.name} cannot solve this problem: {candidate.reason}")
     begun = None if start is None else _start_from(bare, start)
-    if state is None and prior is not None and _prior_is_optimal(prior, problem, bare, monitor):
+    if state is None and prior is not None and _prior_is_optimal(prior, bare, monitor):
         return
     start_from_nothing(bare, monitor)
     if monitor.lower_bound == -np.inf:
@@ -262,8 +255,6 @@ def _run(
     if not monitor.reached:
         monitor.solver = chosen.name
         drive(run(monitor), monitor)
-    elif not monitor.history:
-        monitor.iterate()
 
 
 def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
@@ -274,36 +265,19 @@ def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
     return ProgressBar(tol)
 
 
-def _prior_is_optimal(prior: Array, problem: MetricProblem, bare: MetricProblem, monitor: Monitor) -> bool:
+def _prior_is_optimal(prior: Array, problem: MetricProblem, monitor: Monitor) -> bool:
     """Offer the prior, and return whether it closes the certified gap.
 
     As the weight of its norm grows the optimum tends to the prior, and rounding of that norm hides the risk from every
     solver. So the bounds are computed as in the certificate, without the norm.
     """
     monitor.suggestion = M = problem.risk.repair(problem.cone.project(prior))
-    value = bare.value(M)
+    value = problem.value(M)
     if not np.isfinite(value):
         monitor.primal(M, value, by_risk=True)
         return False
-    monitor.tangent(bare, M, value)
-    if not close_enough(monitor.certificate(), monitor.tol, monitor.atol):
-        return False
-    monitor.iterate()
-    return True
-
-
-def _failed(monitor: Monitor, chosen: Solver, error: Exception) -> None:
-    """Handle a breakdown of a solver or its arithmetic: raise if it left no point, else let that be certified."""
-    failed = isinstance(error, errors.SolverError) and not isinstance(error, errors.SolverNotInstalledError)
-    nothing = monitor.M is None or monitor.dual_point is None
-    if monitor.caller_failed or (isinstance(error, errors.ConvexMetricError) and (nothing or not failed)):
-        raise error
-    if nothing:
-        raise errors.SolverError(
-            f"{monitor.solver or chosen.name} broke down ({type(error).__name__}: {error}) and left no point; "
-            "rescale X so that distances are about 1, and choose weights (C, reg) nearer to 1"
-        ) from error
-    monitor.status = "stalled"
+    monitor.tangent(problem, M, value)
+    return close_enough(monitor.certificate(), monitor.tol, monitor.atol)
 
 
 def _chosen(solver: str | Solver | None) -> Solver:

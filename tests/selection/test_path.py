@@ -1,6 +1,7 @@
 """Solutions along a path of weights are those of separate solves, in fewer passes."""
 
 from copy import copy
+from itertools import islice
 
 import cvxpy as cp
 import numpy as np
@@ -11,7 +12,7 @@ from extensions import HonestlyLowered
 import convexmetric as cm
 from convexmetric.comparisons import Triplets
 from convexmetric.cones import PSDCone
-from convexmetric.errors import InputError
+from convexmetric.errors import GapWarning, InputError
 from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import SeparableRisk
 
@@ -108,3 +109,18 @@ def test_the_risk_is_proportional_to_c():
 def test_the_weight_that_a_problem_has_is_named(given, wrong, named):
     with pytest.raises(InputError, match=f"has no weight {wrong}.*{named}"):
         cm.solve_path(given(), **{wrong: [1.0]})
+
+
+def test_a_solver_that_breaks_down_on_the_path_leaves_what_it_found(monkeypatch):
+    given, follow = problem(measure="map"), cm.solvers.CuttingPlanes.follow
+
+    def broken(self, *arguments):
+        yield from islice(follow(self, *arguments), 2)
+        raise FloatingPointError("planted")
+
+    whole = cm.solve_path(given, [1.0])[0]
+    monkeypatch.setattr(cm.solvers.CuttingPlanes, "follow", broken)
+    with pytest.warns(GapWarning, match="stalled"):
+        (left,) = cm.solve_path(given, [1.0])
+    assert (left.status, left.iterations) == ("stalled", 2)
+    assert left.lower_bound <= whole.upper_bound < left.upper_bound

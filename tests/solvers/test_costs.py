@@ -11,10 +11,11 @@ from made_sets import letters
 from rich.console import Console
 
 import convexmetric as cm
-from convexmetric.solvers import exact
-from convexmetric.solvers.exact import COARSE, candidates_within, pass_seconds
-from convexmetric.solvers.routes import ROUTES, Candidates
+from convexmetric.solvers import routes
+from convexmetric.solvers.routes import COARSE, ROUTES, Candidates
+from convexmetric.solvers.runtime import costs
 from convexmetric.solvers.runtime.baselines import some_parts
+from convexmetric.solvers.runtime.costs import pass_seconds
 from convexmetric.solvers.runtime.display import ProgressBar
 
 
@@ -32,7 +33,7 @@ def test_some_parts_are_scaled_to_all(ranking, enough, most, monkeypatch):
         looked.append(problem.risk.parts)
         return 7.0 + problem.risk.parts
 
-    monkeypatch.setattr(exact, "_evaluation", evaluation)
+    monkeypatch.setattr(costs, "_evaluation", evaluation)
     assert pass_seconds(ranking, enough) == pytest.approx(7.0 + ranking.risk.parts)
     assert max(looked) == most
 
@@ -66,17 +67,17 @@ def first(found):
 
 def test_a_coarse_certificate_comes_first_where_the_limit_is_short(ranking):
     found = Candidates(ranking)
-    assert first(candidates_within(found, None)) == first(candidates_within(found, 1e6)) == first(found)
-    assert first(candidates_within(found, 0.1)) is COARSE
+    assert first(found.within(None)) == first(found.within(1e6)) == first(found)
+    assert first(found.within(0.1)) is COARSE
     assert cm.explain(ranking, False, max_seconds=0.1).chosen == COARSE.solver.name
-    assert [candidate.route for candidate in candidates_within(found, 0.1)] == [COARSE, *ROUTES]
+    assert [candidate.route for candidate in found.within(0.1)] == [COARSE, *ROUTES]
 
 
 def test_nothing_is_measured_where_there_is_no_choice(monkeypatch):
-    monkeypatch.setattr(exact, "pass_seconds", None)
+    monkeypatch.setattr(routes, "pass_seconds", None)
     for name in ("relative-wine-1000", "ranking-map-wine-c100"):
         found = Candidates(cm.load_problem(name))
-        assert next(iter(candidates_within(found, 1e-3))).route is ROUTES[0]
+        assert next(iter(found.within(1e-3))).route is ROUTES[0]
 
 
 @pytest.mark.parametrize("limit", [0.01, 0.3, 1.0])

@@ -4,7 +4,6 @@ import itertools
 import signal
 import threading
 import time
-from functools import partial
 
 import cvxpy as cp
 import numpy as np
@@ -24,7 +23,7 @@ from convexmetric.regularizers.log_det import LogDet
 from convexmetric.regularizers.norm_term import Distance, EntrywiseL1, TraceDistance
 from convexmetric.risks import SeparableRisk, SmoothSeparableRisk, tangent_dual
 from convexmetric.solvers import Monitor
-from convexmetric.solvers.finalize import certificate_of, concluded
+from convexmetric.solvers.finalize import solved
 from convexmetric.solvers.pair_losses.dual_newton import DualNewton
 from convexmetric.solvers.pair_losses.factored_lagrangian import FactoredLagrangian
 from convexmetric.solvers.runtime import base, drive
@@ -143,7 +142,7 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     # Its floor takes a pass over the pairs.
     rewards = SeparableRisk(PairDistances(X, pairs, np.ones(10), cone), NegativeLog(1.0))
     problem = cm.MetricProblem(rewards + SeparableRisk(triplets(cone), Hinge(1.0)), SquaredFrobenius(1.0))
-    monitor = Monitor(1e-6, max_seconds=1.0, problem=problem, certifier=partial(certificate_of, problem))
+    monitor = Monitor(1e-6, max_seconds=1.0, problem=problem)
     M = 0.5 * np.eye(4)
     dual = tangent_dual(problem.risk, M)
     point = problem.risk.minorant(dual)
@@ -151,8 +150,7 @@ def test_a_certificate_after_the_limit_does_not_run_out_of_time(monkeypatch):
     monitor.dual(problem.bound(point.value, point.S, M), lambda: dual, point)
     # Simple metrics take more looks at the time than there are until the grace is over.
     clock = itertools.count(100.0, 0.1)
-    monitor.end("max_seconds")
-    solution = concluded(problem, cm.solvers.Exact(), monitor)
+    solution = solved(problem, cm.solvers.Exact(), lambda monitor: monitor.end("max_seconds"), monitor)
     assert solution.status == "max_seconds"
     assert solution.upper_bound >= solution.lower_bound
     assert solution.lower_bound == pytest.approx(problem.dual_bound(dual, hint=M), rel=1e-9)
@@ -170,9 +168,8 @@ def test_bounds_of_pairs_are_kept_where_their_certificate_has_no_time(name, solv
     drive(solver.prepare(problem)(monitor), monitor)
     zero = problem.cone.zeros()
     monitor.primal(zero, problem.value(zero), by_risk=True)
-    monitor.end("max_seconds")
-    monitor.certifier = too_slow
-    solution = concluded(problem, solver, monitor)
+    monitor.certificate = too_slow
+    solution = solved(problem, solver, lambda monitor: monitor.end("max_seconds"), monitor)
     assert problem.value(solution.certificate.M) <= solution.upper_bound <= 1.01 * problem.value(monitor.M)
     assert 0.99 * monitor.lower_bound <= solution.lower_bound
     assert solution.lower_bound <= problem.dual_bound(solution.certificate.dual) * (1.0 + 1e-9)

@@ -17,10 +17,9 @@ from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.deadline import OutOfTime, check_deadline, deadline, until_deadline
 from convexmetric.errors import GapWarning, InputError, LongSolveWarning, UnsupportedProblemError
 from convexmetric.measures import MEASURES
-from convexmetric.solvers import exact
 from convexmetric.solvers.finalize import GRACE_SHARE, LEAST_GRACE
 from convexmetric.solvers.finalize import _risk_of as risk_of
-from convexmetric.solvers.runtime import base, requirements
+from convexmetric.solvers.runtime import base, costs, requirements
 
 pytestmark = pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 #: Looks at the time while a few parts are evaluated at zero and at some multiples of the Euclidean metric.
@@ -272,8 +271,8 @@ def test_a_long_solve_says_so_and_a_small_or_limited_one_does_not(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error", LongSolveWarning)
         cm.solve(problem, 0.1)
-    monkeypatch.setattr(exact, "MANY_DISTANCES", 1)
-    monkeypatch.setattr(exact, "pass_seconds", lambda problem: 100.0)
+    monkeypatch.setattr(costs, "MANY_DISTANCES", 1)
+    monkeypatch.setattr(costs, "pass_seconds", lambda problem: 100.0)
     with pytest.warns(LongSolveWarning, match=r"take 2.8 h. max_seconds"):
         cm.solve(problem, 0.1)
     with warnings.catch_warnings():

@@ -14,7 +14,7 @@ import numpy as np
 from convexmetric.arguments import check_count, check_flag, check_positive_number
 from convexmetric.arrays import Array
 from convexmetric.certificates import Certificate, relative_gap
-from convexmetric.certificates.certificate import close_enough
+from convexmetric.certificates.certificate import certify_metric, close_enough, with_dual
 from convexmetric.errors import DualError, InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, tangent_dual
@@ -30,7 +30,8 @@ class Monitor:
     """Best points and bounds so far, history, and the decision to stop.
 
     A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and yields once an
-    iteration; :func:`drive` then calls :meth:`iterate`, which says when to stop. An interrupt loses no offer.
+    iteration; :func:`drive` then calls :meth:`iterate`, which says when to stop. An interrupt loses no offer. Without a
+    ``problem``, for a solve within another one, the offers are taken at their word, and nothing is certified.
     """
 
     tol: float
@@ -41,7 +42,6 @@ class Monitor:
     checkpoint: Checkpoint | None = None
     problem: MetricProblem | None = None
     atol: float = 0.0
-    certifier: Callable[[Monitor], Certificate] | None = None
 
     def __post_init__(self) -> None:
         #: Constant of the objective: solvers work without it, gaps and history include it.
@@ -97,7 +97,7 @@ class Monitor:
         """Whether the gap is within the tolerances, also in the certificate, which accounts for rounding."""
         if not (self.gap <= self.tol or self.upper_bound - self.lower_bound <= self.atol):
             return False
-        if self.certifier is None or close_enough(self.certificate(), self.tol, self.atol):
+        if self.problem is None or close_enough(self.certificate(), self.tol, self.atol):
             return True
         if self.certificate().lower_bound == -np.inf:
             # On the boundary of feasibility rounding decides: a dual point left without a bound must not block a later
@@ -106,12 +106,25 @@ class Monitor:
         return False
 
     def certificate(self) -> Certificate:
-        """Certificate of the best points so far, cached until one of them changes."""
-        assert self.certifier is not None
+        """Certificate of the best points so far, cached until one of them changes.
+
+        Weighted cuts need an oracle pass for every metric they were made at, unless the risk itself made them during
+        this run: then their sum is bounded as it is. ``certify`` recomputes them, with the same result.
+        """
         before = self._certified
         if before is None or before[0] is not self.M or before[1] is not self._dual:
-            self._certified = before = self.M, self._dual, self.certifier(self)
+            assert self.problem is not None
+            assert self.M is not None
+            upper, dual, point = certify_metric(self.problem, self.M), self.dual_point, self.certain_sums
+            point = self.problem.risk.minorant(dual) if point is None else point
+            self._certified = before = self.M, self._dual, with_dual(self.problem, upper, dual, point)
         return before[2]
+
+    @property
+    def certain_sums(self) -> Minorant | None:
+        """Minorant of the best dual point, if it is known together with what bounds its rounding."""
+        needed = self.problem is not None and bool(self.problem.risk.points)
+        return None if self.sums is not None and self.sums.weight is None and needed else self.sums
 
     @property
     def seconds(self) -> float:

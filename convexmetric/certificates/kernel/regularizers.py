@@ -11,7 +11,7 @@ import numpy as np
 
 from .balls import Array, Ball, exactly, log, semidefinite
 from .conic import ConicProgram, matrix_of
-from .errors import NotProven, require_proven, require_valid
+from .errors import require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational, rules
 from .metrics import Cone
 

@@ -5,8 +5,8 @@ This module protects the user from forged files: work and memory are estimated b
 tested for what the kernel assumes of it, and no text of the file reaches a terminal unescaped. The kernel also reads
 the files, so that correctness does not depend on this module.
 
-Losses, measures and regularizers of others may be admitted to the kernel's tables for a call (``rules``): they are
-classes of a Python file, which is executed. If a proof depends on them, the first line of its verdict says so.
+Losses, measures, regularizers and risks of others may be admitted to the kernel's tables for a call (``rules``): they
+are classes of a Python file, which is executed. If a proof depends on them, the first line of its verdict says so.
 
 It uses only NumPy, the standard library and the kernel, and runs alone next to it: ``python checker.py FILE``.
 """
@@ -127,8 +127,9 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
         kernel.entry(kernel.STATEMENTS, problem, "problem")
         return _of_program(problem, of)
     kernel.keys(problem, "problem", kernel.Problem.wanted, kernel.Problem.optional)
-    risk, omega = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["regularizer"]
-    kind = kernel.entry(kernel.files.rules("REGULARIZERS", kernel.REGULARIZERS), omega, "regularizer")
+    known, omega = kernel.files.rules, problem["regularizer"]
+    risk = kernel.entry(known("RISKS", kernel.RISKS), problem["risk"], "risk")
+    kind = kernel.entry(known("REGULARIZERS", kernel.REGULARIZERS), omega, "regularizer")
     kernel.keys(dual, "dual", f"{risk.dual_keys} share regularizer", "rows")
     d, diagonal = kernel.natural(problem["features"], "features", 1), problem["cone"] == "diagonal"
     form, free = kind is kernel.QuadraticForm, problem["cone"] in ("matrices", "symmetric")
@@ -157,13 +158,14 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     if risk is kernel.SumRisk:
         tables = problem["risk"]["summands"]
         risks = [(table, of.of(kernel.SUMMAND, number)) for number, table in enumerate(tables)]
-    kinds = [kernel.entry(kernel.SUMMANDS, table, "risk") for table, _ in risks]
+    kinds = [kind_of(kernel.entry(kernel.summands(), table, "risk")) for table, _ in risks]
     counts = [ESTIMATES[kind].rows(table, own, items) for kind, (table, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
     # Worst parts are one row, whatever they are of.
     listed = 0
-    for table, own in ((table.get("of", table), own) for table, own in risks):
-        inner = kernel.entry(kernel.SUMMANDS, table, "risk")
+    for kind, (table, own) in zip(kinds, risks, strict=True):
+        table = table["of"] if kind is kernel.Worst else table
+        inner = kind_of(kernel.entry(kernel.summands(), table, "risk"))
         if issubclass(inner, kernel.ListedRisk):
             listed += ESTIMATES[inner].rows(table, own, items) * table.get("candidates", 1)
     require_valid(listed <= kernel.MAX_LENGTH, f"there are more than {kernel.MAX_LENGTH} comparisons")
@@ -354,13 +356,21 @@ ESTIMATES: dict[type, Estimate] = {
     kernel.ListedRisk: COMPARISONS,
     kernel.ListedChoices: Estimate(_trials, _of_trials, lambda risk: {"trials": len(risk), "pairs": len(risk.items)}),
     kernel.AllPairs: COMPARISONS._replace(rows=lambda table, own, d: math.comb(len(own("points", None, d)), 2)),
+    kernel.OwnRisk: Estimate(lambda table, own, d: 1, lambda *given: 0.0, lambda risk: {}),
 }
+
+
+def kind_of(rule: type) -> type:
+    """The kernel's class of a risk: one for all rules of others."""
+    return kernel.OwnRisk if issubclass(rule, kernel.Risk) else rule
 
 
 # Rules of others ------------------------------------------------------------------------------------------------------
 
 #: Titles of the kernel's tables that are open, with the base classes of what is in them, and copies of these tables.
-OPEN: dict[str, type] = {"LOSSES": kernel.Loss, "MEASURES": kernel.Measure, "REGULARIZERS": kernel.Regularizer}
+OPEN: dict[str, type] = {
+    "LOSSES": kernel.Loss, "MEASURES": kernel.Measure, "REGULARIZERS": kernel.Regularizer, "RISKS": kernel.Risk,
+}  # fmt: skip
 OWN: dict[str, dict[str, Any]] = {title: dict(getattr(kernel, title)) for title in OPEN}
 #: Most bytes of a file of rules, seconds to wait for rules that another thread executes, and most changes named.
 MAX_RULES, WAIT, SHOWN = 2**24, 30.0, 8
@@ -411,7 +421,8 @@ def admitted(rules: Any = ()) -> Iterator[None]:
     Parameters
     ----------
     rules : path, str, module, or a list of these
-        As for :func:`verify`; classes are derived from ``Loss``, ``Measure`` and ``Regularizer`` of the kernel.
+        As for :func:`verify`; classes are derived from ``Loss``, ``Measure``, ``Regularizer`` and ``Risk`` of the
+        kernel.
 
     Raises
     ------
@@ -564,14 +575,18 @@ def outside(problem: dict[str, Any]) -> tuple[str, ...]:
     """List what is not the kernel's own: changes to it, and rules of the statement, with their files."""
     here, now = HERE.get(), changed()
     said = [*here.changes, *([f"not the kernel's own: it is changed: {_some(now)}"] if now else [])]
-    parts = (("risk", "RISKS"), ("regularizer", "REGULARIZERS"))
-    used = {rule for part, title in parts if part in problem for rule in _used(problem[part], title)}
     said += [
         f"not the kernel's own: the rule {name!a} of {title}, of {here.sources.get((title, name), 'an unknown file')}"
-        for title, name in sorted(used)
+        for title, name in sorted(set(_rules(problem)))
         if title in OWN and name not in OWN[title]
     ]
     return tuple(map(escaped, said))
+
+
+def _rules(problem: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rules that a statement names."""
+    for part, title in (("risk", "RISKS"), ("regularizer", "REGULARIZERS")):
+        yield from _used(problem[part], title) if part in problem else ()
 
 
 def _used(table: dict[str, Any], title: str) -> Iterator[tuple[str, str]]:
@@ -758,9 +773,9 @@ def verify(*paths: Any, rules: Any = (), max_bytes: int = MAX_BYTES, max_work: f
     rules : path, str, module, or a list of these
         Rules of your own, for this call only: a Python file (a path, or text that ends in ``.py``), or a module or its
         name, which stands for its file; no package. It is *executed*, anew each time, from the bytes whose SHA-256 is
-        in the verdict. It has dictionaries ``LOSSES``, ``MEASURES`` or ``REGULARIZERS`` of classes by their names in
-        files. A verdict that depends on them begins with the file and its SHA-256; changes that the file made to the
-        kernel are undone, and reported first.
+        in the verdict. It has dictionaries ``LOSSES``, ``MEASURES``, ``REGULARIZERS`` or ``RISKS`` of classes by their
+        names in files. A verdict that depends on them begins with the file and its SHA-256; changes that the file made
+        to the kernel are undone, and reported first.
     max_bytes : int
         Files that are larger, packed or unpacked, are not read.
     max_work : float
@@ -793,7 +808,8 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             titles.append(title := document["title"])
             fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
             require_valid(fits, "title must be a line of at most 500 letters")
-            whole = "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            own = any(title == "RISKS" and name not in OWN[title] for title, name in _rules(document["problem"]))
+            whole = own or "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
             require_valid(
                 whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
             )

@@ -284,4 +284,5 @@ FORMS: dict[type, Form] = {
     kernel.ListedRisk: COMPARISONS,
     kernel.AllPairs: COMPARISONS,
     kernel.ListedChoices: Form(_trials, _rows_of_comparisons),
+    kernel.OwnRisk: Form(lambda risk, said, stated: ({"kind": "own"}, said.arrays), lambda risk, found, rows: found),
 }

@@ -89,8 +89,9 @@ def _of_risk(risk: Described, d: int) -> Arrays:
     if not risk.summands:
         return _listed(_dense(risk.arrays, d))
     each = [_of_risk(one, d) for one in risk.summands]
-    first = each[0]["points"]
-    if all(np.array_equal(own["points"], first) for own in each):
+    all_points = [own["points"] for own in each if "points" in own]
+    first = all_points[0] if len(all_points) == len(each) else None
+    if first is not None and all(np.array_equal(points, first) for points in all_points):
         each = [{name: array for name, array in own.items() if name != "points"} for own in each]
         return {"points": first} | named_by_summand(each)
     return named_by_summand(each)

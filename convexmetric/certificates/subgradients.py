@@ -101,9 +101,11 @@ def _proves(problem: kernel.Problem, says: kernel.Minorant, share: float) -> boo
 def shrunk(problem: kernel.Problem, says: kernel.Minorant, hints: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     """Factor that makes slopes feasible for a risk that may be negative, whose dual points have no scaling.
 
-    Also returns the hints with the subgradients of norms scaled accordingly.
+    What rules of others store is not known, and stays whole. Also returns the hints with the subgradients of norms
+    scaled accordingly.
     """
-    if problem.risk.nonnegative or problem.cone.free:
+    whole = isinstance(problem.risk, kernel.OwnRisk)
+    if problem.risk.nonnegative or problem.cone.free or whole:
         return 1.0, hints
     summands = _Summands(problem, says, hints, 0.0, whole=False)
     if not isinstance(summands.last, Bounded):

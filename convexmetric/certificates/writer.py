@@ -31,13 +31,13 @@ from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.conic_terms import ConicTerms
 from convexmetric.certificates.dual_points import between, in_parts, stored
 from convexmetric.certificates.programs import ProgramCertificate
-from convexmetric.certificates.statement import Arrays, Table, describe, plain, without_proof
+from convexmetric.certificates.statement import Arrays, Table, describe, named_by_summand, plain, without_proof
 from convexmetric.certificates.subgradients import above, feasible, shrunk
 from convexmetric.described import Described
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.files import all_or_nothing, check_solution_path
 from convexmetric.problem import AnyProblem, KnownProblem, MetricProblem, as_problem
-from convexmetric.risks import Minorant
+from convexmetric.risks import Minorant, Risk, SumRisk
 
 #: Relative amounts by which a metric is scaled, tried in turn, until constraints hold despite rounding.
 NUDGES = (0.0, 1e-13, 1e-11, 1e-9)
@@ -207,7 +207,8 @@ def _proven(
         raise InputError("the dual point has NaN or infinite entries and proves nothing")
     with _unproven():
         kernel.require_proven(np.isfinite(point.S).all(), "what the dual point says is not finite")
-        stated = kernel.Problem(document, kernel.Arrays(arrays))
+        own = {name: plain(array) for name, array in _of_value(problem.risk, certificate.M).items()}
+        stated, arrays = kernel.Problem(document, kernel.Arrays(arrays | own)), arrays | own
         files = _files(problem, stated, certificate, point, document, arrays, _ends(stated.risk, parts))
         proof = checker.prove(files)
     if proof.upper is None or proof.lower is None:
@@ -216,6 +217,13 @@ def _proven(
         raise InputError("nothing is proven: files hold bounds up to 1e300; rescale X and weights")
     _compare(problem, stated, files[0][1], float(proof.upper))
     return replace(proof, claimed=(proof.lower, proof.upper), reason=""), files
+
+
+def _of_value(risk: Risk, M: Array) -> Arrays:
+    """Arrays that prove the value of a risk at a metric, by rules of others."""
+    if not isinstance(risk, SumRisk):
+        return risk.value_hints(M)
+    return named_by_summand([_of_value(one, M) for one in risk.risks])
 
 
 @contextlib.contextmanager
@@ -232,8 +240,10 @@ def _unproven() -> Iterator[None]:
 def _ends(risk: Any, parts: Any) -> list[int]:
     """Rows of a risk at which parts of a file begin and end."""
     count = len(risk)
-    if parts != 1 and isinstance(risk, kernel.Worst):
-        raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
+    own = any(isinstance(one, kernel.OwnRisk) for one in getattr(risk, "risks", [risk]))
+    if parts != 1 and (own or isinstance(risk, kernel.Worst)):
+        what = "a risk of your own is" if own else "worst parts of a risk are"
+        raise InputError(f"{what} one row, which is not split: parts must be 1, got {parts!r}")
     if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
         raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
     return [count * part // parts for part in range(parts + 1)]

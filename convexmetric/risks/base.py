@@ -296,6 +296,10 @@ class Risk(ABC):
         """
         raise InputError(f"certificates do not know dual points of a {type(self).__name__}")
 
+    def value_hints(self, M: Array) -> dict[str, np.ndarray]:
+        """Return arrays from which a rule of one's own proves the value at a metric, for files; by default none."""
+        return {}
+
     @property
     def nonnegative(self) -> bool:
         """Whether no part is negative at any metric of the cone; bounds use that only if this is True."""

@@ -1279,7 +1279,7 @@ class Statement:
         free = problem["cone"] in ("matrices", "symmetric")
         self.space = Space(self.diagonal, self.d, blocks, free, self.k, problem["cone"] != "matrices")
         self.constant, kind = rational(problem.get("constant", "0")), problem["risk"].get("kind")
-        need(isinstance(kind, str) and kind in KINDS, "kind of risk")
+        need(isinstance(kind, str) and kind in KINDS, f"kind of risk {kind!r}")
         self.risk = KINDS[kind](problem["risk"], file, self.space)
         said = problem["regularizer"]
         need(isinstance(said, dict), "regularizer")

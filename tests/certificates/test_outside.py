@@ -194,7 +194,7 @@ NO_RULES = {
     "": "has no rules",
     "class Mine(k.Loss): pass": "has no rules",
     "LOSSES, MEASURES, REGULARIZERS = {}, {}, {}": "has no rules",
-    "RISKS = {'mine': k.Loss}": "has no rules",
+    "RISKS = {'mine': k.Loss}": "must be a class derived from Risk",
     "LOSSES = ['mine']": "LOSSES must be a dictionary",
     "LOSSES = None": "LOSSES must be a dictionary",
     "LOSSES = {'mine': 3}": "must be a class derived from Loss",
@@ -549,4 +549,4 @@ def test_roots_of_many_rows_are_refused_before_they_are_multiplied(tmp_path):
 
 def test_the_kernel_s_own_names_are_those_at_first():
     assert {title: getattr(kernel, title) for title in checker.OPEN} == checker.OWN
-    assert set(checker.OPEN.values()) == {kernel.Loss, kernel.Measure, kernel.Regularizer}
+    assert set(checker.OPEN.values()) == {kernel.Loss, kernel.Measure, kernel.Regularizer, kernel.Risk}

@@ -41,8 +41,8 @@ def test_every_regularizer_of_the_kernel_but_sums_has_a_rule():
 
 
 def test_every_risk_of_the_kernel_has_a_form_and_an_estimate():
-    assert set(FORMS) == set(kernel.RISKS.values())
-    assert set(checker.ESTIMATES) == set(kernel.SUMMANDS.values())
+    assert set(FORMS) == {*kernel.RISKS.values(), kernel.OwnRisk}
+    assert set(checker.ESTIMATES) == {*kernel.SUMMANDS.values(), kernel.OwnRisk}
 
 
 def test_a_norm_needs_its_subgradient(tmp_path, monkeypatch):

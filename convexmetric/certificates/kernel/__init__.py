@@ -21,6 +21,7 @@ limit the cost of a proof, as ``checker.py`` does for untrusted files. To be rea
 ``lists``           risks over lists
 ``losses``          losses of a comparison
 ``comparisons``     risks of listed comparisons
+``own``             risks of rules of others
 ``sums``            worst parts and sums of risks
 ``regularizers``    regularizers, and what each has to show of its slope
 ``systems``         linear equations, by exact solutions near those of a file
@@ -41,10 +42,11 @@ from .lists import Choices, ListRisk, Rankings
 from .losses import LOSSES, Loss
 from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
+from .own import OwnRisk, Risk
 from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, ConicTerm, QuadraticForm, Regularizer, SumRegularizer, Zero
-from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst
+from .sums import OF, RISKS, SUMMANDS, SumRisk, Worst, summands
 
 __all__ = [
     "FORMAT",
@@ -79,11 +81,13 @@ __all__ = [
     "Measure",
     "Minorant",
     "NotProven",
+    "OwnRisk",
     "Problem",
     "Proof",
     "QuadraticForm",
     "Rankings",
     "Regularizer",
+    "Risk",
     "SumRegularizer",
     "SumRisk",
     "U",
@@ -106,4 +110,5 @@ __all__ = [
     "some_rows",
     "stated",
     "statement_digest",
+    "summands",
 ]  # fmt: skip

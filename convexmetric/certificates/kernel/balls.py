@@ -93,6 +93,9 @@ class Ball:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __rsub__(self, other: Any) -> Ball:
+        return -self + other
+
     def __truediv__(self, other: Any) -> Ball:
         """Division by balls of positive numbers: ``|a/b - A/B| <= (rA + |A/B| rB) / (B - rB)``, and rounding.
 

@@ -26,7 +26,7 @@ from .files import (  # isort: skip
 )  # fmt: skip
 from .reader import contents
 from .regularizers import REGULARIZERS
-from .sums import RISKS
+from .sums import RISKS, read
 
 
 class Problem:
@@ -40,7 +40,7 @@ class Problem:
         require_valid(isinstance(table["linear"], bool), "problem: linear must be true or false")
         cone = self.cone = Cone(table, arrays)
         self.constant = rational(table.get("constant", "0"), "constant")
-        self.risk = entry(RISKS, table["risk"], "risk")(table["risk"], arrays, cone)
+        self.risk = read(rules("RISKS", RISKS), table["risk"], arrays, cone, "risk")
         omega = entry(rules("REGULARIZERS", REGULARIZERS), table["regularizer"], "regularizer")
         self.omega = omega(table["regularizer"], arrays, cone, self.risk.X)
         self.G = cone.matrix(arrays, "linear") if table["linear"] else None

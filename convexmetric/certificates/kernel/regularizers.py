@@ -11,7 +11,7 @@ import numpy as np
 
 from .balls import Array, Ball, exactly, log, semidefinite
 from .conic import ConicProgram, matrix_of
-from .errors import NotProven, require_proven, require_valid
+from .errors import require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational, rules
 from .metrics import Cone
 
@@ -322,9 +322,11 @@ class QuadraticForm(Regularizer):
         e, P = (z * reach).sum() * 0.5, reach[:, 0]
         if self.convex:
             return [P], e
-        if lack < 0 or most is None:
-            raise NotProven("a form that may lack convexity wants an upper bound, and no G")
+        known = lack >= 0 and (lack == 0 or most is not None)
+        require_proven(known, "a form that may lack convexity wants an upper bound, and no G")
         semidefinite(self.L + Ball(np.eye(self.cone.d)) * Ball.of(lack), "the quadratic form with what it lacks")
+        if most is None:
+            return [P], e
         diagonal = self.L[self.rows, self.rows].below()
         require_proven((diagonal > 0.0).all(), "the quadratic form has a zero on its diagonal")
         least = exactly(diagonal.min()) if diagonal.size else 1

@@ -12,9 +12,10 @@ import numpy as np
 from .balls import Array, Ball
 from .comparisons import AllPairs, ListedChoices, ListedRisk
 from .errors import NotProven, require_proven, require_valid
-from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, altered, entry, keys, natural, rational
+from .files import MAX_SUMMANDS, SUMMAND, Arrays, Table, altered, entry, keys, natural, rational, rules
 from .lists import Choices, ListRisk, Rankings
 from .metrics import Cone, Minorant
+from .own import OwnRisk, Risk
 
 #: Risks whose worst parts the kernel supports.
 OF: dict[str, Any] = {
@@ -74,7 +75,7 @@ class SumRisk:
         fits = isinstance(tables, list) and 1 <= len(tables) <= MAX_SUMMANDS
         require_valid(fits, f"risk: summands must be 1 to {MAX_SUMMANDS} risks")
         self.risks = [
-            entry(SUMMANDS, one, "summand")(one, arrays.of(SUMMAND, number), cone) for number, one in enumerate(tables)
+            read(summands(), one, arrays.of(SUMMAND, number), cone, "summand") for number, one in enumerate(tables)
         ]
         self.X, self.shape = None, cone.shape
         self.nonnegative = all(risk.nonnegative for risk in self.risks)
@@ -116,3 +117,15 @@ class SumRisk:
 
 
 RISKS: dict[str, Any] = SUMMANDS | {"sum": SumRisk}
+
+
+def summands() -> dict[str, Any]:
+    """Risks that may be summands, with those of others."""
+    return {name: rule for name, rule in rules("RISKS", RISKS).items() if rule is not SumRisk}
+
+
+def read(known: dict[str, Any], table: Table, arrays: Arrays, cone: Cone, what: str) -> Any:
+    """Read a risk."""
+    rule = entry(known, table, what)
+    made = rule(table, arrays, cone)
+    return OwnRisk(made, arrays, cone) if issubclass(rule, Risk) else made

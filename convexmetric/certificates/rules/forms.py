@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from convexmetric.certificates import kernel
-from convexmetric.certificates.rules.base import Dual, Rule, of_matrix
+from convexmetric.certificates.rules.base import Dual, Rule, of_matrix, spectrum
 from convexmetric.certificates.statement import Arrays, Table
 
 
@@ -28,9 +28,14 @@ class QuadraticForm(Rule):
         square, scaling, v = float(z @ (L @ z)), 1.0, dual.v
         if not dual.G.any():
             scaling = 0.0 if v <= 0.0 or self.backoff == 1.0 else min(1.0, v / square) if square > 0.0 else 1.0
-        table: Table = {}
-        if not self.omega.convex:
-            values = np.linalg.eigvalsh(0.5 * (L + L.T))
-            lack = max(0.0, -float(values[0])) + of_matrix(values, float(np.linalg.norm(self.omega.L.rad)))
-            table["lack"] = str(Fraction(lack))
-        return scaling, table, {"z": scaling * z}
+        return scaling, {} if self.omega.convex else {"lack": str(Fraction(self.lack()))}, {"z": scaling * z}
+
+    def lack(self) -> float:
+        """What must be added to the diagonal until the kernel accepts the form as positive semidefinite."""
+        L = self.omega.L
+        try:
+            kernel.semidefinite(L, "the quadratic form")
+        except kernel.NotProven:
+            values = spectrum(L.mid)
+            return max(0.0, -float(values[0])) + of_matrix(values, float(np.linalg.norm(L.rad)))
+        return 0.0

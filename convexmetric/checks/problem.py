@@ -23,7 +23,7 @@ regularizer      convex; ``Omega(M') >= Omega(M) + <grad, M' - M>``; ``Omega(M) 
 risk             ``R(M) = sum of parts = sum of the values of cuts``; parts nonnegative if declared so; finite
                  unless declared hard; its forms are the same function;
                  ``R_g(M') >= b_g - <Psi_g, M'>`` of cuts made at M, with equality at M; the floor and the bounds
-                 of its own dual points are below it
+                 of its own dual points are below it; rounding leaves bounds of a metric finite
 problem          ``value = R(M) + penalty``, ``penalty = <G, M> + Omega(M) + c``; ``dual_bound`` of its own and
                  of random dual points is below the objective; ``with_C`` and ``with_reg`` scale risk and
                  penalty; program and statement in CVXPY, at a fixed metric, have the value of the objective
@@ -43,6 +43,7 @@ from typing import Any, cast
 import numpy as np
 
 from convexmetric.arrays import Array, norm_of
+from convexmetric.certificates.certificate import certify
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.rankings import Block
 from convexmetric.cones import Cone, NonnegativeDiagonal
@@ -660,6 +661,18 @@ def _check_bounds(problem: MetricProblem, metrics: list[Array], rng: np.random.G
         bound = problem.dual_bound(dual, hint=allowed[int(rng.integers(len(allowed)))])
         block.demand(not np.isnan(bound), "dual_bound must be a number or minus infinity, got nan")
         block.at_most("dual_bound must be at most the objective at any metric", bound, least, size)
+    _check_rounding(problem, allowed[-1], duals[0])
+
+
+def _check_rounding(problem: MetricProblem, M: Array, dual: Any) -> None:
+    """Check that rounding, estimated by the points and slopes of the risk, leaves both bounds of a metric finite."""
+    block, rule = _Block("risk", problem.risk), "points, lipschitz and weights of cuts must leave finite bounds"
+    try:
+        found = certify(problem, M, dual)
+    except (IndexError, ValueError) as error:
+        raise ContractError(f"risk {type(problem.risk).__name__}: {rule}, but NumPy says: {error}") from error
+    proven = found.lower_bound > -np.inf or problem.dual_bound(dual, hint=found.M) == -np.inf
+    block.demand(found.upper_bound < np.inf and (proven or problem.held_by_data_alone), f"{rule}, got {found}")
 
 
 def _check_weights(problem: MetricProblem, metrics: list[Array]) -> None:

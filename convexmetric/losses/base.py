@@ -34,8 +34,8 @@ class Loss(ABC):
 
     @property
     def hard(self) -> bool:
-        """Whether the loss is a constraint."""
-        return False
+        """Whether the loss is infinite somewhere: a constraint, or a barrier."""
+        return self.barrier
 
     def box(self, size: int) -> BoxLoss | None:
         """The loss as a :class:`BoxLoss` of ``size`` comparisons; None if its conjugate is not a parabola on a box."""

@@ -35,9 +35,8 @@ class _Reward(Loss):
         If ``C`` is not a positive finite number.
     """
 
+    #: The losses, or their slopes, are infinite at zero, and all are for negative margins.
     barrier: ClassVar[bool] = True
-    #: The losses are infinite for negative margins.
-    hard = True
 
     C: float = 1.0
 

@@ -47,13 +47,18 @@ class Cuts:
     normals : (G, cone.size) array
         In coordinates of the cone.
     weights : (G,) array, optional
-        Sum of the absolute coefficients of squared distances in a normal, by which their rounding errors count.
+        Sum of the absolute coefficients of squared distances in a normal, by which their rounding errors count. Without
+        them the rounding of a normal is estimated from its own size.
     """
 
     values: Array
     offsets: Array
     normals: Array
-    weights: Array | None = None
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        if self.weights is None:
+            object.__setattr__(self, "weights", np.zeros(len(self.offsets)))
 
 
 @dataclass(frozen=True)
@@ -312,12 +317,12 @@ class Risk(ABC):
 
     @property
     def hard(self) -> bool:
-        """Whether parts are constraints: infinite, without supporting planes, at some metric of the cone."""
-        return False
+        """Whether parts are infinite at some metric of the cone: constraints, or those of a :attr:`barrier`."""
+        return self.barrier
 
     @property
     def barrier(self) -> bool:
-        """Whether a hard risk is a barrier: it grows to infinity, with supporting planes wherever it is finite."""
+        """Whether it grows to infinity somewhere, with supporting planes wherever it is finite."""
         return False
 
     def floor(self) -> Minorant | None:
@@ -428,10 +433,9 @@ class Risk(ABC):
                 present = len(cuts.offsets)
                 value += float(weight[:present] @ cuts.offsets)
                 size += float(weight[:present] @ np.abs(cuts.offsets))
-                weight_of_distances += np.inf if cuts.weights is None else float(weight[:present] @ cuts.weights)
+                weight_of_distances += float(weight[:present] @ cuts.weights)
                 S += weight[:present] @ cuts.normals
-        known = weight_of_distances if np.isfinite(weight_of_distances) else None
-        return Minorant(value, self.cone.from_coordinates(S), known, size)
+        return Minorant(value, self.cone.from_coordinates(S), weight_of_distances, size)
 
     def checked_cuts(self, dual: Any) -> CutDual | None:
         """Check weighted cuts and make them feasible; None if they have entries that are not finite.

@@ -109,7 +109,12 @@ def error_of_sums(points: tuple[Any, ...], weight: float, cone: Cone) -> Array:
 
 
 def error_of_products(points: tuple[Any, ...], weight: float) -> float:
-    """Norm of the error of ``sum t_qx q x^T``, w being the sum of the sizes of t; ``points`` are items and queries."""
+    """Norm of the error of ``sum t_qx q x^T``, w being the sum of the sizes of t; ``points`` are items and queries.
+
+    Zero without points, as of a risk that names none.
+    """
+    if not points:
+        return 0.0
     count = sum(X.shape[0] for X in points)
     sizes = [float(np.linalg.norm(reach((X,)))) for X in (points[0], points[-1])]
     return sum_error(count) * weight * sizes[0] * sizes[1]

@@ -197,8 +197,7 @@ class SumRisk(Risk):
             made.values[:here] += cuts.values
             made.offsets[:here] += cuts.offsets
             made.normals[:here] += cuts.normals
-            assert made.weights is not None
-            made.weights[:here] += np.inf if cuts.weights is None else cuts.weights
+            made.weights[:here] += cuts.weights
         return made
 
     def statement(self, M: cp.Variable) -> RiskStatement:

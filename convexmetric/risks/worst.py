@@ -167,8 +167,7 @@ class Worst(Risk):
             found[-1] = factors @ of
             return found
 
-        weights = None if cuts.weights is None else made(cuts.weights)
-        return Cuts(made(cuts.values), made(cuts.offsets), made(cuts.normals), weights)
+        return Cuts(made(cuts.values), made(cuts.offsets), made(cuts.normals), made(cuts.weights))
 
     def statement(self, M: cp.Variable) -> RiskStatement:
         """Write every part in CVXPY, and the excess of each over a variable t.

@@ -187,7 +187,7 @@ class ShardedRisk(risks.Risk):
             values[g], offsets[g], weights[g], normals[g] = value, offset, weight, normal
         for number in found.lost:
             values[groups[self.shards[number].parts]] = np.inf
-        return risks.Cuts(values, offsets, normals, weights if np.isfinite(weights).all() else None)
+        return risks.Cuts(values, offsets, normals, weights)
 
     def minorant(self, dual: Any) -> risks.Minorant | None:
         """Sum the minorants of weighted cuts over shards; a lost shard contributes the minorant 0."""
@@ -357,9 +357,8 @@ def _cuts(shard: Shard, argument: tuple[Array, _Groups]) -> Terms:
     M, groups = argument
     present, local = groups.on(shard.parts)
     cuts = load(shard).risk.separate(M, local)
-    weights = np.full(len(present), np.inf) if cuts.weights is None else cuts.weights
     return {
-        int(g): (float(cuts.values[k]), float(cuts.offsets[k]), float(weights[k]), cuts.normals[k])
+        int(g): (float(cuts.values[k]), float(cuts.offsets[k]), float(cuts.weights[k]), cuts.normals[k])
         for k, g in enumerate(present)
     }
 

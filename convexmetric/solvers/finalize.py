@@ -75,7 +75,7 @@ def solved(problem: MetricProblem, chosen: Solver, run: Callable[[Monitor], None
     if status != "optimal":
         warnings.warn(
             f"{solution.solver} ended ({status}) with a certified gap of {solution.gap:.1e}, "
-            f"above tol = {solution.tol:.1e}{_why(problem, certificate)}",
+            f"above tol = {solution.tol:.1e}{_why(problem, certificate, status)}",
             errors.GapWarning,
             stacklevel=3,
         )
@@ -246,11 +246,13 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
     return (simple, None) if better else (M, value)
 
 
-def _why(problem: MetricProblem, certificate: Certificate) -> str:
+def _why(problem: MetricProblem, certificate: Certificate, status: str) -> str:
     """Return a clause for the warning that explains the gap, if the bounds show its cause; else an empty string."""
     upper, lower = certificate.upper_bound, certificate.lower_bound
     if upper == np.inf and not problem.risk.hard:
-        return "; there was no time to evaluate the metric on all data: it is the best on a sample"
+        if status == "max_seconds":
+            return "; there was no time to evaluate the metric on all data: it is the best on a sample"
+        return f"; {problem.risk.words} was infinite wherever it was asked: check_problem tells whether it may be"
     if lower == -np.inf and not problem.risk.nonnegative:
         return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
     if lower <= 0.0 <= upper < np.inf and problem.held_by_data_alone:

@@ -100,9 +100,7 @@ class Pool:
         self.count += self.n_groups
         offsets = cuts.offsets if self.base is None else cuts.offsets - self.base.offsets
         self.offsets = np.append(self.offsets, offsets)
-        # The sizes of cuts less those at zero are not known.
-        weights = None if self.base is not None else cuts.weights
-        self.sizes = np.append(self.sizes, np.full(self.n_groups, np.inf) if weights is None else weights)
+        self.sizes = np.append(self.sizes, cuts.weights)
         self.group = np.append(self.group, np.arange(self.n_groups))
         self.witness = np.append(self.witness, np.full(self.n_groups, len(self.metrics)))
         self.metrics = [*self.metrics, metric]

@@ -249,7 +249,7 @@ def learn_metric(epochs: int = 100) -> Erratum:
         f"twice as large makes "
         f"the printed step {numbers['step ratio']:.2f} times as long. After {epochs} epochs corrected steps are "
         f"{below(ends[False], 1e-3)} above the certified optimum {optimum.upper_bound:.5f}, "
-        f"printed ones {ends[True]:.1e}"
+        f"printed ones, still zero, {ends[True]:.1e}"
     )
     return Erratum(
         "paper 3, LEARN METRIC",

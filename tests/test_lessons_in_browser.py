@@ -1,9 +1,6 @@
 """Pages with sliders: their numbers are those of the lesson and of the package, and Chromium draws them."""
 
-import os
 import re
-import subprocess
-import sys
 from urllib.parse import urlsplit
 
 import in_browser
@@ -122,18 +119,6 @@ def test_values_below_the_picture_are_written_and_noise_is_named_where_there_is_
         assert spoilt == 0.0 or written
         (each,) = (line for line in ax.lines if "each step" in line.get_label())
         assert np.array_equal(each.get_ydata(), [row[0] for row in duality.climb(0.1, 1.0, False, 60)])
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    "call", ["duality.answer(2.0, 1.0, 4.0, 'no', 0.0)", "cutting_planes.answer('auc', 1.0, 0.0, 1.0)"]
-)
-def test_answers_need_no_compiled_loops(call):
-    code = f"from browser import cutting_planes, duality; {call}"
-    path = os.pathsep.join([str(in_browser.HERE), str(in_browser.ROOT)])
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg", "PYTHONPATH": path}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
-    assert run.returncode == 0, run.stderr
 
 
 def test_noise_spoils_a_bound_and_never_makes_it_wrong():

@@ -30,7 +30,7 @@ def table_of(x):
     """A table over equal intervals of sorted ``x`` for :func:`look_up`; its guesses are rarely over two steps off."""
     p, low = x.size, x[0]
     cells = FINENESS * p
-    scale = cells / (x[p - 1] - low)
+    scale = cells / (x[p - 1] - low) if x[p - 1] > low else 0.0
     if not 0.0 < scale < np.inf:
         cells, scale = 0, 0.0
     # Counts of the items in earlier cells: they are nearer than all that :func:`look_up` sends to a cell.
@@ -144,7 +144,7 @@ def distribute(z):
     low, high = np.inf, -np.inf
     for j in range(0, n, 1 + n // SAMPLE):
         low, high = min(low, z[j]), max(high, z[j])
-    scale = n / (high - low)
+    scale = n / (high - low) if high > low else 0.0
     if not 0.0 < scale < np.inf:
         n, scale = 1, 0.0
     start, cell = np.empty(n + 2, dtype=np.int32), np.empty(z.size, dtype=np.int32)

@@ -1,8 +1,9 @@
 """Decorators of compiled loops: numba's ``njit`` with the settings that every loop of this package has.
 
 A loop is compiled when it is first called with arrays of some type, and cached next to its source file; it releases the
-interpreter's lock and divides by zero as NumPy does. Caches do not depend on the settings below: run ``make
-clean-cache`` after changing them.
+interpreter's lock. Browsers run it as the Python it is written in, where a division by zero raises: none may occur,
+though compiled loops divide as NumPy does. Caches do not depend on the settings below: run ``make clean-cache`` after
+changing them.
 """
 
 from __future__ import annotations

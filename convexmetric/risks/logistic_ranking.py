@@ -245,10 +245,10 @@ def _curvature(s, a, b, split):
 
 @compiled
 def _factors(x, z):
-    """``exp(x - m)`` and ``exp(m - z)``, m the middle of all distances, and whether their products cannot overflow."""
+    """``exp(x - m)`` and ``exp(m - z)``, m the middle of all distances, unless they could overflow; and whether not."""
     low, high = x[0], x[0]
     for each in (x, z):
         for value in each:
             low, high = min(low, value), max(high, value)
     middle = 0.5 * low + 0.5 * high
-    return np.exp(x - middle), np.exp(middle - z), high - low < SPREAD
+    return (np.exp(x - middle), np.exp(middle - z), True) if high - low < SPREAD else (x, z, False)

@@ -315,7 +315,9 @@ class MetricEstimator(CertifiedEstimator):
         """
         check_is_fitted(self)
         L = self.components_
-        return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.embedding_)
+        return SimilarityOperator(
+            as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.solution_.problem.embedding
+        )
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two points, such as for ``metric=`` of scikit-learn.
@@ -350,7 +352,7 @@ class MetricEstimator(CertifiedEstimator):
 
     def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> Self:
         self._solve(problem, rng)
-        self.embedding_: Embedding | None = problem.embedding
+        self.embedding_: Embedding | Array | None = problem.embedding
         if self._flattening is not None:
             self.components_ = self.components_ @ self._flattening.T
         return self
@@ -370,12 +372,17 @@ class MetricEstimator(CertifiedEstimator):
     def _images(self, points: Any) -> Any:
         if sp.issparse(self.components_):
             return points @ self.components_.T
-        return SimilarityOperator(self.components_, self.embedding_).transform(points)
+        return SimilarityOperator(self.components_, self.solution_.problem.embedding).transform(points)
+
+    @property
+    def _known(self) -> Any:
+        """Points that indices refer to, as a ``preprocessor``; None where points are given by value only."""
+        return self.preprocessor
 
     def _points(self, X: Any, *, reset: bool = False) -> Any:
         """Resolve points, given by value or by index, to points in rows."""
-        if self.preprocessor is not None and dimensions(X) == 1:
-            X = look_up(np.asarray(X), self.preprocessor)
+        if self._known is not None and dimensions(X) == 1:
+            X = look_up(np.asarray(X), self._known)
         sparse = ["csr"] if self.__sklearn_tags__().input_tags.sparse else False
         points = validate_data(
             self, X, reset=reset, accept_sparse=sparse, dtype=np.float64, ensure_min_samples=2 if reset else 1
@@ -396,7 +403,7 @@ class MetricEstimator(CertifiedEstimator):
         """Resolve tuples to their distinct points, and to the row numbers of these."""
         if not reset:
             check_is_fitted(self)
-        points, rows = points_and_rows(tuples, size, self.preprocessor)
+        points, rows = points_and_rows(tuples, size, self._known)
         if reset:
             return self._points(points, reset=True), rows
         # Tuples of points carry no feature names to compare.
@@ -406,8 +413,8 @@ class MetricEstimator(CertifiedEstimator):
         return points, rows
 
     def _are_tuples(self, X: Any) -> bool:
-        """Whether X holds tuples of points: a 3-D array, or a 2-D one with a preprocessor."""
-        return dimensions(X) == 3 or (dimensions(X) == 2 and self.preprocessor is not None)
+        """Whether X holds tuples of points: a 3-D array, or a 2-D one of indices."""
+        return dimensions(X) == 3 or (dimensions(X) == 2 and self._known is not None)
 
 
 def generator(random_state: Any) -> np.random.Generator:

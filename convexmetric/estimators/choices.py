@@ -6,10 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import comb, softmax
+from sklearn.utils.validation import validate_data
 
 from convexmetric.arguments import check_count
 from convexmetric.arrays import Array
 from convexmetric.comparisons import triplets_from_labels
+from convexmetric.comparisons.points import rows_of
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import parameters
 from convexmetric.estimators.relative_comparisons import MOST_TRIPLETS, TRIPLETS_A_POINT
@@ -28,6 +30,11 @@ class ChoiceMetric(TripletEstimator):
     ``fit(X, trials)`` takes objects and rows of their indices; ``fit(trials)`` takes rows of indices into the
     ``preprocessor``, or of the objects themselves. Rows are as for :class:`~convexmetric.ChoiceProblem`. ``fit(X, y)``
     draws triplets from labels: the third of (i, j, k) has another label than the first two, and is the odd one.
+
+    Of objects without features ``fit(trials)`` takes rows of their numbers 0, ..., n - 1, and no ``preprocessor``. M is
+    then their Gram matrix. Of triplets this is stochastic triplet embedding (van der Maaten and Weinberger 2012), made
+    convex by a penalty in place of a number of dimensions. All methods take the numbers; ``n_components=2`` keeps the
+    two leading coordinates.
 
     Parameters
     ----------
@@ -58,6 +65,8 @@ class ChoiceMetric(TripletEstimator):
     ----------
     reg_ : float
         lambda.
+    embedding_ : (n, n_components) array or None
+        Coordinates of objects that have no features; None where there are features.
 
     Examples
     --------
@@ -66,9 +75,16 @@ class ChoiceMetric(TripletEstimator):
     >>> metric = cm.ChoiceMetric(kind="odd-one-out").fit(iris.X, [[0, 1, 50], [2, 3, 100], [50, 51, 2], [60, 70, 120]])
     >>> metric.probabilities([[4, 5, 90]], iris.X).shape
     (1, 3)
+
+    Objects without features:
+
+    >>> embedding = cm.ChoiceMetric(n_components=1).fit_transform([[0, 1, 2], [1, 0, 3], [2, 3, 0], [3, 2, 1]])
+    >>> embedding.shape
+    (4, 1)
     """
 
     _stronger = "lower reg"
+    _otherwise = "; trials of objects without features, or with a preprocessor, are rows of integers"
     weight = "reg"
 
     kind: str = "triplets"
@@ -87,7 +103,8 @@ class ChoiceMetric(TripletEstimator):
         Parameters
         ----------
         X : (n, d) array or sparse matrix
-            Objects. Or trials themselves: (T, k, d) objects, or (T, k) indices with a ``preprocessor``.
+            Objects. Or trials themselves: (T, k, d) objects, or (T, k) int, indices into a ``preprocessor`` or, without
+            one, numbers of objects that have no features.
         y : (T, k) int array or (n,) array, optional
             Trials of the objects; or their labels, of which triplets are drawn.
 
@@ -99,12 +116,41 @@ class ChoiceMetric(TripletEstimator):
         rng = self._begin()
         problem = self._stated(X, y, rng)
         self.reg_ = problem.reg
-        return self._learn(problem, rng)._finished()
+        self._learn(problem, rng)
+        if problem.is_gram:
+            self.embedding_ = self.components_.T
+        return self._finished()
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn, and return the objects in coordinates in which the learned distance is the Euclidean one.
+
+        Parameters
+        ----------
+        X, y, fit_params
+            As for ``fit``.
+        """
+        self.fit(X, y, **fit_params)
+        return self._transformed(X) if self.embedding_ is None else self.embedding_
+
+    @property
+    def _known(self) -> Any:
+        return self.preprocessor if getattr(self, "embedding_", None) is None else self._rows_of_objects
+
+    def _rows_of_objects(self, objects: Any) -> Array:
+        """Rows of the identity, which stand for the objects that were learned without features."""
+        n = self.n_features_in_
+        try:
+            return np.asarray(np.eye(n)[rows_of(objects, n, "trials")])
+        except InputError as error:
+            raise InputError(f"{error}: objects without features are known only from the trials of fit") from error
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> ChoiceProblem:
+        self.embedding_ = None
         if self._are_tuples(X):
             refuse_y(y)
             points, rows = self._tuples(X, self._width(X), reset=True)
+        elif y is None and self._name_objects(X):
+            points, rows = None, X
         else:
             points = self._points(X, reset=True)
             rows = y
@@ -120,6 +166,9 @@ class ChoiceMetric(TripletEstimator):
         options = self._options("kind", "chosen", "temperature", "penalty", "prior", "diagonal")
         options["reg"] = 1.0 if (automatic := isinstance(self.reg, str) and self.reg == "auto") else self.reg
         problem = ChoiceProblem(points, rows, **options)
+        if problem.is_gram:
+            validate_data(self, problem.risk.points[0])
+            self._flattening = None
         return problem.with_reg(0.01 * problem.reg_max or 1.0) if automatic else problem
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
@@ -170,6 +219,10 @@ class ChoiceMetric(TripletEstimator):
             images, rows = self._transformed(X), trials
         pairs = candidate_pairs(checked_trials(rows, images.shape[0], self.kind, self.chosen), self.kind)
         return listed_squared_distances(images, pairs.reshape(-1, 2)).reshape(pairs.shape[:2])
+
+    def _name_objects(self, X: Any) -> bool:
+        """Whether X can only be trials by number: integers, and as wide as trials are."""
+        return _are_trials(X) and np.asarray(X).dtype.kind in "iu" and np.shape(X)[1] == self._width(X)
 
     def _width(self, trials: Any) -> int:
         """Number of objects in a trial: the length of the given row with an anchor, else three."""

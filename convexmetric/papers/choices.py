@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
 
 from convexmetric.arguments import check_count, check_flag, check_one_of, check_positive_number, checked_weight
 from convexmetric.arrays import Array, norm_of
@@ -56,8 +57,8 @@ class ChoiceProblem(MetricProblem):
 
     Parameters
     ----------
-    X : (n, d) array, or sparse matrix with ``diagonal``
-        Objects in rows.
+    X : (n, d) array, or sparse matrix with ``diagonal``, or None
+        Objects in rows. None where they have no features: M is then the Gram matrix of the objects 0, ..., n - 1.
     trials : (T, k) int array
         A judgement a row, as row numbers of X. ``"odd-one-out"``: (i, j, k), the last of which is the odd one.
         ``"anchor"``: the anchor, the objects that were chosen as most like it, and those that were not.
@@ -112,12 +113,16 @@ class ChoiceProblem(MetricProblem):
         prior: ArrayLike | str | None = None,
         diagonal: bool = False,
     ) -> None:
-        cone, points = cone_of(X, diagonal)
         check_one_of(kind, KINDS, "kind")
         check_count(chosen, "chosen")
         if kind != "anchor" and chosen != 1:
             raise InputError(f"chosen must be 1 where kind is {kind!r}; with an anchor pass kind='anchor'")
         check_positive_number(temperature, "temperature")
+        #: Whether M is a Gram matrix of objects without features.
+        self.is_gram = X is None
+        if self.is_gram and diagonal:
+            raise InputError("diagonal=True learns weights of features, of which X=None has none")
+        cone, points = cone_of(identity_of(trials, kind, int(chosen)) if self.is_gram else X, diagonal)
         #: The trials, and their kind.
         self.trials, self.kind = checked_trials(trials, points.shape[0], kind, int(chosen)), kind
         pairs = candidate_pairs(self.trials, kind)
@@ -174,7 +179,7 @@ class ChoiceProblem(MetricProblem):
             f"Choices of people as a softmax\n\n"
             f"  minimise    {self.regularizer.text(letter)} + mean -ln p(chosen),  p ~ exp(-d_{letter} / {tau:g})\n"
             f"  subject to  {letter} {'>= 0' if letter == 'w' else 'positive semidefinite'}\n\n"
-            f"  {letter}         {self.cone.d} features\n"
+            f"  {letter}         {'a Gram matrix: no' if self.is_gram else self.cone.d} features\n"
             f"  trials    {len(self.trials)} of {n} objects: {words}\n"
             f"  lambda    {self.reg:g}{self._prior_line(letter)}"
         )
@@ -255,6 +260,34 @@ def checked_trials(trials: Any, n: int, kind: str, chosen: int = 1) -> np.ndarra
     if wrong.size:
         raise InputError(f"trials must name different objects, but trials[{wrong[0]}] repeats one ({wrong.size} such)")
     return rows
+
+
+def identity_of(trials: Any, kind: str, chosen: int) -> Array:
+    """Return the identity with a row for each object of the trials, under which a metric is their Gram matrix.
+
+    Raises
+    ------
+    InputError
+        If the trials are malformed, leave out a number, or never compare some of the objects with the others.
+    """
+    rows = checked_trials(trials, np.iinfo(np.int64).max, kind, chosen)
+    named = np.unique(rows)
+    n = len(named)
+    if named[-1] >= n:
+        missing = np.flatnonzero(named != np.arange(n))[0]
+        raise InputError(
+            f"trials must name every object from 0 to {named[-1]}, but {missing} is in none; "
+            "numpy.unique(trials, return_inverse=True) numbers those that are"
+        )
+    first, others = np.broadcast_arrays(rows[:, :1], rows[:, 1:])
+    met = sp.coo_array((np.ones(others.size), (first.ravel(), others.ravel())), shape=(n, n))
+    groups, group = connected_components(met, directed=False)
+    if groups > 1:
+        raise InputError(
+            f"trials must connect all objects, but {groups} groups never meet, such as those of 0 and of "
+            f"{np.argmax(group != group[0])}: nothing is known of distances between them; learn each by itself"
+        )
+    return np.eye(n)
 
 
 def candidate_pairs(trials: np.ndarray, kind: str) -> np.ndarray:

@@ -143,3 +143,42 @@ def test_a_weight_is_chosen_on_held_out_trials():
 
 def test_checked_trials_are_integers():
     assert checked_trials(THREES.astype(np.int32), 12, "triplets").dtype == np.int64
+
+
+def answered(coordinates, count, rng):
+    """Triplets in the order of distances between coordinates."""
+    rows = np.array([rng.permutation(len(coordinates))[:3] for _ in range(count)])
+    near, far = (((coordinates[rows[:, 0]] - coordinates[rows[:, place]]) ** 2).sum(axis=1) for place in (1, 2))
+    return np.where((near > far)[:, None], rows[:, [0, 2, 1]], rows)
+
+
+def test_the_metric_of_objects_without_features_is_their_gram_matrix():
+    Z = RNG.standard_normal((12, 2))
+    i, j, k = THREES.T
+    problem = cm.ChoiceProblem(None, THREES, reg=0.2)
+    margins = ((Z[i] - Z[k]) ** 2).sum(axis=1) - ((Z[i] - Z[j]) ** 2).sum(axis=1)
+    assert problem.objective(Z @ Z.T) == pytest.approx(0.2 * np.sum(Z**2) + np.log1p(np.exp(-margins)).mean())
+    assert "a Gram matrix" in str(problem.with_reg(0.1))
+
+
+def test_objects_without_features_are_embedded():
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((20, 2))
+    trials, others = answered(Z, 1000, rng), answered(Z, 500, rng)
+    metric = cm.ChoiceMetric(n_components="rank")
+    embedding = metric.fit_transform(trials)
+    assert metric.fit(trials).score(others) > 0.9  # fitted twice, as it would be in a search
+    np.testing.assert_array_equal(metric.embedding_, embedding)
+    np.testing.assert_allclose(embedding @ embedding.T, metric.solution_.M, atol=1e-8 * np.abs(embedding).max() ** 2)
+    np.testing.assert_allclose(metric.transform([3, 0]), embedding[[3, 0]])
+    distance = np.linalg.norm(embedding[5] - embedding[7])
+    assert metric.pair_distance([[5, 7]]) == pytest.approx(distance)
+    assert metric.score(others) == (metric.predict(others) > 0).mean()
+    d = [metric.pair_distance(others[:, [0, place]]) ** 2 for place in (1, 2)]
+    np.testing.assert_allclose(metric.probabilities(others)[:, 0], 1.0 / (1.0 + np.exp(d[0] - d[1])))
+    search = GridSearchCV(metric, {"reg": [0.1 * metric.reg_, metric.reg_]}, cv=3, error_score="raise").fit(trials)
+    assert search.best_estimator_.embedding_.shape[0] == 20
+    with pytest.raises(InputError, match="known only from the trials of fit"):
+        metric.score([[0, 1, 20]])
+    assert metric.fit(X, THREES).embedding_ is None
+    assert metric.transform(X).shape[0] == 12

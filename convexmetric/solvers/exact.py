@@ -19,6 +19,11 @@ from convexmetric.solvers.turns import Runner, take_turns
 
 #: Characters of a line.
 WIDTH = 118
+#: What is said where nothing was evaluated.
+UNMEASURED = (
+    "nothing was evaluated: forecasts are those for a usual weight of the penalty, and a solve, which begins with a "
+    "pass at zero, may begin with another solver"
+)
 #: Distances of a pass that takes a small part of a second: up to so many a solve begins with a pass at zero.
 SHORT_PASS = 2e6
 
@@ -82,7 +87,7 @@ class ExactRun:
             if monitor.reached:
                 return
         found = [
-            Runner(each.route.solver.name, each.run, each.route.seconds(problem, monitor.share))
+            Runner(each.route.solver.name, each.run, each.route.seconds(problem, monitor.share, monitor.tol))
             for each in self.within(monitor.seconds_left)
             if each.run is not None
         ]
@@ -153,6 +158,7 @@ class Explanation:
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
         costs = costs_text(self.steps[0].name, self.pass_seconds, self.memory).splitlines()
+        costs += fill(UNMEASURED, WIDTH).splitlines() if self.pass_seconds is None else []
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
@@ -166,7 +172,8 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     problem : MetricProblem, Instance or str
         The problem in question.
     measure : bool
-        Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
+        Measure an evaluation of the objective at the Euclidean metric, and evaluate it at zero, from which forecasts
+        know the weight of the penalty; without it nothing is evaluated, and a solve may begin with another solver.
     max_seconds : float, optional
         A limit as for :func:`~convexmetric.solve`: if the usual number of passes takes longer, a solver that reaches a
         certificate in time comes first. To find out, a pass may be measured even without ``measure``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +58,10 @@ class Cone:
             require_valid(fits, "a row of factor is not zero in several blocks")
         return found
 
-    def metric(self, factor: Array) -> Ball:
+    def metric(self, factor: Any) -> Ball:
         """Metric of a factor, ``B^T B``; for diagonal metrics the weights themselves."""
-        return Ball(factor) if self.diagonal or self.free else Ball(factor.T) @ Ball(factor)
+        B = Ball.of(factor)
+        return B if self.diagonal or self.free else B.T @ B
 
     def trace(self, M: Ball) -> Ball:
         """Trace of a metric."""
@@ -84,15 +86,15 @@ class Images:
     For matrices W, the negated similarities ``q^T W x`` of queries to points take the place of distances.
     """
 
-    def __init__(self, cone: Cone, factor: Array, *sets: Array) -> None:
-        self.free = cone.free
+    def __init__(self, cone: Cone, factor: Any, *sets: Array) -> None:
+        self.free, factor = cone.free, Ball.of(factor)
         if cone.free:
-            self.sets = [Ball(sets[0]), Ball(sets[-1]) @ Ball(factor)]
+            self.sets = [Ball(sets[0]), Ball(sets[-1]) @ factor]
         elif cone.diagonal:
-            active = np.flatnonzero(factor > 0.0)
-            self.sets = [Ball(X[:, active]) * Ball(factor[active]).sqrt() for X in sets]
+            active = np.flatnonzero(factor.above() > 0.0)
+            self.sets = [Ball(X[:, active]) * factor[active].sqrt() for X in sets]
         else:
-            self.sets = [Ball(X) @ Ball(factor.T) for X in sets]
+            self.sets = [Ball(X) @ factor.T for X in sets]
 
     def listed(self, i: Array, j: Array) -> Ball:
         """Squared distances of listed pairs of points."""

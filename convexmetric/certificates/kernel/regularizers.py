@@ -46,6 +46,10 @@ class Regularizer:
         """Read the proof of its bounds: ``given`` below."""
         return None
 
+    def exact(self, factor: Array, given: Any) -> Any:
+        """Factor of the metric at which the upper bound is proven, with radii: by default the one of the file."""
+        return factor
+
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
         """Omega at a metric, or a number above it."""
         return Ball(0.0)
@@ -349,14 +353,37 @@ class ConicTerm(Regularizer):
         return self.program.point(arrays), self.program.dual_point(arrays)
 
     def value(self, factor: Array, M: Ball, given: tuple[Any, Any]) -> Ball:
-        """Enclose an upper bound on the least value: the value at a feasible point near the file's.
+        """Enclose an upper bound on the least value: the value at a feasible point near the file's."""
+        return self.program.value(self.entries(factor), given[0])
 
-        Entries of the metric are known to be zero if no row of its factor has numbers for both features.
-        """
+    def entries(self, factor: Array) -> Ball:
+        """Entries of a metric, known to be zero if no row of its factor has numbers for both features."""
+        M = self.cone.metric(factor)
         if not self.cone.diagonal:
             apart = ~((factor != 0.0).T @ (factor != 0.0))
             M = Ball(np.where(apart, 0.0, M.mid), np.where(apart, 0.0, M.rad))
-        return self.program.value(M[self.places], given[0])
+        return M[self.places]
+
+    def exact(self, factor: Array, given: tuple[Any, Any]) -> Any:
+        """Factor of the metric of the feasible point (theorem 15); for diagonal metrics its weights.
+
+        Where it is off the file's by E, its last row is such that ``|x^T E y|`` is at most the product of the radii of
+        the last coordinates of any x and y.
+        """
+        point, k, what = given[0], self.program.fixed, "the metric that satisfies all equations"
+        if not point.widths[:k].any():
+            return factor
+        found = self.program.feasible(self.entries(factor), point)[:k]
+        if self.cone.diagonal:
+            require_proven(np.all(found.below() >= 0.0), f"{what} is not proven to be nonnegative")
+            return found
+        M = matrix_of(found, self.cone.d, dual=False)
+        used = (abs(M).above() > 0.0).any(axis=0)
+        semidefinite(M[np.ix_(used, used)], what)
+        off = (M - self.cone.metric(factor)).norm().sqrt().above()
+        radii = np.zeros((len(factor) + 1, self.cone.d))
+        radii[-1] = off
+        return Ball(np.append(factor, np.zeros((1, self.cone.d)), axis=0), radii)
 
     def slopes(self, given: tuple[Any, Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
         """Slope of the dual point (theorem 12)."""

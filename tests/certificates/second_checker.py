@@ -1194,12 +1194,12 @@ class Form:
         e = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
         if not self.convex:
             rows = [i for i in range(d) if any(L[i])]
-            shown(self.lack >= 0 and most is not None, "lack")
-            assert most is not None
+            shown(self.lack >= 0 and (self.lack == 0 or most is not None), "lack")
             shown(semidefinite(plus(L, self.space.filled([self.lack] * d))), "lack")
-            shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
-            least = min((L[i][i] for i in rows), default=ONE)
-            e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
+            if most is not None:
+                shown(self.lack == 0 or all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
+                least = min((L[i][i] for i in rows if L[i][i] > 0), default=ONE)
+                e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
         return Slope(self.space.filled(reach), exactly(e))
 
 
@@ -1739,6 +1739,8 @@ class ConicTerm(Conic):
         x, made = self.point([M[i][j] for i, j in self.places]), self.space.filled([ZERO] * self.space.d)
         for (i, j), entry in zip(self.places, x, strict=False):
             made[i][j] = made[j][i] = entry
+        blocks = self.space.blocks
+        shown(not any(made[i][j] for i, j in self.places if blocks[i] != blocks[j]), "entries between blocks")
         shown(semidefinite(made), "the metric near that of the file")
         return made
 

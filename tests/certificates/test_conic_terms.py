@@ -256,17 +256,12 @@ def test_parts_have_the_same_metric_near_by(tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_distances_are_those_of_all_metrics_near_by(seed):
-    """Under F^T F + E, E up to what the last row of the factor says, in any direction."""
+    """Under F^T F + E, E of any direction up to a norm."""
     rng = np.random.default_rng(seed)
     cone = kernel.Cone({"cone": "psd", "features": 3}, kernel.Arrays({}))
-    F, X, size = (
-        rng.standard_normal((3, 3)),
-        rng.standard_normal((6, 3)) * 10.0 ** rng.integers(-2, 3),
-        10.0 ** rng.integers(-9, 0),
-    )
-    radii = np.zeros((4, 3))
-    radii[3] = np.sqrt(size)
-    factor = kernel.Ball(np.vstack([F, np.zeros(3)]), radii)
+    F, X = rng.standard_normal((3, 3)), rng.standard_normal((6, 3)) * 10.0 ** rng.integers(-2, 3)
+    size = 10.0 ** rng.integers(-9, 0)
+    factor = kernel.metrics.Near(F, size)
     images, near = kernel.metrics.Images(cone, factor, X, X), cone.metric(factor)
     rows = [row + error * np.array([[-1.0], [1.0]]) for row, error in images.rows()]
     for i, j in ((0, 1), (2, 3), (4, 5)):

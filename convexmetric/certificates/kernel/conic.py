@@ -331,6 +331,10 @@ class ConicStatement:
             return -self.program.value(Ball(np.zeros(0)), point)
         return self.program.minorant(dual_point)[1]
 
+    def cost(self, risk: Any, points: tuple[Point, Point], given: None) -> Ball:
+        """Value of the one row."""
+        return self.value(points)
+
     def upper(self, value: Ball, points: tuple[Point, Point], given: None) -> Fraction:
         """Upper bound without the constant."""
         return value.upper()

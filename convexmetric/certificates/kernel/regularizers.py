@@ -13,7 +13,7 @@ from .balls import Array, Ball, exactly, log, semidefinite
 from .conic import ConicProgram, matrix_of
 from .errors import require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational, rules
-from .metrics import Cone
+from .metrics import Cone, Near
 
 __all__ = ["REGULARIZERS", "ConicTerm", "Regularizer", "SumRegularizer", "Zero"]
 
@@ -47,7 +47,7 @@ class Regularizer:
         return None
 
     def exact(self, factor: Array, given: Any) -> Any:
-        """Factor of the metric at which the upper bound is proven, with radii: by default the one of the file."""
+        """Metric at which the upper bound is proven: by default that of the file's factor."""
         return factor
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
@@ -365,25 +365,21 @@ class ConicTerm(Regularizer):
         return M[self.places]
 
     def exact(self, factor: Array, given: tuple[Any, Any]) -> Any:
-        """Factor of the metric of the feasible point (theorem 15); for diagonal metrics its weights.
-
-        Where it is off the file's by E, its last row is such that ``|x^T E y|`` is at most the product of the radii of
-        the last coordinates of any x and y.
-        """
+        """Metric of the feasible point, near that of the file (theorem 15)."""
         point, k, what = given[0], self.program.fixed, "the metric that satisfies all equations"
         if not point.widths[:k].any():
             return factor
-        found = self.program.feasible(self.entries(factor), point)[:k]
+        M = self.program.feasible(self.entries(factor), point)[:k]
         if self.cone.diagonal:
-            require_proven(np.all(found.below() >= 0.0), f"{what} is not proven to be nonnegative")
-            return found
-        M = matrix_of(found, self.cone.d, dual=False)
-        used = (abs(M).above() > 0.0).any(axis=0)
-        semidefinite(M[np.ix_(used, used)], what)
-        off = (M - self.cone.metric(factor)).norm().sqrt().above()
-        radii = np.zeros((len(factor) + 1, self.cone.d))
-        radii[-1] = off
-        return Ball(np.append(factor, np.zeros((1, self.cone.d)), axis=0), radii)
+            require_proven(np.all(M.below() >= 0.0), f"{what} is not proven to be nonnegative")
+        else:
+            M = matrix_of(M, self.cone.d, dual=False)
+            some, blocks = abs(M).above() > 0.0, self.cone.blocks
+            apart = blocks is not None and some[blocks[:, None] != blocks].any()
+            require_proven(not apart, f"{what} has entries between blocks")
+            used = some.any(axis=0)
+            semidefinite(M[np.ix_(used, used)], what)
+        return Near(factor, float((M - self.cone.metric(factor)).norm().above()))
 
     def slopes(self, given: tuple[Any, Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
         """Slope of the dual point (theorem 12)."""

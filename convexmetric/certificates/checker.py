@@ -812,8 +812,9 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             titles.append(title := document["title"])
             fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
             require_valid(fits, "title must be a line of at most 500 letters")
-            own = any(title == "RISKS" and name not in OWN[title] for title, name in _rules(document["problem"]))
-            whole = own or "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            whole = "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            # A risk of others may have no points.
+            whole = whole or any(kind not in OWN["RISKS"] for of, kind in _rules(document["problem"]) if of == "RISKS")
             require_valid(
                 whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
             )

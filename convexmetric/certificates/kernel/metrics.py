@@ -127,7 +127,7 @@ class Images:
 
 def widened(reach: Array) -> Any:
     """Upper bounds on squares, which are zero for zeros."""
-    return np.where(reach > 0.0, up(up(reach * reach)), 0.0)
+    return np.where(reach == 0.0, 0.0, up(up(reach * reach)))
 
 
 @dataclass

@@ -470,17 +470,18 @@ class MetricProblem:
         return self.regularizer.weights() == NormWeights() and (self.G is None or self.cone.largest(-self.G) >= 0.0)
 
     def _is_held_by_data(self, slopes: Array | None) -> bool:
-        """Whether only the risk grows with every metric, or a trace does by less than the rounding of these slopes."""
-        if self.held_by_data_alone or slopes is None or self.G is not None:
-            return self.held_by_data_alone
+        """Whether only the risk grows in some direction, or a trace does by less than the rounding of these slopes."""
         weights = self.regularizer.weights()
-        alone = weights is not None and weights == NormWeights(trace=weights.trace)
-        return alone and weights is not None and weights.trace < ROUNDING * norm_of(slopes) < np.inf
+        if weights is None or weights != NormWeights(trace=weights.trace):
+            return False
+        if self.G is not None:
+            return self.cone.largest(-self.G) >= (1.0 - ROUNDED) * weights.trace
+        return weights.trace == 0.0 or (slopes is not None and weights.trace < ROUNDING * norm_of(slopes) < np.inf)
 
     def inner_plane(
         self, hint: Array, tries: int = len(BEYOND), slopes: Array | None = None
     ) -> tuple[CutDual, Minorant] | None:
-        """If only the risk grows with every metric, find a dual point near ``hint`` whose plane does too; else None.
+        """If only the risk grows in some direction, find a dual point near ``hint`` whose plane does too; else None.
 
         It is also searched for where a trace grows by less than the rounding of ``slopes``, a sum of the risk's.
 
@@ -491,11 +492,14 @@ class MetricProblem:
         """
         if not self._is_held_by_data(slopes) or self.risk.hard or not hint.any():
             return None
-        cone, G, plane = self.cone, 0.0 if self.G is None else self.G, Minorant(0.0, self.cone.zeros())
+        cone, plane, weights = self.cone, Minorant(0.0, self.cone.zeros()), self.regularizer.weights()
+        G = cone.zeros() if self.G is None else self.G
+        room = 0.0 if self.G is None or weights is None else (1.0 - ROUNDED) * weights.trace
+        around = cone.bottom(G) if room else cone.identity() / cone.d
         metrics: list[Array] = []
         points: list[Minorant] = []
         for k in range(tries):
-            beyond = BEYOND[k] / cone.d * cone.identity() if k < len(BEYOND) else cone.bottom(G - plane.S)
+            beyond = BEYOND[k] * around if k < len(BEYOND) else cone.bottom(G - plane.S)
             metrics.append(hint + cone.trace(hint) * beyond)
             point = self.risk.minorant(tangent_dual(self.risk, metrics[-1]))
             if point is None or not np.isfinite(point.value):
@@ -503,10 +507,15 @@ class MetricProblem:
             points.append(point)
             mean = slice(k if k < len(BEYOND) else 0, k + 1)
             plane = _lowered_mean(points[mean], cone)
-            if cone.largest(plane.S - G) < 0.0:
+            # A plane that is inside only where nothing but the risk grows is so everywhere after it is shrunk.
+            share = 1.0
+            if room and self.risk.nonnegative:
+                share = 0.5 * (self.regularizer.max_dual_scaling(plane.S, G, cone) or 0.0)
+            if share and cone.largest(share * plane.S - G) < room:
                 witnesses = np.array(metrics[mean])
-                weights = np.full((len(witnesses), 1), 1.0 / len(witnesses))
-                return CutDual(witnesses, weights, np.zeros(self.risk.parts, dtype=np.int64)), plane
+                each = np.full((len(witnesses), 1), share / len(witnesses))
+                inside = Minorant(share * plane.value, share * plane.S)
+                return CutDual(witnesses, each, np.zeros(self.risk.parts, dtype=np.int64)), inside
         return None
 
     def without_constant(self) -> MetricProblem:

@@ -60,7 +60,7 @@ MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e
 #: Operations that a byte of memory counts as: so at most 2 GB by default.
 BYTE = 1e3
 #: Spreads of the unknowns of points and of dual points.
-SPREADS = {"x": ("x_spreads",), "z": ("z_spreads", "h_spreads")}
+SPREADS = {"x": ("metric_spreads", "x_spreads"), "z": ("z_spreads", "h_spreads")}
 #: Proven relative gap above which the text of a verdict begins with the gap.
 WIDE = 1e-3
 #: Most variables of a program that a verdict names.
@@ -200,7 +200,10 @@ def _of_program(table: dict[str, Any], of: kernel.Arrays) -> float:
     own = np.bincount(p, minlength=n) + np.bincount(columns[1], minlength=n)
     rows = np.append(np.arange(cones.zero), _integers(of, "tight", m))
     # Of points the equations are rows, and the unknowns columns; of dual points the other way round, and P has both.
-    point = _of_system("x", of_rows[rows], of_columns[n - len(of("x", None)) :], of)
+    moves = "metric_spreads" in of
+    point = _of_system("x", of_rows[rows], of_columns[0 if moves else n - len(of("x", None)) :], of)
+    # The point is found for the risk, for the linear term and for the value of the program.
+    point *= 3.0 if moves else 1.0
     unknowns = np.append(of_rows, own) if len(p) else of_rows
     dual = _of_system("z", of_columns + own, unknowns, of)
     coupled = np.zeros(n, dtype=bool)
@@ -736,6 +739,7 @@ def steps(arrays: Mapping[str, Array]) -> tuple[str, ...]:
     said = {
         "equations that follow from others by exact combinations": count.get("x_follow", 0),
         "inequalities that the point holds with equality": count.get("tight", 0),
+        "entries of the metric that move": np.count_nonzero(arrays.get("metric_spreads", none)),
         "variables eliminated by equations that define them": count.get("x_pivot_unknowns", 0),
         "columns that are exact combinations of others": count.get("z_follow", 0),
         "rows without a multiplier": len(held),
@@ -808,8 +812,9 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             titles.append(title := document["title"])
             fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
             require_valid(fits, "title must be a line of at most 500 letters")
-            own = any(title == "RISKS" and name not in OWN[title] for title, name in _rules(document["problem"]))
-            whole = own or "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            whole = "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            # A risk of others may have no points.
+            whole = whole or any(kind not in OWN["RISKS"] for of, kind in _rules(document["problem"]) if of == "RISKS")
             require_valid(
                 whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
             )

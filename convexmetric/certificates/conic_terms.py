@@ -146,23 +146,36 @@ class ConicTerms:
         held = single.any(axis=0)
         start = completed(self.whole, np.arange(self.k), x, self.z[self.rows])
 
-        def proof(v: Array) -> tuple[Fraction, Arrays]:
+        def proof(moves: bool, v: Array) -> tuple[Fraction, Arrays]:
             v = np.where(np.append(held, np.zeros(len(v) - self.k, dtype=bool)), 0.0, v)
-            own = self.of_points.point(v, self.k)
-            metric = v[: self.k] if self.diagonal else matrix_of(v[: self.k], self.d)
+            own = self.moved(v, np.flatnonzero(held)) if moves else self.of_points.point(v, self.k)
+            given = own.pop("metric", v[: self.k])
+            metric = given if self.diagonal else matrix_of(given, self.d)
             own |= factor_of(metric) if self.diagonal or not held.any() else {"factor": apart(metric)}
-            bound, factor, _ = self._value(arrays | own)
-            if self.hard:
-                self.stated.risk.value(factor)
+            bound, factor, proven = self._value(arrays | own)
+            if self.hard or moves:
+                self.stated.cost(self.stated.risk, factor, proven)
             return bound.upper(), own
 
-        found, why = mixed(x if start is None else start, lambda: self._inner_point, proof)
+        start = x if start is None else start
+        found, why = mixed(start, lambda: self._inner_point, partial(proof, False))
+        if found is None:
+            # Equations of the metric alone hold at one near by.
+            found, why = mixed(start, lambda: self._inner_point, partial(proof, True))
         if found is None:
             raise InputError(f"nothing is proven: upper bound: {why}; constraints of your own must leave room")
         own = {name: plain(array) for name, array in found[1].items()}
         # The risk may take a while, and is evaluated once.
         _, factor, given = self._value(arrays | own)
-        return self.stated.upper(self.stated.risk.value(factor), factor, given), own
+        return self.stated.upper(self.stated.cost(self.stated.risk, factor, given), factor, given), own
+
+    def moved(self, v: Array, held: Any) -> Arrays:
+        """Arrays of a point whose metric moves, but for entries that are held, and the metric near which it is."""
+        own, k = self.of_points.point(v, 0, held), self.k
+        spreads = own.pop("x_spreads", np.zeros(len(v)))
+        return own | {
+            "metric": own["x"][:k], "x": own["x"][k:], "metric_spreads": spreads[:k], "x_spreads": spreads[k:],
+        }  # fmt: skip
 
     def _value(self, arrays: Arrays) -> tuple[kernel.Ball, Array, Any]:
         """Value of the regularizer at the metric of a file's arrays, its factor, and the proof of the value."""

@@ -55,8 +55,10 @@ class Scaled:
             for name, array in arrays.items()
         }
 
-    def point(self, x: Array, fixed: int = 0) -> Arrays:
+    def point(self, x: Array, fixed: int = 0, held: Any = ()) -> Arrays:
         """Arrays of a point of the stated program near x and inside its cones, without its ``fixed`` first entries.
+
+        Entries that are ``held`` do not move.
 
         Raises
         ------
@@ -78,6 +80,7 @@ class Scaled:
         rows = sp.csc_array(sp.csr_array(program.A)[inequalities][:, fixed:])
         steep = np.sqrt((rows**2).T @ least**-2.0)
         widths = 1.0 / np.maximum(steep, 1.0 / max(1.0, np.abs(x).max()))
+        widths[np.asarray(held, dtype=np.int64)] = 0.0
         E = sp.csr_array(program.A)[left.equations]
         target = program.b[left.equations] - E[:, :fixed] @ x[:fixed]
         v, widths, hints = moved(E[:, fixed:].tocsr(), x[fixed:], widths, target, left.of_point, "x")

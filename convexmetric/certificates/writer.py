@@ -309,8 +309,9 @@ def _feasible(
             why = why or error
             continue
         kept = scale * float(Fraction(share["share"]))
-        if best is None or kept > best[0]:
-            best = kept, dual, share, slope
+        worth = kept * float(says.value.mid)
+        if best is None or worth > best[0]:
+            best = worth, dual, share, slope
         if kept >= WHOLE:
             break
     if best is None:

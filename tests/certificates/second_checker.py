@@ -1194,12 +1194,12 @@ class Form:
         e = sum((a * b for a, b in zip(z, reach, strict=True)), ZERO) / 2
         if not self.convex:
             rows = [i for i in range(d) if any(L[i])]
-            shown(self.lack >= 0 and most is not None, "lack")
-            assert most is not None
+            shown(self.lack >= 0 and (self.lack == 0 or most is not None), "lack")
             shown(semidefinite(plus(L, self.space.filled([self.lack] * d))), "lack")
-            shown(all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
-            least = min((L[i][i] for i in rows), default=ONE)
-            e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
+            if most is not None:
+                shown(self.lack == 0 or all(L[i][i] > 0 for i in rows), "a zero on the diagonal")
+                least = min((L[i][i] for i in rows if L[i][i] > 0), default=ONE)
+                e += self.lack * (2 * max(most, ZERO) / least + sum((z[i] ** 2 for i in rows), ZERO))
         return Slope(self.space.filled(reach), exactly(e))
 
 
@@ -1355,12 +1355,16 @@ class Part(Statement):
     def costs(self) -> Interval | None:
         """The risk of the rows of this file at the metric; None if a hard margin does not hold."""
         with suppress(Unproven):
-            return self.risk.value(self.M)
+            return self.risk.value(self.metric())
         return None
+
+    def metric(self) -> Matrix:
+        """The metric at which F is bounded from above: that of the file, or one near it."""
+        return self.omega.moved(self.M) if isinstance(self.omega, ConicTerm) else self.M
 
     def upper(self, cost: Interval) -> Fraction:
         """O1: an upper end of F at the metric, without the constant, where the risk is known."""
-        linear = ZERO if self.G is None else inner(self.G, self.M)
+        linear = ZERO if self.G is None else inner(self.G, self.metric())
         return (cost + self.omega.value(self.M, self.B)).high + linear
 
     def lower(self, says: Minorant, upper: Fraction | None) -> Fraction:
@@ -1420,25 +1424,32 @@ class Conic:
         need("tight" not in file.arrays or (self.tight and self.tight[0] >= self.zero), "tight rows")
         self.equations = [*range(self.zero), *self.tight]
         self.x, self.z, self.h = file.array("x", (n - k,)), file.array("z", (m,)), list[Fraction]()
-        self.x_spreads = spreads(file, "x_spreads", n - k) if self.equations else []
+        self.x_spreads = spreads(file, "x_spreads", n - k) if self.equations else [ZERO] * (n - k)
+        # The entries from this one on may move.
+        self.first = 0 if k and "metric_spreads" in file.arrays else k
+        self.x_spreads = (spreads(file, "metric_spreads", k) if self.first < k else []) + self.x_spreads
         self.z_spreads, self.charges = spreads(file, "z_spreads", m), [ZERO] * n
         if self.quadratic:
             self.h = file.array("h", (n,))
             self.z_spreads += spreads(file, "h_spreads", n)
             self.charges = spreads(file, "charges", n) if "charges" in file.arrays else self.charges
-        self.x_steps = Steps(file, "x", 0, len(self.equations), n - k)
+        self.x_steps = Steps(file, "x", 0, len(self.equations), n - self.first)
         self.z_steps = Steps(file, "z", k, n, m + len(self.h))
 
-    def least(self, given: list[Fraction]) -> Fraction:
-        """U at the given entries, without the constant."""
-        k, x = self.k, self.x
+    def point(self, given: list[Fraction]) -> list[Fraction]:
+        """The point x* at the given entries, or near them."""
+        k, x = self.first, [*given, *self.x]
         if self.equations:
             whole = {at: Row({**self.A[i], len(self.q): self.b[i]}) for at, i in enumerate(self.equations)}
             self.x_steps.follow_from(whole)
             own = {at: Row({j - k: a for j, a in row.items() if k <= j < len(self.q)}) for at, row in whole.items()}
-            target = {at: self.b[i] - self.A[i].dot(given) for at, i in enumerate(self.equations)}
-            x = self.x_steps.solution(own, target, x, self.x_spreads)
-        x = [*given, *x]
+            target = {at: self.b[i] - self.A[i].dot(x[:k]) for at, i in enumerate(self.equations)}
+            x = x[:k] + self.x_steps.solution(own, target, x[k:], self.x_spreads)
+        return x
+
+    def least(self, given: list[Fraction]) -> Fraction:
+        """U at the given entries, or near them, without the constant."""
+        x = self.point(given)
         shown(not any(self.radii[i] for i in self.equations), "a tight row with a radius")
         least = [b - radius for b, radius in zip(self.b, self.radii, strict=True)]
         self.contains([b - row.dot(x) for b, row in zip(least, self.A, strict=True)], dual=False)
@@ -1720,6 +1731,18 @@ class ConicTerm(Conic):
     def value(self, M: Matrix, B: Matrix) -> Interval:
         """O4 at a metric."""
         return exactly(self.least([M[i][j] for i, j in self.places]))
+
+    def moved(self, M: Matrix) -> Matrix:
+        """The metric of the point near M."""
+        if not any(self.x_spreads[: self.k - self.first]):
+            return M
+        x, made = self.point([M[i][j] for i, j in self.places]), self.space.filled([ZERO] * self.space.d)
+        for (i, j), entry in zip(self.places, x, strict=False):
+            made[i][j] = made[j][i] = entry
+        blocks = self.space.blocks
+        shown(not any(made[i][j] for i, j in self.places if blocks[i] != blocks[j]), "entries between blocks")
+        shown(semidefinite(made), "the metric near that of the file")
+        return made
 
     def slope(self) -> Slope:
         """O3."""

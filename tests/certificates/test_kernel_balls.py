@@ -109,6 +109,8 @@ def test_signs_parts_and_shapes():
     assert (of_columns.T.rad == [[0.25, 0.25], [0.5, 0.5], [1.0, 1.0]]).all()
     np.testing.assert_array_equal(Ball.of(A.mid).mid, A.mid)
     assert inside(1.0 + A, Fraction(2), 0, 0)
+    assert inside(2.0 - A, Fraction(1), 0, 0)
+    assert ((2.0 - A).rad >= A.rad).all()
     assert inside(3.0 * A, Fraction(-6), 0, 1)
     assert not Ball(1.0).rad.any()
 

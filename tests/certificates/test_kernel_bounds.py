@@ -363,19 +363,27 @@ def several(*makers):
     return make
 
 
-def conic(quadratic=False, others=2):
-    """A program with every kind of cone, ``others`` variables beside the metric, and points inside."""
+def conic(quadratic=False, others=2, moves=False):
+    """A program with every kind of cone, ``others`` variables beside the metric, and points inside.
+
+    If the metric ``moves``, it satisfies two equations nearly.
+    """
 
     def make(rng, cone, M):
         i, j = np.triu_indices(D)
         given = M if cone == "diagonal" else M[i, j]
         k, n = len(given), len(given) + others
-        equations = min(others, 1)
+        equations = min(others, 1) + 2 * moves
         A = 0.3 * rng.standard_normal((14 + equations, n))
+        A[equations - 2 * moves : equations, k:] = 0.0
         L = rng.standard_normal((n, n)) * (rng.random(n) < 0.7)
         P, h = (L @ L.T + np.eye(n), 0.1 * rng.standard_normal(n)) if quadratic else (np.zeros((n, n)), np.zeros(n))
         x = np.append(given, rng.standard_normal(others))
-        slack = [0.0] * equations + [1.0, 0.5, 2.0, 0.5, -0.5, 1.0, 0.2, 1.0, 0.1, 1.0, 2.0, 1.0, 2.0, 0.5]
+        slack = (
+            [0.0] * (equations - 2 * moves)
+            + [1e-14, -1e-14] * moves
+            + [1.0, 0.5, 2.0, 0.5, -0.5, 1.0, 0.2, 1.0, 0.1, 1.0, 2.0, 1.0, 2.0, 0.5]
+        )
         z = rng.standard_normal(equations)
         z = np.append(z, [0.3, 0.7, 2.0, 0.5, -0.5, 1.0, 0.3, 1.0, -1.0, 0.2, 1.5, 1.0, 1.0, -0.4])
         q = np.append(rng.standard_normal(k), -(A.T @ z + P @ h)[k:])
@@ -392,8 +400,12 @@ def conic(quadratic=False, others=2):
         arrays |= {"power_exponents": np.array([0.3])} | by_columns("a", A)
         arrays |= by_columns("p", P) if quadratic else {}
         hints = {"x": x[k:], "z": z} | ({"h": h} if quadratic else {})
-        hints = {name: of + 1e-7 * rng.standard_normal(len(of)) for name, of in hints.items()}
+        off = {"x": 1e-14 if moves else 1e-7}
+        hints = {name: of + off.get(name, 1e-7) * rng.standard_normal(len(of)) for name, of in hints.items()}
         spread = {f"{name}_spreads": np.exp(rng.uniform(-1, 1, len(of))) for name, of in hints.items()}
+        # Entries between the blocks of a block-diagonal metric are the second and the third.
+        held = np.isin(np.arange(k), [1, 2] if cone == "block-diagonal" else [1])
+        spread |= {"metric_spreads": np.exp(rng.uniform(-1, 1, k)) * ~held} if moves else {}
         spread |= {} if equations else {"x_spreads": None}
         return table, arrays, {}, hints | {name: of for name, of in spread.items() if of is not None}
 
@@ -424,12 +436,14 @@ REGULARIZERS = {
     "sum": several(TRACE, with_slope("frobenius"), budget("3")),
     "sum with a log det": several(log_det, plain({"kind": "zero"})),
     "conic": conic(), "conic, quadratic": conic(True), "conic, of the metric alone": conic(others=0),
+    "conic, of a metric that moves": conic(moves=True), "conic, of it alone": conic(others=0, moves=True),
 }  # fmt: skip
 
 
 def certificate(rng, risk, cone, regularizer, linear=True):
     """A random certificate, and the same with a linear term that makes its slope feasible by a hair, or not."""
-    diagonal, definite = cone == "diagonal", "log det" in regularizer or "inverse trace" in regularizer
+    diagonal, moves = cone == "diagonal", regularizer.endswith(("that moves", "of it alone"))
+    definite = moves or "log det" in regularizer or "inverse trace" in regularizer
     table, arrays, dual, hints = RISKS[risk](rng)
     points = {"points": rng.standard_normal((N, D))}
     factor = triangle(rng, diagonal, 1.0) if definite else rng.standard_normal((2, D))
@@ -491,7 +505,7 @@ def compared(contents):
     factor, share, given = problem.read(document["dual"], of)
     # Ends of rows, and what the dual point says.
     value = second.costs()
-    risk = problem.risk.value(factor)
+    risk = problem.cost(problem.risk, factor, given)
     close(risk, value.low, value.high, 10.0)
     says, true = problem.risk.dual(document["dual"], of), second.says()
     close(says.value, true.v.low, true.v.high)

@@ -1420,3 +1420,239 @@ def test_sums_of_outer_products_contain_the_exact_ones(space):
                     float(np.broadcast_to(S.rad, (3, 3))[i, j])
                 )
         assert S.rad.max() <= 1e-8 + 1e7 * rad
+
+
+# Risks of others ------------------------------------------------------------------------------------------------------
+
+
+class Worst(kernel.Risk):
+    """The largest of zero and numbers c_k - <A_k, M>; with other answers for tests of what is asked of them."""
+
+    wanted, answer, nonnegative = "kind scale", {}, True
+
+    def __init__(self, table, arrays, cone):
+        super().__init__(table, arrays, cone)
+        self.scale = Ball.of(files.positive(table["scale"], "scale"))
+        self.c, self.A = arrays("offsets", None), arrays("planes", None, *cone.shape)
+
+    def value(self, M, arrays):
+        each = [Ball(c) - (M * A).sum() for c, A in zip(self.c, self.A, strict=True)]
+        found = Ball(max(0.0, *(float(one.above()) for one in each))) * self.scale
+        return self.answer.get("value", found)
+
+    def minorant(self, arrays):
+        w = arrays("shares", len(self.c))
+        kernel.require_proven((w >= 0.0).all() and sum(map(kernel.exactly, w)) <= 1, "no mean")
+        S = Ball(np.tensordot(w, self.A, 1)) * self.scale
+        return self.answer.get("v", Ball(float(w @ self.c)) * self.scale), self.answer.get("S", S)
+
+
+class Negative(Worst):
+    nonnegative = "yes"
+
+
+@contextlib.contextmanager
+def with_rules(**rules):
+    """The tables of rules with risks of others."""
+    before = files.TABLES.set({"RISKS": kernel.RISKS | rules})
+    try:
+        yield
+    finally:
+        files.TABLES.reset(before)
+
+
+def of_others(cone="psd", kind="mine", share="1/2"):
+    """A file of a risk of others, of eighths, with a trace: 2 max(0, c_k - <A_k, M>) + 4 tr M."""
+    shape = {"psd": (2, 2), "diagonal": (2,), "matrices": (2, 3), "symmetric": (2, 2)}[cone]
+    rng = np.random.default_rng(0)
+    A = rng.integers(-8, 9, (3, *shape)) / 8.0
+    A = (A + np.swapaxes(A, 1, 2)) / 2.0 if cone in ("psd", "symmetric") else A
+    free = cone in ("matrices", "symmetric")
+    omega = {"kind": "squared frobenius", "weight": "4"} if free else {"kind": "trace", "weight": "4"}
+    problem = {"cone": cone, "features": 2, "risk": {"kind": kind, "scale": "2"}, "regularizer": omega, "linear": False}
+    problem |= {"features_of_items": 3} if cone == "matrices" else {}
+    document = {
+        "format": kernel.FORMAT, "version": kernel.VERSION, "title": "", "problem": problem, "sha256": {},
+        "dual": {"kind": "own", "share": share, "regularizer": {}}, "claimed": {"lower": "-1000", "upper": "1000"},
+    }  # fmt: skip
+    M = {"psd": np.array([[1.0, 0.5], [0.0, 0.25]]), "diagonal": np.array([1.0, 0.5])}.get(cone, A[0])
+    name = "matrix" if free else "weights_of_metric" if cone == "diagonal" else "factor"
+    return document, {
+        "offsets": np.array([1.0, 2.0, 0.5]), "planes": A, "shares": np.array([0.25, 0.5, 0.125]), name: M,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("cone", ["psd", "diagonal", "matrices", "symmetric"])
+def test_a_risk_of_others_is_proven_by_its_rule(cone):
+    document, arrays = of_others(cone)
+    with with_rules(mine=Worst):
+        found = proved((document, arrays))
+    M = arrays["factor"].T @ arrays["factor"] if cone == "psd" else list(arrays.values())[-1]
+    A, c, w = arrays["planes"], arrays["offsets"], arrays["shares"]
+    risk = 2.0 * max(0.0, *(c - [(M * one).sum() for one in A]))
+    free = cone in ("matrices", "symmetric")
+    omega = 4.0 * (0.5 * (M * M).sum() if free else np.trace(M) if cone == "psd" else M.sum())
+    assert not found.reason
+    assert risk + omega <= float(found.upper) <= (risk + omega) * (1.0 + 1e-12)
+    P = 0.5 * 2.0 * np.tensordot(w, A, 1)
+    lower = 0.5 * 2.0 * (w @ c) - (0.5 * (P * P).sum() / 4.0 if free else 0.0)
+    assert lower - 1e-12 <= float(found.lower) <= lower
+    with pytest.raises(CertificateError, match="there is no such rule"):
+        proved((document, arrays))
+
+
+@pytest.mark.parametrize("kind", ["slopes", "worst", None])
+def test_dual_points_of_risks_of_others_are_of_their_kind(kind):
+    document, arrays = of_others()
+    document["dual"]["kind"] = kind
+    with with_rules(mine=Worst), pytest.raises(CertificateError, match="kind must be 'own'"):
+        proved((document, arrays))
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("value", 1.0, None), ("value", Ball(np.zeros(1)), None), ("v", Ball(np.zeros((2, 2))), None),
+        ("S", Ball(0.0), None), ("S", np.zeros((2, 2)), None), ("S", Ball(np.zeros((2, 2)), np.zeros(2)), None),
+        ("value", Ball(np.inf), "upper"),
+        ("value", Ball(1.0, np.nan), "upper"), ("value", Ball(1.0, -1e-9), "upper"), ("v", Ball(np.nan), "lower"),
+        ("S", Ball(np.zeros((2, 2)), -1e-9), "lower"), ("S", Ball(np.full((2, 2), -np.inf)), "lower"),
+    ],
+)  # fmt: skip
+def test_answers_of_rules_of_others_are_checked(name, answer, said):
+    rule = type("Mine", (Worst,), {"answer": {name: answer}})
+    with with_rules(mine=rule):
+        if said is None:
+            with pytest.raises(CertificateError, match=f"returned no ball of shape .* as {name}"):
+                proved(of_others())
+            return
+        found = proved(of_others())
+    assert getattr(found, said) is None
+    assert getattr(found, {"upper": "lower", "lower": "upper"}[said]) is not None
+    assert f"the {name} of a rule of others is not a number" in found.reason
+
+
+def test_only_the_symmetric_part_of_their_minorants_counts():
+    skew = np.array([[0.0, 3.0], [-3.0, 0.0]])
+    rule = type("Mine", (Worst,), {"answer": {"S": Ball(np.eye(2) + skew)}})
+    with with_rules(mine=rule):
+        assert proved(of_others()).lower is not None
+    # A diagonal metric has no such part, and a matrix needs all of it.
+    for cone in ("diagonal", "matrices"):
+        document, arrays = of_others(cone)
+        S = Ball(np.ones(arrays["planes"].shape[1:]))
+        with with_rules(mine=type("Mine", (Worst,), {"answer": {"S": S}})):
+            risk = Problem(document, Arrays(arrays)).risk
+            assert risk.dual({"kind": "own"}, Arrays(arrays)).S is S
+
+
+def test_shares_of_risks_of_others_that_may_be_negative_are_whole():
+    for rule, share, proven in ((Worst, "1/2", True), (Negative, "1/2", False), (Negative, "1", True)):
+        with with_rules(mine=rule):
+            assert (proved(of_others(share=share)).lower is not None) == proven
+
+
+def test_a_risk_of_others_is_one_row_and_may_be_a_summand():
+    document, arrays = of_others()
+    document["problem"]["risk"] = {"kind": "sum", "summands": [document["problem"]["risk"]] * 2}
+    document["dual"] = {"kind": "sum", "summands": [{"kind": "own"}] * 2, "share": "1/2", "regularizer": {}}
+    own = {f"summand{k}_{name}": array for k in (0, 1) for name, array in arrays.items() if name != "factor"}
+    with with_rules(mine=Worst):
+        found, alone = proved((document, own | {"factor": arrays["factor"]})), proved(of_others())
+        risk = Problem(document, Arrays(own)).risk
+        assert len(risk) == 2
+        assert [len(risk.part(slice(k, 1))) for k in (0, 1)] == [1, 0]
+        with pytest.raises(CertificateError, match="summand: the kind"):
+            kernel.sums.read(kernel.summands(), {"kind": "sum"}, Arrays({}), risk.risks[0].cone, "summand")
+    assert not found.reason
+    assert found.upper > alone.upper
+    assert found.lower > alone.lower
+
+
+# Forms that lack nothing ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_a_form_that_lacks_nothing_has_a_linear_term(linear):
+    document, arrays = certificate(np.random.default_rng(11), "few", "diagonal", "form", linear)
+    B = np.random.default_rng(0).random((5, 3))
+    arrays |= {"form": B.T @ B + np.eye(3)} | ({"linear": np.full(3, 50.0)} if linear else {})
+    for lack, proven in (("0", True), ("1/1024", not linear), ("-1/1024", False)):
+        document["dual"]["regularizer"] = {"lack": lack}
+        given = Problem(document, Arrays(arrays)).omega.read({"lack": lack}, Arrays(arrays))
+        most = None if linear else Fraction(7)
+        if proven:
+            slopes, e = Problem(document, Arrays(arrays)).omega.slopes(given, most)
+            z = arrays["z"]
+            near = 0.5 * z @ arrays["form"] @ z
+            assert abs(float(e.mid) - near) <= 1e-12 + (float(Fraction(lack)) * 100.0)
+            assert len(slopes) == 1
+        else:
+            with pytest.raises(NotProven, match="wants an upper bound, and no G"):
+                Problem(document, Arrays(arrays)).omega.slopes(given, most)
+    # A form that is not semidefinite lacks something.
+    arrays["form"] = np.ones((3, 3)) - np.eye(3)
+    problem = Problem(document, Arrays(arrays))
+    with pytest.raises(NotProven, match="what it lacks"):
+        problem.omega.slopes(problem.omega.read({"lack": "0"}, Arrays(arrays)), None)
+    assert proved((document, arrays)).lower is None
+
+
+# Metrics near a factor ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cone", ["psd", "diagonal"])
+@pytest.mark.parametrize("size", [1e-9, 1e-3])
+def test_distances_near_a_factor_are_those_of_all_metrics(cone, size):
+    rng = np.random.default_rng(0)
+    of = kernel.Cone({"cone": cone, "features": 3}, Arrays({}))
+    F, X, Q = rng.random(3) if cone == "diagonal" else rng.standard_normal((3, 3)), *rng.standard_normal((2, 5, 3))
+    near, exact_metric = of.metric(kernel.metrics.Near(F, size)), of.metric(F)
+    assert (near.rad >= size).all()
+    assert (near.rad <= size * (1.0 + 1e-5) + 1e-12).all()
+    assert (near.mid == exact_metric.mid).all()
+    for images, others in (
+        (kernel.metrics.Images(of, kernel.metrics.Near(F, size), X, Q), Q),
+        (kernel.metrics.Images(of, kernel.metrics.Near(F, size), X, X), X),
+    ):
+        plain = kernel.metrics.Images(of, F, X, others)
+        for (row, error), (own, least), q in zip(images.rows(), plain.rows(), others, strict=True):
+            reach = np.linalg.norm(q) + np.linalg.norm(X, axis=1).max()
+            assert (row == own).all()
+            assert size * reach**2 <= error - least <= size * reach**2 * (1.0 + 1e-5)
+    i, j = np.array([0, 1]), np.array([2, 3])
+    wide, own = images.listed(i, j), plain.listed(i, j)
+    reach = np.linalg.norm(X[i], axis=1) + np.linalg.norm(X[j], axis=1)
+    assert (wide.mid == own.mid).all()
+    assert (wide.rad - own.rad >= size * reach**2 * (1.0 - 1e-12)).all()
+    assert (wide.rad - own.rad <= size * reach**2 * (1.0 + 1e-5)).all()
+    # Without it no digit is another, and what is no number stays none.
+    assert (kernel.metrics.widened(np.zeros(3)) == 0.0).all()
+    assert np.isnan(kernel.metrics.widened(np.array([np.nan]))).all()
+
+
+def moving(cone, regularizer="conic, of it alone", seed=3):
+    return certificate(np.random.default_rng(seed), "few", cone, regularizer)
+
+
+@pytest.mark.parametrize("cone", ["psd", "diagonal", "block-diagonal"])
+def test_a_metric_that_moves_stays_in_its_cone(cone):
+    document, arrays = moving(cone)
+    assert proved((document, arrays)).upper is not None
+    still = arrays | {"metric_spreads": 0.0 * arrays["metric_spreads"]}
+    assert "given entries alone" in proved((document, still)).reason
+    name = "weights_of_metric" if cone == "diagonal" else "factor"
+    less = {
+        "diagonal": np.array([0.0, 1.0, 1.0]),
+        "psd": np.ones((1, 3)),
+        "block-diagonal": np.array([[0.0, 1.0, 1.0]]),
+    }
+    found = proved((document, arrays | {name: less[cone]}))
+    assert found.upper is None
+    with pytest.raises(CertificateError, match="must not be negative"):
+        proved((document, arrays | {"metric_spreads": -arrays["metric_spreads"]}))
+    with pytest.raises(CertificateError, match="wrong shape"):
+        proved((document, arrays | {"metric_spreads": np.ones(2)}))
+    if cone == "block-diagonal":
+        wide = arrays | {"metric_spreads": np.ones(6)}
+        assert "entries between blocks" in proved((document, wide)).reason

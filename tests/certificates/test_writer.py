@@ -595,3 +595,39 @@ def test_what_the_data_alone_hold_is_proven_as_well_as_it_is_solved(kind, tmp_pa
 def test_a_linear_term_that_the_data_alone_hold_is_proven(tol, tmp_path):
     solution = cm.solve("blocks-linear-held-iris", tol=tol)
     assert cm.write_certificate(tmp_path / "c.npz", solution).gap <= 1.1 * tol
+
+
+def _linkage(seed, loss, cone_of, reg):
+    """Pairs told apart by a threshold on weighted features, a further coordinate that costs nothing."""
+    rng, (m, k) = np.random.default_rng(seed), (60, 3)
+    F = rng.uniform(size=(m, k))
+    alike = F @ np.linspace(1.0, 0.2, k) + 0.2 * rng.standard_normal(m) < 0.8
+    points, cone = np.zeros((m + 2, k + 1)), cone_of(k + 1)
+    points[1, k], points[2:, :k] = 1.0, np.sqrt(F)
+    triplets = np.array([[0, i + 2, 1] if one else [0, 1, i + 2] for i, one in enumerate(alike)])
+    G = -reg * np.eye(k + 1)[k] if cone.diagonal else -reg * np.diag(np.eye(k + 1)[k])
+    risk = SeparableRisk if isinstance(loss, Hinge) else SmoothSeparableRisk
+    return cm.MetricProblem(risk(Triplets(points, triplets, cone), loss), Trace(reg), G=G), (F, alike)
+
+
+@pytest.mark.parametrize("reg", [0.003, 0.01])
+@pytest.mark.parametrize("cone", [NonnegativeDiagonal, PSDCone])
+@pytest.mark.parametrize("loss", [Hinge(1 / 60), Logistic(1 / 60)])
+def test_a_coordinate_that_costs_nothing_is_proven(loss, cone, reg, tmp_path):
+    """Its slope must be zero exactly, or less by as little as is accepted."""
+    for seed in range(3):
+        problem, (F, alike) = _linkage(seed, loss, cone, reg)
+        solution = cm.solve(problem, tol=1e-6)
+        assert solution.status == "optimal"
+        verdict = cm.write_certificate(tmp_path / "c.npz", solution)
+        assert cm.verify(tmp_path / "c.npz").accepted
+        assert verdict.gap <= 2e-6
+    if cone is NonnegativeDiagonal:
+        w, b = cp.Variable(3, nonneg=True), cp.Variable(nonneg=True)
+        s = cp.multiply(np.where(alike, 1.0, -1.0), b - F @ w)
+        cost = cp.sum(cp.pos(1.0 - s) if isinstance(loss, Hinge) else cp.logistic(-s)) / 60 + reg * cp.sum(w)
+        optimum = cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL")
+        assert float(verdict.lower) - 1e-7 <= optimum <= float(verdict.upper) + 1e-7
+    document, arrays = opened(tmp_path / "c.npz")
+    raised = arrays | {"slopes": np.where(alike, arrays["slopes"] * (1.0 + 1e-6), arrays["slopes"])}
+    assert not cm.verify(written(tmp_path / "c.npz", (document, raised))).accepted

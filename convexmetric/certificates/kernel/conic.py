@@ -150,8 +150,11 @@ class ConicProgram:
             self.S = Sparse(np.tile(halves, 2), np.append(P.rows, P.columns), np.append(P.columns, P.rows), P.shape)
 
     def point(self, arrays: Arrays) -> Point:
-        """Read a point, and how it becomes one that satisfies all equations exactly, including those of tight rows."""
-        own, zero = self.n - self.fixed, self.cones.zero
+        """Read a point, and how it becomes one that satisfies all equations exactly, including those of tight rows.
+
+        Given entries move, too, if the file has spreads of them; then unknowns are numbered from the first of these.
+        """
+        own, zero, moves = self.n - self.fixed, self.cones.zero, self.fixed > 0 and "metric_spreads" in arrays
         x, tight = arrays("x", own), np.zeros(0, dtype=np.int64)
         if "tight" in arrays:
             tight = arrays("tight", None, integers=self.cones.rows)
@@ -159,7 +162,11 @@ class ConicProgram:
             require_valid(fits, "tight must be rows of no equation in ascending order")
         rows = np.append(np.arange(zero), tight)
         widths = spreads(arrays, "x_spreads", own) if len(rows) else np.zeros(own)
-        return Point(x, widths, hints(arrays, "x", len(rows), own), rows, np.zeros(self.n))
+        given = spreads(arrays, "metric_spreads", self.fixed) if moves else np.zeros(self.fixed)
+        first = 0 if moves else self.fixed
+        found = hints(arrays, "x", len(rows), self.n - first)
+        found = replace(found, unknowns=found.unknowns + first)
+        return Point(x, np.append(given, widths), found, rows, np.zeros(self.n))
 
     def dual_point(self, arrays: Arrays) -> Point:
         """Read a dual point z, followed by h and charges if there is a P, and how it becomes an exact one."""
@@ -170,18 +177,21 @@ class ConicProgram:
             charges = spreads(arrays, "charges", n) if "charges" in arrays else charges
         return Point(z, widths, hints(arrays, "z", n, len(z), self.fixed), np.zeros(0, np.int64), charges)
 
-    def value(self, fixed: Ball, point: Point) -> Ball:
-        """Value at a feasible point near that of the file."""
-        k, x = self.fixed, joined(fixed, Ball(point.v))
-        M, widths = self.A.of_rows(point.rows), np.append(np.zeros(k), point.widths)
-        own = replace(point.hints, unknowns=point.hints.unknowns + k)
-        x = solved(M, self.b[point.rows], x, widths, own, "point")
+    def feasible(self, fixed: Ball, point: Point) -> Ball:
+        """Enclose a feasible point near that of the file, with its given entries."""
+        M, x = self.A.of_rows(point.rows), joined(fixed, Ball(point.v))
+        x = solved(M, self.b[point.rows], x, point.widths, point.hints, "point")
         require_proven(not self.within.rad[point.rows].any(), "a tight row has a radius")
         slack = self.within - self.A @ x
         slack.mid[point.rows] = slack.rad[point.rows] = 0.0
         alone = np.setdiff1d(np.arange(len(self.b)), self.A.rows)
         slack.mid[alone], slack.rad[alone] = self.b[alone], self.within.rad[alone]
         self.cones.contain(slack, "the slack")
+        return x
+
+    def value(self, fixed: Ball, point: Point) -> Ball:
+        """Value at a feasible point near that of the file."""
+        x = self.feasible(fixed, point)
         value = dot(self.q, x)
         return value if self.S is None else value + (x * (self.S @ x)).sum() * 0.5
 
@@ -320,6 +330,10 @@ class ConicStatement:
         if self.table["maximise"]:
             return -self.program.value(Ball(np.zeros(0)), point)
         return self.program.minorant(dual_point)[1]
+
+    def cost(self, risk: Any, points: tuple[Point, Point], given: None) -> Ball:
+        """Value of the one row."""
+        return self.value(points)
 
     def upper(self, value: Ball, points: tuple[Point, Point], given: None) -> Fraction:
         """Upper bound without the constant."""

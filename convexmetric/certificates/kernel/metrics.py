@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .balls import BLOCK, Array, Ball, semidefinite
+from .balls import BLOCK, Array, Ball, norms, semidefinite, up
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural
 
@@ -57,8 +58,10 @@ class Cone:
             require_valid(fits, "a row of factor is not zero in several blocks")
         return found
 
-    def metric(self, factor: Array) -> Ball:
+    def metric(self, factor: Any) -> Ball:
         """Metric of a factor, ``B^T B``; for diagonal metrics the weights themselves."""
+        if isinstance(factor, Near):
+            return self.metric(factor.factor) + Ball(0.0, factor.off)
         return Ball(factor) if self.diagonal or self.free else Ball(factor.T) @ Ball(factor)
 
     def trace(self, M: Ball) -> Ball:
@@ -78,14 +81,25 @@ class Cone:
             semidefinite(Ball(np.where(inside, K.mid, 0.0), np.where(inside, K.rad, 0.0)), what)
 
 
+@dataclass(frozen=True)
+class Near:
+    """A metric that is off that of a factor by a matrix E of a norm of at most ``off``, as are entries of E."""
+
+    factor: Array
+    off: float
+
+
 class Images:
     """Points, and perhaps queries, under a factor of a metric, and squared distances between them.
 
-    For matrices W, the negated similarities ``q^T W x`` of queries to points take the place of distances.
+    For matrices W, the negated similarities ``q^T W x`` of queries to points take the place of distances. Near a
+    factor, ``reach`` are numbers of the points whose products are above ``|x^T E y|``.
     """
 
-    def __init__(self, cone: Cone, factor: Array, *sets: Array) -> None:
-        self.free = cone.free
+    def __init__(self, cone: Cone, factor: Any, *sets: Array) -> None:
+        self.free, self.reach = cone.free, [np.zeros(len(X)) for X in sets]
+        if isinstance(factor, Near):
+            self.reach, factor = [norms(X, 1) * np.sqrt(factor.off) for X in sets], factor.factor
         if cone.free:
             self.sets = [Ball(sets[0]), Ball(sets[-1]) @ Ball(factor)]
         elif cone.diagonal:
@@ -96,16 +110,24 @@ class Images:
 
     def listed(self, i: Array, j: Array) -> Ball:
         """Squared distances of listed pairs of points."""
-        V = self.sets[0][i] - self.sets[0][j]
-        return (V * V).sum(1)
+        V, reach = self.sets[0][i] - self.sets[0][j], self.reach[0]
+        d = (V * V).sum(1)
+        return Ball(d.mid, d.rad + widened(reach[i] + reach[j]))
 
     def rows(self) -> Iterator[tuple[Array, float]]:
         """Squared distances of every query to all points, each row with its largest error."""
         (Z, Y), T = self.sets, self.sets[0].T
-        norms, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
-        for some in (Y[at : at + step] for at in range(0, len(Y.mid), step)):
-            D = -(some @ T) if self.free else norms + (some * some).sum(1)[:, None] - (some @ T) * 2.0
-            yield from zip(D.mid, D.rad.max(axis=1).tolist(), strict=True)
+        squares, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
+        more = widened(self.reach[-1] + self.reach[0].max())
+        for at in range(0, len(Y.mid), step):
+            some = Y[at : at + step]
+            D = -(some @ T) if self.free else squares + (some * some).sum(1)[:, None] - (some @ T) * 2.0
+            yield from zip(D.mid, (D.rad.max(axis=1) + more[at : at + step]).tolist(), strict=True)
+
+
+def widened(reach: Array) -> Any:
+    """Upper bounds on squares, which are zero for zeros."""
+    return np.where(reach == 0.0, 0.0, up(up(reach * reach)))
 
 
 @dataclass

@@ -56,9 +56,14 @@ class Problem:
         factor, share = self.cone.factor(arrays, self.omega.definite), rational(table["share"], "dual: share")
         return factor, share, self.omega.read(own, arrays)
 
+    def cost(self, risk: Any, factor: Array, given: Any) -> Ball:
+        """Value of some rows of the risk at the metric of a file."""
+        found: Ball = risk.value(self.omega.exact(factor, given))
+        return found
+
     def upper(self, risk: Ball, factor: Array, given: Any) -> Fraction:
         """Upper bound on F without its constant, at the metric of a file, given the risk there."""
-        M = self.cone.metric(factor)
+        M = self.cone.metric(self.omega.exact(factor, given))
         linear = Ball(0.0) if self.G is None else (M * self.G).sum()
         return (risk + self.omega.value(factor, M, given) + linear).upper()
 
@@ -136,7 +141,8 @@ def prove(files: Iterable[Contents]) -> Proof:
             require_valid(fits, "these are no parts of one certificate: they differ in more than their rows")
             rows = some_rows(table, len(problem.risk))
             risk = problem.risk.part(slice(*rows))
-            parts.append((rows, attempt("upper", risk.value, factor), attempt("lower", risk.dual, table, of)))
+            cost = attempt("upper", problem.cost, risk, factor, given)
+            parts.append((rows, cost, attempt("lower", risk.dual, table, of)))
             unused = ", ".join(sorted(set(arrays) - of.used))
             require_valid(not unused, f"arrays that nothing speaks of: {unused}")
         assert problem is not None, "there is no file"

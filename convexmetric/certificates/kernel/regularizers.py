@@ -13,7 +13,7 @@ from .balls import Array, Ball, exactly, log, semidefinite
 from .conic import ConicProgram, matrix_of
 from .errors import require_proven, require_valid
 from .files import TERM, Arrays, Table, entry, keys, natural, positive, rational, rules
-from .metrics import Cone
+from .metrics import Cone, Near
 
 __all__ = ["REGULARIZERS", "ConicTerm", "Regularizer", "SumRegularizer", "Zero"]
 
@@ -45,6 +45,10 @@ class Regularizer:
     def read(self, table: Table, arrays: Arrays) -> Any:
         """Read the proof of its bounds: ``given`` below."""
         return None
+
+    def exact(self, factor: Array, given: Any) -> Any:
+        """Metric at which the upper bound is proven: by default that of the file's factor."""
+        return factor
 
     def value(self, factor: Array, M: Ball, given: Any) -> Ball:
         """Omega at a metric, or a number above it."""
@@ -349,14 +353,33 @@ class ConicTerm(Regularizer):
         return self.program.point(arrays), self.program.dual_point(arrays)
 
     def value(self, factor: Array, M: Ball, given: tuple[Any, Any]) -> Ball:
-        """Enclose an upper bound on the least value: the value at a feasible point near the file's.
+        """Enclose an upper bound on the least value: the value at a feasible point near the file's."""
+        return self.program.value(self.entries(factor), given[0])
 
-        Entries of the metric are known to be zero if no row of its factor has numbers for both features.
-        """
+    def entries(self, factor: Array) -> Ball:
+        """Entries of a metric, known to be zero if no row of its factor has numbers for both features."""
+        M = self.cone.metric(factor)
         if not self.cone.diagonal:
             apart = ~((factor != 0.0).T @ (factor != 0.0))
             M = Ball(np.where(apart, 0.0, M.mid), np.where(apart, 0.0, M.rad))
-        return self.program.value(M[self.places], given[0])
+        return M[self.places]
+
+    def exact(self, factor: Array, given: tuple[Any, Any]) -> Any:
+        """Metric of the feasible point, near that of the file (theorem 15)."""
+        point, k, what = given[0], self.program.fixed, "the metric that satisfies all equations"
+        if not point.widths[:k].any():
+            return factor
+        M = self.program.feasible(self.entries(factor), point)[:k]
+        if self.cone.diagonal:
+            require_proven(np.all(M.below() >= 0.0), f"{what} is not proven to be nonnegative")
+        else:
+            M = matrix_of(M, self.cone.d, dual=False)
+            some, blocks = abs(M).above() > 0.0, self.cone.blocks
+            apart = blocks is not None and some[blocks[:, None] != blocks].any()
+            require_proven(not apart, f"{what} has entries between blocks")
+            used = some.any(axis=0)
+            semidefinite(M[np.ix_(used, used)], what)
+        return Near(factor, float((M - self.cone.metric(factor)).norm().above()))
 
     def slopes(self, given: tuple[Any, Any], most: Fraction | None) -> tuple[list[Ball], Ball]:
         """Slope of the dual point (theorem 12)."""

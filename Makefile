@@ -11,7 +11,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 # Compiled files are kept, even where the environment forbids it: every process would compile all modules and tests anew.
 KEPT := PYTHONDONTWRITEBYTECODE=
 
-.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release instances slides
+.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release instances course
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -77,8 +77,8 @@ notebooks: $(BIN)/.ready ## lessons and exercises as notebooks in build/notebook
 	$(BIN)/python -m pip install --quiet --editable '.[lessons]'
 	$(BIN)/python examples/notebooks.py build/notebooks $(CHECK)
 
-slides: $(BIN)/.ready-docs ## slides of the course's four lectures in build/slides, one file each (minutes)
-	$(ONE_THREAD) $(BIN)/python examples/slides.py build/slides
+course: $(BIN)/.ready-docs ## slides, questions and exercises of the course in build/course, for the site too, and solutions beside it (minutes)
+	$(ONE_THREAD) $(BIN)/python docs/take_away.py build/course --pictures build/drawn
 
 release: integration ## sdist and wheel in dist/, tried in an empty environment away from the checkout
 	$(BIN)/python -m pip install --quiet 'build>=1.2'

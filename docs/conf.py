@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import re
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -19,7 +20,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 # Beside this file.
-course, in_browser = map(importlib.import_module, ("course", "in_browser"))
+course, in_browser, take_away = map(importlib.import_module, ("course", "in_browser", "take_away"))
 
 #: Where the repository is.
 SOURCE = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Source"]
@@ -131,21 +132,28 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
 
 
 def link_out(app: Any, name: str, source: list[str]) -> None:
-    """Lead links to files beside the documentation, which hold on a forge, to the repository."""
+    """Lead links to files beside the documentation, which hold on a forge, to their page, or else to the repository."""
+    beside = r"\]\((?:\.\./)+examples/"
+    source[0] = re.sub(rf"{beside}(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0])
+    source[0] = re.sub(rf"{beside}exercises/exercise_0?(\d+)_\w+\.py\)", r"](#exercise-\1)", source[0])
     outside = r"\]\((?:\.\./)+((?:benchmarks|examples|proofs|CONTRIBUTING|CHANGELOG)[^)\s]*)\)"
     source[0] = re.sub(outside, rf"]({SOURCE}/blob/main/\1)", source[0])
 
 
 def serve_python(app: Any, error: Exception | None) -> None:
-    """Put Python for browsers beside the pages that run it, if it was fetched."""
+    """Put Python for browsers and the files of the course beside the pages that lead to them, if they are there."""
     if error is None and "python" in app.tags:
         in_browser.serve(Path(app.outdir) / "_static")
+    if error is None and take_away.FOLDER.is_dir():
+        there = Path(app.outdir) / "_static" / take_away.FOLDER.name
+        shutil.copytree(take_away.FOLDER, there, ignore=shutil.ignore_patterns("pictures"), dirs_exist_ok=True)
 
 
 def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_directive("exercises", course.directive(course.lines))
     app.add_directive("picture", course.picture_directive())
+    app.add_directive("files", course.files_directive(take_away.FOLDER))
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
     app.connect("source-read", link_out)

@@ -1,6 +1,6 @@
 """The page of exercises: a table, and each exercise with its text, an editor, its blanks and its solution, folded.
 
-And pictures of lessons, for the pages of lectures.
+And pictures of lessons, for the pages of lectures, and files to take away.
 """
 
 from __future__ import annotations
@@ -130,6 +130,20 @@ def picture_directive() -> Any:
             if not paths:
                 return [nodes.paragraph("", "", nodes.Text(f"Picture {number} of "), where, nodes.Text(": "), *text)]
             caption = nodes.caption("", "", *text, nodes.Text(" ("), where, nodes.Text(")"))
-            return [nodes.figure("", nodes.image(uri=paths[0], alt=""), caption)]
+            return [nodes.figure("", nodes.image(uri=paths[0], alt=" ".join(self.content)), caption)]
 
     return Picture
+
+
+def files_directive(folder: Path) -> Any:
+    """Make the directive that leads to files of a folder that the site serves; it shows nothing if there are none."""
+    from docutils import nodes
+    from sphinx.util.docutils import SphinxDirective
+
+    class Files(SphinxDirective):
+        def run(self) -> list[Any]:
+            names = sorted(path.name for path in folder.glob("*.*"))
+            links = "".join(f'<li><a href="_static/{folder.name}/{name}">{name}</a></li>' for name in names)
+            return [nodes.raw("", f"<ul>{links}</ul>", format="html")] if names else []
+
+    return Files

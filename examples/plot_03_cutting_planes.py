@@ -202,4 +202,4 @@ solved = {
 }
 for name, solution in solved.items():
     print(f"{name:14s} {solution.iterations:4d} passes to a gap of {solution.gap:.1e}")
-assert solved["the package's"].iterations < solved["as printed"].iterations
+assert 5 * solved["the package's"].iterations < solved["as printed"].iterations

@@ -3,6 +3,8 @@ r"""Slides of the course, one file of HTML for each lecture, from the lectures' 
     python examples/slides.py build/slides                          # run the lessons for their pictures (minutes)
     python examples/slides.py build/slides --pictures build/drawn   # ... and keep them there, or take those there are
 
+``make course`` calls it, and writes all else that a class needs.
+
 A lecture is a page of the site, ``docs/course/lecture-1-statement.md`` and so on. Each of its headings is a slide,
 which shows lists, formulas, tables, listings and pictures. Paragraphs are what is said: they are on the page only, and
 so are the answers to its questions. A picture is written as
@@ -145,7 +147,8 @@ def figure(path: Path, caption: str) -> str:
     # Where a PNG has its width and height; other pictures are those of docs, which are wide.
     width, height = struct.unpack(">II", path.read_bytes()[16:24]) if path.suffix == ".png" else (1, 1)
     start = TALL if height > 0.8 * width else "<figure>"
-    return f'{start}<img src="{embedded(path)}" alt=""><figcaption>{caption}</figcaption></figure>'
+    alt = html.escape(re.sub(r"<[^>]*>", "", caption), quote=True)
+    return f'{start}<img src="{embedded(path)}" alt="{alt}"><figcaption>{caption}</figcaption></figure>'
 
 
 def parser() -> Any:

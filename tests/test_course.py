@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 import sys
+import zipfile
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import fsum, sqrt
@@ -13,6 +14,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import slides
+import take_away
 
 import convexmetric as cm
 from convexmetric.solvers.cuts import plain
@@ -43,7 +45,7 @@ def minimum(*objective_and_constraints):
 def plan():
     """For each lecture of the syllabus the numbers of its lessons and exercises."""
     rows = [row.split("|")[2:4] for row in SYLLABUS.splitlines() if "](course/lecture-" in row]
-    return [[[int(number) for number in re.findall(r"`(\d+)", cell)] for cell in row] for row in rows]
+    return [[[int(number) for number in re.findall(r"\[(\d+)", cell)] for cell in row] for row in rows]
 
 
 def test_there_are_four_lectures():
@@ -55,7 +57,7 @@ def test_there_are_four_lectures():
 
 
 def test_a_number_of_the_plan_leads_to_the_lesson_or_exercise_that_has_it():
-    links = re.findall(r"`(\d+)[^<`]*<(?:gallery/plot_|exercise-)(\d+)", SYLLABUS)
+    links = re.findall(r"\[(\d+)[^]]*\]\(\.\./examples/(?:plot_|exercises/exercise_)(\d+)", SYLLABUS)
     numbers = [number for lessons, exercises in plan() for number in lessons + exercises]
     assert [int(said) for said, _ in links] == [*numbers, 7, 8, 9, 11]
     assert all(int(said) == int(meant) for said, meant in links)
@@ -83,7 +85,7 @@ def test_every_lesson_exists_and_is_read_before_its_lecture():
     numbers = {path.stem: int(path.stem[5:7]) for path in slides.HERE.glob("plot_*.py")}
     for page, (lessons, _) in zip(LECTURES, plan(), strict=True):
         text = text_of(page)
-        named = re.findall(r"<\.\./gallery/(\w+)>", text)
+        named = re.findall(r"\.\./examples/(plot_\w+)\.py", text)
         assert sorted(numbers[name] for name in named) == lessons
         assert {numbers[name] for name in slides.lessons_of(text)} <= set(lessons)
     timed = re.findall(r"(\d+): \d+", SYLLABUS.partition("lesson: seconds")[2].partition("## ")[0])
@@ -135,6 +137,25 @@ def test_slides_are_built_and_need_nothing_else(drawn, tmp_path, monkeypatch, ca
         assert all(address.startswith("data:") for address in re.findall(r'(?:src=|url\()"([^"]*)"', made))
 
 
+def test_a_class_takes_away_slides_questions_and_exercises_and_no_answers(drawn, tmp_path, monkeypatch):
+    pytest.importorskip("math_core")
+    pytest.importorskip("sphinx")
+    monkeypatch.setattr(sys, "argv", ["take_away.py", str(tmp_path / "made"), "--pictures", str(drawn)])
+    monkeypatch.setattr(take_away.check_pages, "browser_path", lambda: None)
+    take_away.main()
+    made = {path.name for path in (tmp_path / "made").iterdir()}
+    assert made == {*(f"{name}.html" for name in NAMES), "questions.html", "exercises.zip"}
+    page = (tmp_path / "made" / "questions.html").read_text(encoding="utf-8")
+    assert page.count("<strong>Question ") == 16
+    assert not re.search(r"Solution|:::|\$", page)
+    archives = [zipfile.ZipFile(path).namelist() for path in sorted(tmp_path.rglob("*.zip"))]
+    for names, kind in zip(archives, ("solution", "exercise"), strict=True):
+        assert sum(name.startswith(f"{kind}_") for name in names) == 20
+        assert {"checking.py", "wine.csv", "checks/01_weak_duality.py"} <= set(names)
+    assert not [name for name in archives[1] if "solution" in name or "homework" in name]
+    assert "homework.md" in archives[0]
+
+
 def test_what_slides_do_not_know_is_an_error(tmp_path):
     pytest.importorskip("math_core")
     pytest.importorskip("sphinx")
@@ -165,7 +186,7 @@ def test_pictures_that_are_missing_are_drawn(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", LECTURES, ids=NAMES)
 def test_what_a_lecture_quotes_is_printed_by_its_lessons(page, tmp_path):
     text = text_of(page)
-    lessons = re.findall(r"<\.\./gallery/(\w+)>", text)
+    lessons = re.findall(r"\.\./examples/(plot_\w+)\.py", text)
     for lesson in lessons:
         slides.draw(lesson, tmp_path)
     printed = "\n".join((tmp_path / f"{lesson}.txt").read_text(encoding="utf-8") for lesson in lessons)

@@ -84,6 +84,9 @@ def test_links_to_examples_are_addresses_on_the_repository():
     conf = importlib.import_module("conf")
     content = ["[a](../examples/a/RESULTS.md#b), [c](../../examples/c.py), [page](papers/ranking.md), `](examples/`"]
     conf.link_out(None, "page", content)
+    own = ["[1](../examples/plot_01_one.py) [2](../../examples/exercises/exercise_02_two.py)"]
+    conf.link_out(None, "page", own)
+    assert own == ["[1](/gallery/plot_01_one.rst) [2](#exercise-2)"]
     there = f"{conf.SOURCE}/blob/main"
     assert content[0].startswith(f"[a]({there}/examples/a/RESULTS.md#b), [c]({there}/examples/c.py)")
     assert content[0].endswith("[page](papers/ranking.md), `](examples/`")

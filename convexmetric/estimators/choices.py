@@ -43,7 +43,8 @@ class ChoiceMetric(TripletEstimator):
     chosen : int
         How many objects of a row with an anchor were chosen.
     reg : float or "auto"
-        lambda; ``"auto"`` is a hundredth of :attr:`ChoiceProblem.reg_max`.
+        lambda; ``"auto"`` is a hundredth of :attr:`ChoiceProblem.reg_max`, and of n objects without features and T
+        trials its share sqrt(n / T), at most a half.
     temperature : float
         tau, in units of squared distances.
     penalty : str
@@ -166,10 +167,13 @@ class ChoiceMetric(TripletEstimator):
         options = self._options("kind", "chosen", "temperature", "penalty", "prior", "diagonal")
         options["reg"] = 1.0 if (automatic := isinstance(self.reg, str) and self.reg == "auto") else self.reg
         problem = ChoiceProblem(points, rows, **options)
+        share = 0.01
         if problem.is_gram:
             validate_data(self, problem.risk.points[0])
             self._flattening = None
-        return problem.with_reg(0.01 * problem.reg_max or 1.0) if automatic else problem
+            # How the noise of T answers about n objects compares with what they say (benchmarks/RESULTS.md, items).
+            share = min(0.5, (problem.cone.d / len(problem.trials)) ** 0.5)
+        return problem.with_reg(share * problem.reg_max or 1.0) if automatic else problem
 
     def weights(self, problem: MetricProblem) -> tuple[float, ...]:
         """Values of reg to try: shares of :attr:`ChoiceProblem.reg_max`."""

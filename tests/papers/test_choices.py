@@ -169,6 +169,7 @@ def test_objects_without_features_are_embedded():
     embedding = metric.fit_transform(trials)
     assert metric.fit(trials).score(others) > 0.9  # fitted twice, as it would be in a search
     np.testing.assert_array_equal(metric.embedding_, embedding)
+    assert metric.reg_ == pytest.approx(np.sqrt(20 / 1000) * metric.problem(trials).reg_max)
     np.testing.assert_allclose(embedding @ embedding.T, metric.solution_.M, atol=1e-8 * np.abs(embedding).max() ** 2)
     np.testing.assert_allclose(metric.transform([3, 0]), embedding[[3, 0]])
     distance = np.linalg.norm(embedding[5] - embedding[7])

@@ -125,10 +125,10 @@ show_pictures()
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.8))
 eigenvalues = np.linalg.eigvalsh(solution.M)
 shown = eigenvalues > 1e-6 * eigenvalues[-1]
-plot_spectrum(solution, axes[0]).set_ylim(eigenvalues[shown].min() / 2.0, None)
+plot_spectrum(solution, ax=axes[0]).set_ylim(eigenvalues[shown].min() / 2.0, None)
 axes[0].set_xlim(0, np.sum(shown) + 1)
 axes[0].set_title("eigenvalues of $A$ above 1e-6 of the largest")
-plot_roc(curves, axes[1]).set_title("digits never seen in training")
+plot_roc(curves, ax=axes[1]).set_title("digits never seen in training")
 show_pictures()
 
 # %%

@@ -111,7 +111,7 @@ show_pictures()
 U, V = problem.split(problem.components(solution.certificate.M))
 strongest = np.argsort(-(U**2).sum(axis=0) - (V**2).sum(axis=0))[:2]
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 7.6), height_ratios=(3, 4))
-plot_precision_recall(curves, axes[0]).set_title("upper halves retrieve lower halves, new digits")
+plot_precision_recall(curves, ax=axes[0]).set_title("upper halves retrieve lower halves, new digits")
 for digit in range(6):
     of = y[test] == digit
     for points, factor, fill in ((upper, U, COLOURS[digit]), (lower, V, "none")):
@@ -146,5 +146,5 @@ if os.environ.get("CONVEXMETRIC_DATA"):
         "factor analysis": cm.evaluation.retrieval_curve(matched.sum(axis=2), relevant),
         "learned": cm.evaluation.retrieval_curve(paper.distances(found.M, images[test], texts[test]), relevant),
     }
-    plot_precision_recall(curves, plt.figure().add_subplot()).set_title("images retrieve texts")
+    plot_precision_recall(curves, ax=plt.figure().add_subplot()).set_title("images retrieve texts")
     show_pictures()

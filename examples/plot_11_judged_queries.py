@@ -107,7 +107,7 @@ print(f"exact: {optimum.gap:.0e} after {optimum.seconds:.2f} s")
 # What each query gains or loses, and how far from the optimum Adam is.
 
 figure, (changes, distances) = plt.subplots(2, 1, figsize=(4.8, 6.4))
-plot_query_changes(adapter.held_out_, changes)
+plot_query_changes(adapter.held_out_, ax=changes)
 for rate, (steps, above) in trails.items():
     distances.semilogy(steps, above, label=f"Adam, rate {rate:g}")
 distances.axhline(optimum.gap, color="black", lw=1.0, ls="-.", label="exact, certified")

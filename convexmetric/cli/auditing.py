@@ -164,7 +164,7 @@ def _drawn(problem: MetricProblem, found: list[Any], optimum: Solution | None) -
     if isinstance(found[0], audits.Audit):
         from convexmetric.plotting import plot_audit
 
-        return plot_audit(problem, found[0], reference=optimum)
+        return plot_audit(found[0], problem, reference=optimum)
     library = LIBRARY.open()
     own = [] if optimum is None else [library.AuditTrail.of_solution(optimum)]
     return library.plot_trails([*found, *own])[0].figure

@@ -83,7 +83,7 @@ def _metric(fitted: Fitted) -> str:
     L = fitted.estimator.components_
     M = L.T @ L
     caption = "From the largest down, without those below 1e-12 of it, which are rounding."
-    pictures = [picture(lambda ax: plot_spectrum(M, ax), "Eigenvalues of the metric", caption)]
+    pictures = [picture(lambda ax: plot_spectrum(M, ax=ax), "Eigenvalues of the metric", caption)]
     if fitted.estimator.embedding_ is None:
         names = list(fitted.data.extras["columns"])
         of = "" if len(names) <= MOST_COLUMNS else f" The {MOST_COLUMNS} largest of {len(names)}."

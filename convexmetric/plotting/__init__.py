@@ -1,10 +1,11 @@
 """Pictures of a solve and of a metric, on Matplotlib axes.
 
-Each function takes first what it draws, then what belongs to it. It draws on ``ax``, or on the axes of a new figure,
-and returns the axes; those that draw several return a figure. None touches ``pyplot``: no state is shared, no window
-opens; ``ax.figure.savefig(path)`` writes a picture. :func:`show_pictures` is for scripts that do use ``pyplot``, with
-or without a display, and begin with ``pyplot.style.use(STYLE)``. Pictures are sized for a telephone, and distinguish
-by markers and dashes whatever they distinguish by colour.
+Each function takes first what it draws, then what belongs to it, labels after their points; options have keywords. It
+draws on ``ax``, or on the axes of a new figure, and returns the axes; those that draw several return a figure. None
+touches ``pyplot``: no state is shared, no window opens; ``ax.figure.savefig(path)`` writes a picture.
+:func:`show_pictures` is for scripts that do use ``pyplot``, with or without a display, and begin with
+``pyplot.style.use(STYLE)``. Pictures are sized for a telephone, and distinguish by markers and dashes whatever they
+distinguish by colour.
 """
 
 from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst

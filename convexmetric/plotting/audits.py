@@ -25,33 +25,33 @@ SCALE_REACH, SCALE_POINTS = 8.0, 61
 DRAWN_ABOVE = 1e-12
 
 
-def plot_audit(problem: AnyProblem, audit: Audit, *, reference: Solution | None = None) -> Figure:
+def plot_audit(audit: Audit, problem: AnyProblem, *, reference: Solution | None = None) -> Figure:
     """Draw an audit: its scale, its spectrum with that of the reference, and its costliest parts.
 
     Parameters
     ----------
-    problem : MetricProblem, Instance or str
     audit : Audit
-        Audit of a metric on this problem.
+        Audit of a metric on the problem.
+    problem : MetricProblem, Instance or str
     reference : Solution, optional
-        Solution of this problem, for its spectrum.
+        Solution of the problem, for its spectrum.
     """
     figure, (scale, spectrum, worst) = panels(3, height=2.9)
-    plot_scale(problem, audit, ax=scale)
+    plot_scale(audit, problem, ax=scale)
     _audited_spectrum(audit, reference, spectrum)
-    plot_worst(audit, worst)
+    plot_worst(audit, ax=worst)
     figure.supxlabel(fill(text_of(audit.verdict), 64), fontsize="small")
     return figure
 
 
-def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> Axes:
+def plot_scale(audit: Audit, problem: AnyProblem, *, ax: Axes | None = None) -> Axes:
     """Draw the objective along multiples of an audited metric, the one given, the best one, and the certified bound.
 
     Parameters
     ----------
-    problem : MetricProblem, Instance or str
     audit : Audit
-        Audit of a metric on this problem.
+        Audit of a metric on the problem.
+    problem : MetricProblem, Instance or str
     ax : Axes, optional
     """
     ax, problem = axes_of(ax), as_problem(problem)
@@ -74,7 +74,7 @@ def plot_scale(problem: AnyProblem, audit: Audit, *, ax: Axes | None = None) -> 
     return plain(ax)
 
 
-def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
+def plot_spectrum(metrics: Any, *, ax: Axes | None = None) -> Axes:
     """Draw eigenvalues of metrics, or the weights of diagonal ones, in descending order, on a logarithmic axis.
 
     Values below 1e-12 of the largest one are rounding and not drawn.
@@ -98,7 +98,7 @@ def plot_spectrum(metrics: Any, ax: Axes | None = None) -> Axes:
     return curve_axes(ax)
 
 
-def plot_worst(audit: Audit, ax: Axes | None = None) -> Axes:
+def plot_worst(audit: Audit, *, ax: Axes | None = None) -> Axes:
     """Draw the parts of the risk that cost most beyond the reference, as bars with their worst comparison.
 
     Parameters

@@ -57,7 +57,7 @@ def plot_validation(validation: Validation, score: str | None = None, *, ax: Axe
         ax.axvline(validation.candidates[best][-1], color=UPPER, lw=1.2, ls="--")
         ax.plot(validation.candidates[best][-1], mean[best], marker="o", ms=10, mfc="none", color=UPPER)
     by = "" if name == validation.score else f", chosen by {text_of(validation.score)}"
-    ax.set_title(fill(f"Best: {text_of(_label(validation, best))}{by}", 56))
+    ax.set_title(fill(f"Best: {text_of(validation.label(best))}{by}", 56))
     ax.set_xlabel(validation.names[-1])
     ax.set_ylabel(f"{text_of(name)} of held-out {validation.items}")
     if len(validation.names) > 1:
@@ -76,19 +76,11 @@ def _lines(validation: Validation) -> dict[str, list[int]]:
     """Numbers of the candidates of each line, by the label of the line."""
     found: dict[str, list[int]] = {}
     for at in range(len(validation.candidates)):
-        found.setdefault(_label(validation, at, -1 if _on_axis(validation, at) else None), []).append(at)
+        found.setdefault(validation.label(at, -1 if _on_axis(validation, at) else None), []).append(at)
     return found
 
 
-def _label(validation: Validation, at: int, end: int | None = None) -> str:
-    """Text for a candidate: its parameters, up to the one numbered ``end``, or the name of a metric not learned."""
-    if validation.unlearned and at == 0:
-        return validation.unlearned
-    pairs = zip(validation.names[:end], validation.candidates[at][:end], strict=True)
-    return ", ".join(f"{name} = {value:g}" if is_real(value) else f"{name} = {value}" for name, value in pairs)
-
-
-def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes:
+def plot_query_changes(held_out: HeldOutQueries, *, ax: Axes | None = None) -> Axes:
     """Draw the difference after - before of every held-out query, the largest first, and their mean.
 
     Parameters
@@ -107,7 +99,7 @@ def plot_query_changes(held_out: HeldOutQueries, ax: Axes | None = None) -> Axes
     return curve_axes(ax)
 
 
-def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) -> Axes:
+def plot_roc(curves: RocCurve | Mapping[str, RocCurve], *, ax: Axes | None = None) -> Axes:
     """ROC curves of distances as detectors of equal labels, with the areas under them.
 
     Parameters
@@ -125,7 +117,7 @@ def plot_roc(curves: RocCurve | Mapping[str, RocCurve], ax: Axes | None = None) 
     return curve_axes(ax)
 
 
-def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve], ax: Axes | None = None) -> Axes:
+def plot_precision_recall(curves: RetrievalCurve | Mapping[str, RetrievalCurve], *, ax: Axes | None = None) -> Axes:
     """Precision at levels of recall, means over queries, with the mean average precision of each curve.
 
     Parameters

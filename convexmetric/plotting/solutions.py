@@ -20,7 +20,7 @@ from convexmetric.solution import Solution
 LOG_REACH = 1e3
 
 
-def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
+def plot_bounds(solution: Solution, *, ax: Axes | None = None) -> Axes:
     """Upper and lower bound after each iteration, with the band between them, which holds the optimum.
 
     The axis is logarithmic when the bounds are positive and far apart. Bounds that are not finite yet are left out.
@@ -53,7 +53,7 @@ def plot_bounds(solution: Solution, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
+def plot_gap(solution: Solution, *, ax: Axes | None = None) -> Axes:
     """Certified relative gap after each iteration on a logarithmic axis, with the tolerance asked for.
 
     Raises
@@ -72,7 +72,7 @@ def plot_gap(solution: Solution, ax: Axes | None = None) -> Axes:
 
 
 def plot_solution(
-    solution: Solution, X: Any = None, *, y: ArrayLike | None = None, target_names: Sequence[str] | None = None
+    solution: Solution, X: Any = None, y: ArrayLike | None = None, *, target_names: Sequence[str] | None = None
 ) -> Figure:
     """Draw the convergence of the bounds; with ``X``, also the data before and after.
 
@@ -85,8 +85,8 @@ def plot_solution(
     """
     rows = 2 if X is None else 3
     figure, axes = drawing.panels(rows, height=2.7, height_ratios=(3, 2, 4)[:rows])
-    plot_bounds(solution, axes[0]).set_xlabel("")
-    plot_gap(solution, axes[1]).sharex(axes[0])
+    plot_bounds(solution, ax=axes[0]).set_xlabel("")
+    plot_gap(solution, ax=axes[1]).sharex(axes[0])
     axes[0].tick_params(labelbottom=False)
     if X is not None:
         axes[2].remove()

@@ -138,7 +138,7 @@ def adapt(
         from convexmetric.plotting import panels, plot_query_changes
 
         figure, (ax,) = panels()
-        plot_query_changes(adapter.held_out_, ax)
+        plot_query_changes(adapter.held_out_, ax=ax)
         shared.write_picture(figure, picture)
     shared.end(adapter.solution_, interrupted)
 

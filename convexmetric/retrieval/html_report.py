@@ -24,7 +24,7 @@ def _sections(adapter: RetrievalAdapter, command: str) -> Iterator[str]:
         f"are those beside it ({', '.join(held.beside) or 'none'}). The test is two-sided and takes the learned maps "
         f"as given: it speaks of other queries to the same corpus. {held.power}"
     )
-    changes = picture(lambda ax: plot_query_changes(held, ax), "Change of every query", "")
+    changes = picture(lambda ax: plot_query_changes(held, ax=ax), "Change of every query", "")
     yield section("Does it help on new queries?", held, how, changes)
     yield section("What was tried", adapter.path_)
     if adapter.kept_ and solution is not None:

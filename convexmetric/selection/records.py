@@ -170,14 +170,27 @@ class Validation(Tabled):
         """Boolean mask ``(c,)`` of candidates with no gap above 0.5."""
         return np.asarray((self.gaps <= LARGEST_GAP).all(axis=1))
 
+    def label(self, at: int, end: int | None = None) -> str:
+        """Text for a candidate: words as they are, and numbers with the names of their parameters.
+
+        Parameters
+        ----------
+        at : int
+            Number of the candidate.
+        end : int, optional
+            End of the parameters to name, as of a slice: -1 leaves out the last.
+        """
+        if self.unlearned and at == 0:
+            return self.unlearned
+        named = zip(self.names[:end], self.candidates[at][:end], strict=True)
+        return ", ".join(_shown(name, value) for name, value in named)
+
     def heading(self) -> str:
         """Heading of the table: the candidate chosen, and by what."""
         folds = self.gaps.shape[1]
         of = "" if self.rows == self.of_rows else f", a sample of {self.of_rows}"
-        best = self._called(self.index)
-        chosen = best if len(self.names) > 1 else f"{self.names[0]} = {best}"
         by = f"in {folds} folds" if folds > 1 else f"of held-out {self.items}"
-        return f"{chosen}, chosen by {self.score} {by} ({self.rows} {self.items}{of})"
+        return f"{self.label(self.index)}, chosen by {self.score} {by} ({self.rows} {self.items}{of})"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -191,7 +204,7 @@ class Validation(Tabled):
         spread, gaps, solved = self.gaps.shape[1] > 1, self.gaps.max(axis=1), self.solved
         return [
             (
-                self._called(at),
+                self.label(at) if len(self.names) > 1 else f"{self.values[at]:.4g}",
                 *(f"{m[at]:.4f}" + (f" +- {s[at]:.4f}" if spread else "") for m, s in zip(means, stds, strict=True)),
                 *([f"{gaps[at]:.1e}" if gaps[at] else ""] if gaps.any() else []),
                 chosen if at == self.index else "" if solved[at] else "not solved in time",
@@ -199,18 +212,17 @@ class Validation(Tabled):
             for at in range(len(self.candidates))
         ]
 
-    def _called(self, at: int) -> str:
-        """Label of a candidate: its values, numbers with the names of their parameters where there are several."""
-        if self.unlearned and at == 0:
-            return self.unlearned
-        named = zip(self.names, self.candidates[at], strict=True)
-        shown = [value if isinstance(value, str) else f"{name} = {value:.4g}" for name, value in named]
-        return ", ".join(shown) if len(shown) > 1 else f"{self.candidates[at][0]:.4g}"
-
     def _of(self, score: str | None) -> Array:
         name = self.score if score is None else score
         check_one_of(name, self.scores, "score")
         return self.scores[name]
+
+
+def _shown(name: str, value: Any) -> str:
+    """Print the value of a parameter."""
+    if isinstance(value, str):
+        return value
+    return "alone" if ALONE <= value < np.inf else f"{name} = {value:.4g}"
 
 
 @dataclass(frozen=True)

@@ -254,8 +254,8 @@ def test_a_solve_of_one_iteration_is_visible(solution, tmp_path):
 
 def test_the_axes_given_are_drawn_on_and_pyplot_is_left_alone(solution, data):
     axes = Figure().subplots(1, 3)
-    assert plot_bounds(solution, axes[0]) is axes[0]
-    assert plot_gap(solution, axes[1]) is axes[1]
+    assert plot_bounds(solution, ax=axes[0]) is axes[0]
+    assert plot_gap(solution, ax=axes[1]) is axes[1]
     assert plot_embedding(*data, None, ax=axes[2]) is axes[2]
     before = dict(matplotlib.rcParams)
     plot_solution(solution, data[0], y=data[1])
@@ -301,7 +301,7 @@ def test_a_picture_that_cannot_be_written_is_an_input_error(solution, tmp_path):
 def test_spectra_are_drawn_from_the_largest_down(solution):
     ax = Figure().subplots()
     weights = np.array([0.0, 3.0, 0.5, 0.0])
-    assert plot_spectrum({"learned": solution, "matrix": psd(2), "weights": weights}, ax) is ax
+    assert plot_spectrum({"learned": solution, "matrix": psd(2), "weights": weights}, ax=ax) is ax
     learned, matrix, diagonal = ax.get_lines()
     values = np.linalg.eigvalsh(solution.M)[::-1]
     assert_allclose(learned.get_ydata(), values[values > 1e-12 * values[0]])
@@ -319,8 +319,8 @@ def test_roc_curves_carry_their_points_and_areas(data):
     X, y = data
     curve = cm.evaluation.roc_curve(None, X, y)
     axes = Figure().subplots(1, 2)
-    assert plot_roc(curve, axes[0]) is axes[0]
-    assert plot_roc({"before": curve, "after": curve}, axes[1]) is axes[1]
+    assert plot_roc(curve, ax=axes[0]) is axes[0]
+    assert plot_roc({"before": curve, "after": curve}, ax=axes[1]) is axes[1]
     for ax, labels in zip(axes, ([""], ["before, ", "after, "]), strict=True):
         for line in ax.get_lines()[:-1]:
             assert_allclose(line.get_xdata(), curve.false_positive_rate)
@@ -333,7 +333,7 @@ def test_precision_and_recall_are_those_of_the_curve(data):
     X, y = data
     curve = cm.evaluation.retrieval_curve(cdist(X, X), y[:, None] == y)
     ax = Figure().subplots()
-    assert plot_precision_recall({"Euclidean": curve}, ax) is ax
+    assert plot_precision_recall({"Euclidean": curve}, ax=ax) is ax
     (line,) = ax.get_lines()
     assert_allclose(line.get_xdata(), curve.recall)
     assert_allclose(line.get_ydata(), curve.precision)
@@ -421,7 +421,7 @@ def test_trails_on_axes_of_the_caller(trails):
 def test_an_audit_in_a_picture(solution, tmp_path):
     problem = solution.problem
     audit = cm.audit(problem, 3.0 * solution.M, reference=solution, worst=3)
-    ax = plot_scale(problem, audit)
+    ax = plot_scale(audit, problem)
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert_allclose(lines["as given"].get_xydata(), [[1.0, audit.objective]])
     assert_allclose(
@@ -432,7 +432,7 @@ def test_an_audit_in_a_picture(solution, tmp_path):
     assert [label.get_text().split("\n")[0] for label in bars.get_yticklabels()] == [part.name for part in audit.worst]
     assert_allclose([bar.get_width() for bar in bars.containers[0]], [part.loss for part in audit.worst])
     assert_allclose([bar.get_width() for bar in bars.containers[1]], [part.reference_loss for part in audit.worst])
-    figure = plot_audit(problem, audit, reference=solution)
+    figure = plot_audit(audit, problem, reference=solution)
     spectra = [line.get_ydata() for line in figure.axes[1].get_lines()]
     assert_allclose(spectra[0], spectra[1], rtol=1e-2)
     save_picture(figure, tmp_path / "audit.png")
@@ -443,13 +443,13 @@ def test_an_audit_in_a_picture(solution, tmp_path):
 def test_an_audit_with_nothing_to_show(solution, scale, tmp_path):
     audit = cm.audit(solution.problem, scale * solution.M, reference=solution.lower_bound, worst=0)
     assert "nothing costs more" in plot_worst(audit).texts[0].get_text()
-    save_picture(plot_audit(solution.problem, audit), tmp_path / "audit.png")
+    save_picture(plot_audit(audit, solution.problem), tmp_path / "audit.png")
 
 
 def test_an_audit_of_weights_that_violate_hard_margins(tmp_path):
     problem = cm.RelativeComparisonProblem([[0.0, 1.0], [1.0, 0.0], [3.0, 2.0]], [[0, 1, 2]], C=np.inf)
     for w in (np.zeros(2), 1e-3 * np.ones(2)):
-        save_picture(plot_audit(problem, cm.audit(problem, w)), tmp_path / "audit.png")
+        save_picture(plot_audit(cm.audit(problem, w), problem), tmp_path / "audit.png")
 
 
 def test_long_names_that_begin_and_end_alike_keep_what_tells_them_apart():
@@ -543,7 +543,7 @@ def test_candidates_of_several_parameters_have_a_line_each_and_euclidean_distanc
     curves = {container.get_label(): container[0].get_xydata() for container in ax.containers}
     level = lines["Euclidean distance"].get_ydata()
     assert_allclose(level, path.mean()[0])
-    of = "prior = identity, " * len(begin)
+    of = "identity, " * len(begin)
     assert sorted(curves) == [f"{of}scale = 0.3", f"{of}scale = 1"]
     assert_allclose(curves[f"{of}scale = 1"], [[10.0, 0.8], [1.0, 0.9]])
     # The axis ends near the strengths, and the legend names every line.
@@ -556,7 +556,7 @@ def test_candidates_of_several_parameters_have_a_line_each_and_euclidean_distanc
 def test_a_prior_alone_has_a_horizontal_line():
     tried = (("one", 1.0), ("one", 0.1), ("one", 1e9)), {"accuracy": np.array([[0.5], [0.6], [0.7]])}, np.zeros((3, 1))
     ax = plot_validation(Validation(("prior", "strength"), *tried, 2, 9, 9, 0.0))
-    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "prior = one, strength = 1e+09"]
+    levels = [line.get_ydata() for line in ax.lines if line.get_label() == "one, alone"]
     assert_allclose(levels, [[0.7, 0.7]])
     assert ax.get_xlim()[1] < 10.0
 

@@ -93,7 +93,7 @@ def pictures_of(X, y, problem, solution):
         "before and after": plotting.plot_before_after(X, X @ solution.M, y),
         "choice of two": plotting.plot_validation(Validation(*nested, unlearned="Euclidean distance")).figure,
         "bounds and gap": plotting.plot_solution(solution),
-        "audit": plotting.plot_audit(problem, audit, reference=solution),
+        "audit": plotting.plot_audit(audit, problem, reference=solution),
         "trails": cm.bench.plot_trails(trails)[0].figure,
         "benchmark": cm.bench.plot_benchmark(runs()),
         "validation": plotting.plot_validation(Validation(*weights)).figure,

@@ -1,5 +1,7 @@
 """Cross-validation: folds, what is held out, and the scores against doing it by hand."""
 
+from dataclasses import replace
+
 import joblib
 import numpy as np
 import pytest
@@ -128,3 +130,18 @@ def test_folds_go_through_joblib_with_the_same_scores(points, validation):
             assert found.scores[name] == pytest.approx(scores)
     with pytest.raises(InputError, match="n_jobs must be an integer other than 0"):
         cm.cross_validate(*points, C=C, n_jobs=0)
+
+
+def test_a_candidate_has_one_label_in_the_table_and_elsewhere():
+    """A strength so large that the prior is left alone says so; an infinite C, a hard margin, does not."""
+    candidates = ("lda", 1.0, 1e9), ("lda", 0.3, 10.0), ("lda", 1.0, np.inf)
+    tried = candidates, {"auc": np.ones((3, 1))}, np.zeros((3, 1)), 0, 9, 9, 0.0
+    path = Validation(("prior", "scale", "strength"), *tried)
+    labels = ["lda, scale = 1, alone", "lda, scale = 0.3, strength = 10", "lda, scale = 1, strength = inf"]
+    assert [row[0] for row in path.cells()] == [path.label(at) for at in range(3)] == labels
+    assert path.heading().startswith(f"{labels[0]}, chosen by auc")
+    assert path.label(1, -1) == "lda, scale = 0.3"
+    assert replace(path, unlearned="Euclidean distance").label(0, -1) == "Euclidean distance"
+    single = replace(path, names=("C",), candidates=((1.0,), (2.5,), (3.0,)), index=1)
+    assert single.heading().startswith("C = 2.5, chosen")
+    assert [row[0] for row in single.cells()] == ["1", "2.5", "3"]

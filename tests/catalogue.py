@@ -20,7 +20,6 @@ diagonal             weights of features
 weighted             parts of unequal weight, some of them zero
 measure              rankings scored by a measure that is no mean over pairs, and AUC beside them
 barrier              infinite at some metrics, but for hard margins
-floats               bounded in floats alone, as certificate files do not know its comparisons
 combination          a loss and a regularizer that no method has together
 sum                  a sum of risks
 worst                the worst parts of a risk
@@ -45,7 +44,15 @@ from samples import as_matrix, consistent, random_lists, random_metric, random_t
 from sklearn.metrics.pairwise import rbf_kernel
 
 import convexmetric as cm
-from convexmetric.comparisons import PairDistances, Quadruplets, Rankings, Relevance, SimilarityTriplets, Triplets
+from convexmetric.comparisons import (
+    Linear,
+    PairDistances,
+    Quadruplets,
+    Rankings,
+    Relevance,
+    SimilarityTriplets,
+    Triplets,
+)
 from convexmetric.cones import AllMatrices, BlockDiagonal, Cone, NonnegativeDiagonal, PSDCone, Symmetric
 from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, Logistic, NegativeLog, NegativeRoot
 from convexmetric.measures import AUC, AveragePrecision
@@ -427,7 +434,7 @@ def _combination(risk: str, penalty: str, kind: str) -> Make:
 
 
 def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> Make:
-    """The worst queries among seven points with three labels, perhaps beside all of them; or quadruplets."""
+    """The worst queries among seven points with three labels, perhaps beside all of them; or sets of pairs."""
 
     def make(rng: np.random.Generator) -> MetricProblem:
         cone, y = _cone(kind, 3), np.arange(7) % 3
@@ -441,8 +448,12 @@ def _worst(of: str, share: float, penalty: Regularizer, kind: str = "full") -> M
             "choices": lambda: SoftmaxRisk(rankings, 1.0, 0.5),
             "sum": lambda: SumRisk(Worst(risks["choices"](), share), risks["auc"]()),
             "quadruplets": lambda: SeparableRisk(Quadruplets(X, quadruplets % 7, cone), Hinge(0.5)),
+            "sets": lambda: SeparableRisk(
+                Linear(X, quadruplets[:, :2], rng.standard_normal((8, 12)), cone), Hinge(0.5)
+            ),
         }
-        return MetricProblem(risks[of]() if of in ("sum", "quadruplets") else Worst(risks[of](), share), penalty)
+        whole = of in ("sum", "quadruplets", "sets")
+        return MetricProblem(risks[of]() if whole else Worst(risks[of](), share), penalty)
 
     return make
 
@@ -691,7 +702,13 @@ enter(
         "worst choices and auc, trace": _worst("sum", 0.5, Trace(0.3)),
     },
 )
-enter("combination, triplets, floats", {"quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4))})
+enter(
+    "combination, triplets",
+    {
+        "quadruplets, square": _worst("quadruplets", 1.0, SquaredFrobenius(0.4)),
+        "sets, trace": _worst("sets", 1.0, Trace(0.5)),
+    },
+)
 enter(
     "choices",
     {
@@ -736,7 +753,7 @@ enter(
     },
 )
 enter(
-    "no method, listed, triplets, matrices, floats",
+    "no method, listed, triplets, matrices",
     {
         "hinges of similarities, square": _similarities("hinges", AllMatrices(2, 4), SquaredFrobenius(0.2)),
         "hinges of similarities, trace distance, rectangular": _similarities(
@@ -745,7 +762,7 @@ enter(
     },
 )
 enter(
-    "no method, listed, logistic, triplets, matrices, floats",
+    "no method, listed, logistic, triplets, matrices",
     {"logistic similarities, trace norm, symmetric": _similarities("logistic", Symmetric(3), Trace(0.1))},
 )
 enter(
@@ -800,6 +817,7 @@ REPRESENTATIVES = (
     "worst of map, square",
     "worst choices, square",
     "quadruplets, square",
+    "sets, trace",
     "softmax, trace, full",
     "softmax, norm, symmetric",
     "map, trace norm, rectangular",

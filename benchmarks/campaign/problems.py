@@ -23,7 +23,7 @@ from forgery import Contents, opened  # isort: skip
 __all__ = ["FEW", "Problem", "extreme", "solved"]
 
 Ends = tuple[Any, Any]
-SOLVED = tuple(names(without=("floats", "user terms", "user blocks")))
+SOLVED = tuple(names(without=("user terms", "user blocks")))
 #: Of these, those that the short test takes.
 FEW = (
     "ranking from labels", "relative, rbf, soft", "relative, A, hard", "triplets, graph, diagonal",

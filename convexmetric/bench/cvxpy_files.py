@@ -86,7 +86,9 @@ def script(name: str, title: str, table: Table, arrays: Arrays, bounds: Sequence
     )
     lines = ["constraints += [M[arrays['blocks'][:, None] != arrays['blocks']] == 0]"] * (cone == "block-diagonal")
     for start, risk in _summands(table["risk"], kernel.SUMMAND):
-        lines += _risk(risk, start, {of.removeprefix(start) for of in arrays if of.startswith(start)})
+        known = {of.removeprefix(start) for of in arrays if of.startswith(start)}
+        sparse = "points_indptr" in (known if known & set(kernel.files.POINTS) else arrays)
+        lines += _risk(risk, start, known, sparse, d)
     for start, term in _summands(table["regularizer"], kernel.TERM):
         lines += _regularizer(term, start, d)
     lines += ["objective += cp.sum(cp.multiply(arrays['linear'], M))"] * table["linear"]
@@ -104,12 +106,19 @@ def _number(rational: str) -> str:
     return repr(float(Fraction(rational)))
 
 
-def _risk(table: Table, start: str, known: set[str]) -> list[str]:
+def _risk(table: Table, start: str, known: set[str], sparse: bool, d: int) -> list[str]:
     """Lines that add a risk, whose arrays are ``known`` by these names after ``start``."""
     kind, get = table["kind"], f"arrays['{start}{{}}']".format
-    if known & {"targets", "comparison_weights", "query_weights", "queries"}:
-        raise InputError("targets, weights and queries of their own are not written out in CVXPY: pass to='arrays'")
-    lines = [f"\n# {kind}", f"X = {get('points')}" if "points" in known else "X = arrays['points']"]
+    if known & {"targets", "comparison_weights", "query_weights", "queries", "matrix_indptr"}:
+        raise InputError(
+            "targets, weights, queries and matrices of their own are not written out in CVXPY: to='arrays'"
+        )
+    own = get if known & set(kernel.files.POINTS) else "arrays['{}']".format
+    lines = [f"\n# {kind}", f"X = {own('points')}"]
+    if sparse:
+        start, at, values = (own(f"points_{part}") for part in ("indptr", "indices", "data"))
+        lines[1] = f"X = np.zeros((len({start}) - 1, {d}))"
+        lines += [f"X[np.repeat(np.arange(len(X)), np.diff({start})), {at}] = {values}"]
     return [*lines, *_written(RISKS, str(table.get("measure", kind)), "the risk")(table, known, get)]
 
 

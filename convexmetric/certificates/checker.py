@@ -57,6 +57,8 @@ MAX_WORK = 2e12
 #: Operations of a multiplication in a matrix product, a place in a table of rankings, a logistic loss, a query,
 #: a query with logarithms, and a row of a table of rankings.
 MULTIPLY, RANKING, LOGISTIC, QUERY, LOGARITHM, ROW = 0.1, 8.0, 4e3, 3e5, 5e6, 3e4
+#: Operations for an entry of a sparse point, and for a block of weights of pairs, which has as many pairs as this.
+ENTRY, BLOCK, PAIRS = 400.0, 3e6, kernel.points.PAIRS
 #: Operations that a byte of memory counts as: so at most 2 GB by default.
 BYTE = 1e3
 #: Spreads of the unknowns of points and of dual points.
@@ -161,19 +163,22 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     kinds = [kind_of(kernel.entry(kernel.summands(), table, "risk")) for table, _ in risks]
     counts = [ESTIMATES[kind].rows(table, own, items) for kind, (table, own) in zip(kinds, risks, strict=True)]
     first, end = kernel.some_rows(dual, sum(counts))
-    # Worst parts are one row, whatever they are of.
-    listed = 0
-    for kind, (table, own) in zip(kinds, risks, strict=True):
-        table = table["of"] if kind is kernel.Worst else table
-        inner = kind_of(kernel.entry(kernel.summands(), table, "risk"))
-        if issubclass(inner, kernel.ListedRisk):
-            listed += ESTIMATES[inner].rows(table, own, items) * table.get("candidates", 1)
-    require_valid(listed <= kernel.MAX_LENGTH, f"there are more than {kernel.MAX_LENGTH} comparisons")
     for kind, (table, own), count in zip(kinds, risks, counts, strict=True):
         rows = slice(max(first, 0), max(min(end, count), 0))
         first, end = first - count, end - count
         total += 1e7 + ESTIMATES[kind].work(table, own, items, 0 if diagonal else rank, count, rows)
     return total
+
+
+def forecast(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
+    """Estimate the operations of the proof of a statement, in one file, before there are a metric and a dual point."""
+    problem = document["problem"]
+    risk, d = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["features"]
+    if problem["regularizer"]["kind"] == "conic":
+        return 0.0
+    dual = dict.fromkeys(f"{risk.dual_keys} share regularizer".split())
+    later = {"factor": np.broadcast_to(0.0, (d, d)), "left": np.zeros((d, 0))}
+    return operations(document | {"dual": dual}, later | dict(arrays))
 
 
 def _longest(name: str, arrays: Mapping[str, Array]) -> int:
@@ -253,21 +258,45 @@ def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: flo
     return document, arrays
 
 
+def _points(own: kernel.Arrays, d: int, diagonal: bool) -> tuple[int, float]:
+    """Number of points, and the most entries of one."""
+    if "points" in own or not diagonal:
+        return len(own("points", None, d)), d
+    rows = kernel.SparseRows(own, "points", d)
+    return len(rows), float(np.diff(rows.starts).max(initial=1))
+
+
 def _listed(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
     """Number of listed comparisons."""
-    n = len(own("points", None, d))
-    return len(own("triplets", None, 3, integers=n) if "triplets" in own else own("pairs", None, 2, integers=n))
+    if "matrix_indptr" in own and "triplets" not in own:
+        return len(own("matrix_indptr", None, integers=2**40)) - 1
+    name, width = ("triplets", 3) if "triplets" in own else ("pairs", 2)
+    return len(own(name, None, width, integers=2**40))
 
 
 def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
     """Operations for ``rows`` of the comparisons of n points; ``rank`` is that of a factor, 0 if diagonal."""
-    n, some = len(own("points", None, d)), max(rows.stop - rows.start, 0)
-    held(n, max(n, rank))
+    (n, wide), some = _points(own, d, rank == 0), max(rows.stop - rows.start, 0)
+    queries = len(own.arrays.get(own.prefix + "queries", ())) or n
+    held(max(n, queries), rank or wide)
     terms = table.get("terms", [{"loss": "softmax"}])
     logistic = 2.0 * LOGISTIC if any(term["loss"] not in CHEAP for term in terms) else 0.0
+    pairs = 2.0 * some if "triplets" in own else float(some)
+    if "matrix_indptr" in own:
+        pairs += len(own("matrix_data", None)) + len(own("pairs", None, 2, integers=2**40))
     # Comparisons are taken in blocks, which are smaller where there are more features.
-    each = some * (20.0 * (rank or d) + 0.2 * d + 400.0 + logistic) + len(terms) * (2.0 * some + 5e5)
-    return MULTIPLY * n * d * (max(rank, 1.0) + 3.0 * (n + d) + 500.0) + each + 100.0 * count + 120.0 * n * n
+    each = pairs * 10.0 * (rank or wide) + some * (0.2 * wide + 400.0 + logistic) + len(terms) * (2.0 * some + 5e5)
+    if "points" not in own and rank == 0:
+        return each + pairs * ENTRY * wide + 100.0 * count
+    # Weights between points are taken in blocks of rows, or of few pairs.
+    step = kernel.points.rows_at_once(n)
+    cells, columns = (
+        min(float(most), pairs * per) for most, per in ((queries * n, step + PAIRS), (n * n / step + n, 1))
+    )
+    blocks = min(queries / step, pairs) + pairs / PAIRS + 1.0
+    products = cells * d + (queries + columns) * d * (d if rank else 1.0)
+    images = MULTIPLY * n * d * (max(rank, 1.0) + 500.0)
+    return images + each + 100.0 * count + 120.0 * cells + 3.0 * MULTIPLY * products + BLOCK * blocks
 
 
 def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
@@ -283,7 +312,6 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
         negatives = _lengths("far", own, n)[1]
     p, negatives = p[rows], negatives[rows]
     queries = len(p)
-    held(queries, n)
     held(count, d)
     held(n + queries, rank or d)
     pairs, ranked, logistic = p * negatives, table.get("measure", "auc") != "auc", table.get("loss") == "logistic"
@@ -298,7 +326,8 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     steps = len(own("steps", None, None, integers=2**40)) if ranked and "steps" in own else 0
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
-    laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0 else (queries + n) * d * d))
+    blocks = queries / kernel.points.rows_at_once(n) + 1.0
+    laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0 else (queries + blocks * n) * d * d))
     # Lists of negatives that are the rest of positives are made for all queries once, to be counted.
     reading = (1e4 + 2.0 * n) * count
     exponentials = LOGISTIC * float((p + negatives).sum()) if softmax else 0.0
@@ -349,7 +378,7 @@ def _of_trials(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, cou
     return _of_comparisons(table, own, d, rank, k * count, slice(k * rows.start, k * rows.stop))
 
 
-COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {"triplets" if risk.triplets else "pairs": len(risk)})
+COMPARISONS = Estimate(_listed, _of_comparisons, lambda risk: {risk.name: len(risk)})
 #: Estimates by the kernel's classes of risks, sums excluded.
 ESTIMATES: dict[type, Estimate] = {
     kernel.Worst: Estimate(lambda table, own, d: 1, _of_worst, lambda risk: ESTIMATES[type(risk.of)].sizes(risk.of)),
@@ -758,7 +787,8 @@ def sizes(problem: kernel.Problem | kernel.ConicStatement) -> dict[str, int]:
     """Numbers of features, points, queries, pairs or triplets; or of variables and rows."""
     if isinstance(problem, kernel.ConicStatement):
         return {"variables": problem.program.n, "rows": problem.program.cones.rows}
-    points = sum(len(array) for name, array in problem.arrays.items() if name.endswith("points"))
+    every = [array for name, array in problem.arrays.items() if name.endswith(kernel.files.POINTS)]
+    points = sum(len(array) - (array.ndim == 1) for array in every)
     own = sum(len(array) for name, array in problem.arrays.items() if name.endswith("queries"))
     found = Counter({"features": problem.cone.d, "points": points} | ({"points of queries": own} if own else {}))
     for risk in problem.risk.risks if isinstance(problem.risk, kernel.SumRisk) else [problem.risk]:
@@ -812,7 +842,7 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             titles.append(title := document["title"])
             fits = isinstance(title, str) and len(title) <= 500 and title.isprintable()
             require_valid(fits, "title must be a line of at most 500 letters")
-            whole = "risk" not in document["problem"] or any(name.endswith("points") for name in arrays)
+            whole = "risk" not in document["problem"] or any(name.endswith(kernel.files.POINTS) for name in arrays)
             # A risk of others may have no points.
             whole = whole or any(kind not in OWN["RISKS"] for of, kind in _rules(document["problem"]) if of == "RISKS")
             require_valid(

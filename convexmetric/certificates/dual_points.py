@@ -74,8 +74,9 @@ def _sum(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
 
 
 def _comparisons(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
-    low, high = np.array([(loss.low, loss.high) for loss in stated.losses])[stated.kind].T
-    return {"kind": "slopes"}, {"slopes": np.clip(said.arrays["slopes"], low, high)}
+    low, high = np.array([(loss.low, loss.high) for loss in stated.losses]).T
+    each = [np.clip(said.arrays["slopes"][rows], low[of.kind], high[of.kind]) for rows, of in stated.blocks()]
+    return {"kind": "slopes"}, {"slopes": np.concatenate(each)}
 
 
 def _trials(risk: Any, said: Described, stated: kernel.ListedChoices) -> tuple[Table, Arrays]:
@@ -140,6 +141,15 @@ def _choices(risk: Any, hints: Arrays, stated: kernel.Choices) -> tuple[Table, A
             total += weights[hints["groups"][q]] * (e / e.sum())
         found.append(whole_probabilities(total[None], one)[0])
     return {"kind": "probabilities", "bits": bits}, {"probabilities": np.concatenate(found)}
+
+
+def longest(risk: Any) -> int:
+    """Length of the longest array of a dual point of a risk of the kernel."""
+    if isinstance(risk, kernel.SumRisk | kernel.Worst):
+        return max(map(longest, risk.risks if isinstance(risk, kernel.SumRisk) else [risk.of]))
+    if not isinstance(risk, kernel.ListRisk):
+        return len(risk.items) if isinstance(risk, kernel.ListedChoices) else len(risk)
+    return int((risk.p * risk.n if risk.loss == "logistic" else risk.p + risk.n).sum())
 
 
 def in_parts(risk: Any, found: Arrays, cuts: Sequence[int]) -> list[tuple[list[int], Arrays]]:

@@ -13,8 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from convexmetric.certificates import kernel
+from convexmetric.cones import Cone
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
@@ -70,9 +72,10 @@ def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
         if getattr(type(problem), method) is not getattr(MetricProblem, method):
             raise InputError(f"certificates do not know the {method} of a {type(problem).__name__}")
     cone, risk = description(problem.cone), description(problem.risk)
-    own = _of_risk(risk, problem.cone.d)
+    own = _of_risk(risk, problem.cone)
     points = None if risk.summands else own.get("points")
     regularizer = description(problem.regularizer, problem.cone, points)
+    own = own if regularizer.table.get("of") == "squared points" else _used(own)
     arrays = {**own, **regularizer.arrays, **cone.arrays}
     constant = problem.constant + regularizer.constant
     if problem.G is not None:
@@ -84,17 +87,30 @@ def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
     return _written(table), {name: plain(array) for name, array in arrays.items()}
 
 
-def _of_risk(risk: Described, d: int) -> Arrays:
+def _of_risk(risk: Described, cone: Cone) -> Arrays:
     """Arrays of a risk, or of all summands of a sum, with equal points stored once."""
     if not risk.summands:
-        return _listed(_dense(risk.arrays, d))
-    each = [_of_risk(one, d) for one in risk.summands]
-    all_points = [own["points"] for own in each if "points" in own]
-    first = all_points[0] if len(all_points) == len(each) else None
-    if first is not None and all(np.array_equal(points, first) for points in all_points):
-        each = [{name: array for name, array in own.items() if name != "points"} for own in each]
-        return {"points": first} | named_by_summand(each)
-    return named_by_summand(each)
+        compared = "pairs" in risk.arrays or "triplets" in risk.arrays
+        return risk.arrays if compared and cone.diagonal else _listed(_dense(risk.arrays, cone.d))
+    each = [_of_risk(one, cone) for one in risk.summands]
+    first = {name: array for name, array in each[0].items() if name.startswith("points")}
+    if all(name in own and np.array_equal(own[name], array) for own in each for name, array in first.items()):
+        return first | named_by_summand([{name: own[name] for name in own if name not in first} for own in each])
+    return named_by_summand([_used(own) for own in each])
+
+
+def _used(arrays: Arrays) -> Arrays:
+    """Leave out points that no listed pair or triplet names."""
+    name, sparse = "triplets" if "triplets" in arrays else "pairs", "points_indptr" in arrays
+    if name not in arrays or "queries" in arrays or not (sparse or "points" in arrays):
+        return arrays
+    parts = [f"points_{part}" for part in ("data", "indices", "indptr")]
+    X = sp.csr_array(tuple(arrays[part] for part in parts)) if sparse else arrays["points"]
+    used, rows = np.unique(arrays[name], return_inverse=True)
+    if len(used) == X.shape[0]:
+        return arrays
+    X, made = X[used], arrays | {name: rows.reshape(arrays[name].shape)}
+    return made | (dict(zip(parts, (X.data, X.indices, X.indptr), strict=True)) if sparse else {"points": X})
 
 
 def named_by_summand(each: Sequence[Arrays], start: str = kernel.SUMMAND) -> Arrays:
@@ -103,7 +119,7 @@ def named_by_summand(each: Sequence[Arrays], start: str = kernel.SUMMAND) -> Arr
 
 
 def _dense(arrays: Arrays, d: int) -> Arrays:
-    """Write CSR points out as dense rows: files are deflated, so that zeros cost nothing."""
+    """Write CSR points out as dense rows, for lists and full metrics; files are deflated, and zeros cost nothing."""
     made = {name: array for name, array in arrays.items() if not name.startswith(("points_", "queries_"))}
     for name in ("points", "queries"):
         if f"{name}_indptr" in arrays:

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import io
 import json
+import math
 import operator
 import os
 import warnings
@@ -29,7 +30,7 @@ from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
 from convexmetric.certificates.conic_terms import ConicTerms
-from convexmetric.certificates.dual_points import between, in_parts, stored
+from convexmetric.certificates.dual_points import between, in_parts, longest, stored
 from convexmetric.certificates.programs import ProgramCertificate
 from convexmetric.certificates.statement import Arrays, Table, describe, named_by_summand, plain, without_proof
 from convexmetric.certificates.subgradients import above, feasible, shrunk
@@ -193,6 +194,13 @@ def _stated_and_certified(
 def _stated(problem: MetricProblem, title: str) -> tuple[Table, Arrays]:
     """Document and arrays of the statement, without the proof."""
     table, arrays = describe(problem)
+    count, most = sum(array.size for array in arrays.values()), max(array.size for array in arrays.values())
+    if 8 * count > kernel.MAX_BYTES or most > kernel.MAX_NUMBERS:
+        raise InputError(
+            f"no file holds this problem: it has {count} numbers, {most} of an array, and a file at most "
+            f"{kernel.MAX_BYTES // 8}, {kernel.MAX_NUMBERS} of an array; take fewer points or features, or triplets of "
+            "points in a sparse matrix"
+        )
     coordinates = f"; {problem.coordinates}" if problem.coordinates else ""
     return without_proof(title or str(problem).partition("\n")[0] + coordinates, table), arrays
 
@@ -209,7 +217,8 @@ def _proven(
         kernel.require_proven(np.isfinite(point.S).all(), "what the dual point says is not finite")
         own = {name: plain(array) for name, array in _of_value(problem.risk, certificate.M).items()}
         stated, arrays = kernel.Problem(document, kernel.Arrays(arrays | own)), arrays | own
-        files = _files(problem, stated, certificate, point, document, arrays, _ends(stated.risk, parts))
+        ends = _ends(stated.risk, parts, checker.forecast(document, arrays))
+        files = _files(problem, stated, certificate, point, document, arrays, ends)
         proof = checker.prove(files)
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
@@ -234,11 +243,11 @@ def _unproven() -> Iterator[None]:
     except (kernel.NotProven, np.linalg.LinAlgError) as error:
         raise InputError(f"nothing is proven: {error}") from error
     except checker.CertificateError as error:
-        raise InputError(f"the certificate does not describe its problem: {error}") from error
+        raise InputError(f"files do not hold this problem: {error}") from error
 
 
-def _ends(risk: Any, parts: Any) -> list[int]:
-    """Rows of a risk at which parts of a file begin and end."""
+def _ends(risk: Any, parts: Any, work: float) -> list[int]:
+    """Rows of a risk at which parts of a file begin and end, for a proof of so many operations."""
     count = len(risk)
     own = any(isinstance(one, kernel.OwnRisk) for one in getattr(risk, "risks", [risk]))
     if parts != 1 and (own or isinstance(risk, kernel.Worst)):
@@ -246,6 +255,12 @@ def _ends(risk: Any, parts: Any) -> list[int]:
         raise InputError(f"{what} one row, which is not split: parts must be 1, got {parts!r}")
     if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
         raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+    wanted = max(math.ceil(work / checker.MAX_WORK), math.ceil(longest(risk) / kernel.MAX_LENGTH))
+    if wanted > parts:
+        raise InputError(
+            f"the proof takes about {work:.0e} operations and {longest(risk)} numbers of a dual point, and one file "
+            f"has at most {checker.MAX_WORK:.0e} and {kernel.MAX_LENGTH}: pass parts={wanted} or more"
+        )
     return [count * part // parts for part in range(parts + 1)]
 
 

@@ -1,8 +1,8 @@
 """Comparisons of distances as linear operators on the metric: ``s = D(M)`` and its adjoint."""
 
 from convexmetric.comparisons.base import Comparisons, StackedComparisons
+from convexmetric.comparisons.linear import Linear, Quadruplets
 from convexmetric.comparisons.pair_distances import PairDistances
-from convexmetric.comparisons.quadruplets import Quadruplets
 from convexmetric.comparisons.rankings import Block, Rankings
 from convexmetric.comparisons.relevance import Relevance
 from convexmetric.comparisons.sampling import triplets_from_labels
@@ -12,6 +12,7 @@ from convexmetric.comparisons.triplets import Triplets
 __all__ = [
     "Block",
     "Comparisons",
+    "Linear",
     "PairDistances",
     "Quadruplets",
     "Rankings",

@@ -31,6 +31,11 @@ class Comparisons(ABC):
         """Point sets that are compared, one matrix per set; empty if ``D_t`` is made of something else."""
         return ()
 
+    @property
+    def distances_each(self) -> float:
+        """Sum of the sizes of the coefficients of squared distances in a comparison, at most: 1 for pairs, else 2."""
+        return min(self.places.shape[1] - 1, 2)
+
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array] | None:
         """Pairs of points, ``(P, 2)``, and a matrix that maps their squared distances to s; None if there is none."""
         return None
@@ -98,6 +103,11 @@ class StackedComparisons(Comparisons):
         return np.asarray(np.sum([kind.adjoint(u[begin:end]) for kind, (begin, end) in parts], axis=0))
 
     @property
+    def distances_each(self) -> float:
+        """The largest of all kinds."""
+        return max(kind.distances_each for kind in self.kinds)
+
+    @property
     def places(self) -> np.ndarray:
         """Rows of the data of each kind, padded with -1 to the same number of columns."""
         found = [kind.places for kind in self.kinds]
@@ -115,8 +125,3 @@ class StackedComparisons(Comparisons):
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
         return cp.hstack([kind.expression(M) for kind in self.kinds])
-
-
-def distances_each(comparisons: Comparisons) -> int:
-    """Number of squared distances in a comparison: 1 for pairs, 2 for triplets and quadruplets."""
-    return min(comparisons.places.shape[1] - 1, 2)

@@ -14,6 +14,7 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.points import as_points, check_features, listed_rows, rows_of
 from convexmetric.cones import AllMatrices
+from convexmetric.described import Described
 from convexmetric.errors import InputError
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -48,6 +49,11 @@ class SimilarityTriplets(Comparisons):
         rows_of(self.triplets[:, 1:], len(self.X), "triplets")
         if (self.triplets[:, 1] == self.triplets[:, 2]).any():
             raise InputError("triplets must name two different items, j and k, in every row")
+
+    def described(self) -> Described:
+        """Description of items, queries and triplets."""
+        queries = {} if self.Q is self.X else {"queries": self.Q}
+        return Described(arrays={"points": self.X, "triplets": self.triplets, **queries})
 
     @property
     def points(self) -> tuple[Any, ...]:

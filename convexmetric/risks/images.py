@@ -28,8 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from convexmetric.arrays import Array
-from convexmetric.comparisons import Comparisons
-from convexmetric.comparisons.base import distances_each
+from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled_in_any_order
@@ -151,7 +150,7 @@ class ImageRisk(ABC):
     #: Whether comparisons are of several pairs each, such as triplets.
     joint: bool = False
     #: Number of squared distances in a comparison.
-    distances_each: int = 1
+    distances_each: float = 1.0
     #: Whether a pass holds matrices of all pairs of points, and not a list of pairs.
     all_pairs: ClassVar[bool] = False
 
@@ -189,8 +188,8 @@ class ListedImages(ImageRisk):
         assert found is not None
         self.X = X.toarray() if sp.issparse(X) else X
         self.comparisons, self.loss, (self.pairs, self.sums) = comparisons, loss, found
-        self.joint = self.sums.nnz > len(comparisons)
-        self.distances_each = distances_each(comparisons)
+        self.joint = not isinstance(comparisons, PairDistances)
+        self.distances_each = comparisons.distances_each
         self.bounded = np.isfinite(loss.high)
         self.middle = 0.5 * (np.where(self.bounded, loss.low, 0.0) + np.where(self.bounded, loss.high, 0.0))
         #: Unit of the smoothing width of each pair: the end of its box; infinite where the loss is itself a parabola.

@@ -112,18 +112,21 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def hints(self, dual: Any) -> Described:
         """One slope per pair (i, j), i < j: multiplier over weight; 1 where a hinge is linear."""
-        i, j, (sign, weight, margin, linear) = self._listed()
-        if isinstance(dual, np.ndarray):
-            slopes = np.clip(dual / weight, 0.0, 1.0)
-        else:
-            clipped, slopes = dual.clipped(), np.zeros(len(i))
-            for witness, share in zip(clipped.witnesses, clipped.weights, strict=True):
-                gram = self.cone.times(self.X, witness) @ self.X.T
-                square = gram.diagonal()
-                d = square[i] + square[j] - 2.0 * gram[i, j]
-                halves = 0.5 * share[clipped.groups]
-                slopes += (halves[i] + halves[j]) * (margin - sign * d > 0.0)
-        return Described({"kind": "slopes"}, {"slopes": np.where(linear > 0.0, 1.0, slopes)})
+        numbers, slopes, at = self._numbers, np.zeros(self.count), 0
+        clipped = None if isinstance(dual, np.ndarray) else dual.clipped()
+        witnesses = [] if clipped is None else zip(clipped.witnesses, clipped.weights[:, clipped.groups], strict=True)
+        passes = [(P := self.cone.times(self.X, M), np.einsum("ik,ik->i", P, self.X), 0.5 * w) for M, w in witnesses]
+        for i in range(self.parts - 1):
+            after = slice(i + 1, None)
+            sign, weight, margin, linear = numbers[(self.codes[after] != self.codes[i]).astype(np.int64)].T
+            own = slopes[at : (at := at + len(sign))]
+            for P, square, halves in passes:
+                d = square[after] + square[i] - 2.0 * (self.X[after] @ P[i])
+                own += (halves[after] + halves[i]) * (margin - sign * d > 0.0)
+            if clipped is None:
+                own[:] = np.clip(dual[at - len(own) : at] / weight, 0.0, 1.0)
+            own[linear > 0.0] = 1.0
+        return Described({"kind": "slopes"}, {"slopes": slopes})
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
-from convexmetric.comparisons.base import distances_each
 from convexmetric.comparisons.pair_distances import BLOCK
 from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
@@ -203,7 +202,7 @@ class SeparableRisk(base.Risk):
     def lipschitz_near(self, M: Array, error: float) -> float | None:
         """Sum of multipliers, twice for triplets, each the largest over margins within reach of ``error``."""
         s = self.comparisons.forward(M)
-        distances = distances_each(self.comparisons)
+        distances = self.comparisons.distances_each
         ends = (np.abs(self.loss.subgradient(s + side * distances * error)) for side in (-1.0, 1.0))
         return distances * float(np.maximum(*ends).sum())
 
@@ -213,7 +212,7 @@ class SeparableRisk(base.Risk):
         box = self.loss.box(self.parts)
         if box is None or box.curvature.any():
             return np.inf
-        return distances_each(self.comparisons) * float(np.maximum(np.abs(box.low), np.abs(box.high)).sum())
+        return self.comparisons.distances_each * float(np.maximum(np.abs(box.low), np.abs(box.high)).sum())
 
     @property
     def parts(self) -> int:
@@ -239,8 +238,8 @@ class SeparableRisk(base.Risk):
 
     @property
     def part_kind(self) -> str:
-        """Name of a part: a pair, a triplet or a quadruplet."""
-        return {2: "pair", 3: "triplet", 4: "quadruplet"}[self.comparisons.places.shape[1]]
+        """Name of a part: a pair, a triplet, a quadruplet or a comparison."""
+        return {2: "pair", 3: "triplet", 4: "quadruplet"}.get(self.comparisons.places.shape[1], "comparison")
 
     def part_values(self, M: Array) -> Array:
         """``l(s_t)``."""
@@ -267,7 +266,7 @@ class SeparableRisk(base.Risk):
         n_groups = int(groups.max()) + 1
         values = base.group_sums(self.loss.values(s), groups, n_groups)
         offsets = base.group_sums(self.loss.dual_values(u), groups, n_groups)
-        weights = distances_each(self.comparisons) * base.group_sums(np.abs(u), groups, n_groups)
+        weights = self.comparisons.distances_each * base.group_sums(np.abs(u), groups, n_groups)
         return base.Cuts(values, offsets, base.group_adjoints(self.comparisons, u, groups, n_groups), weights)
 
     def statement(self, M: cp.Variable) -> base.RiskStatement:
@@ -298,7 +297,7 @@ class SeparableRisk(base.Risk):
         """Bound on the rounding error of a margin."""
         if not self.points:
             return 0.0
-        return distances_each(self.comparisons) * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
+        return self.comparisons.distances_each * error_of_lifted(self.points, M, lift(self.cone, M), self.cone)
 
     def minorant(self, dual: Any) -> base.Minorant | None:
         """Minorant of multipliers ``(T,)`` clipped into their box, or of weighted cuts."""
@@ -308,7 +307,7 @@ class SeparableRisk(base.Risk):
         if not np.isfinite(multipliers).all():
             return None
         u = self.loss.clip(multipliers)
-        values, weight = self.loss.dual_values(u), distances_each(self.comparisons) * float(np.abs(u).sum())
+        values, weight = self.loss.dual_values(u), self.comparisons.distances_each * float(np.abs(u).sum())
         return base.Minorant(float(values.sum()), self.comparisons.adjoint(u), weight, float(np.abs(values).sum()))
 
 

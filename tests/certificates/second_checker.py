@@ -10,6 +10,7 @@ import copy
 import functools
 import hashlib
 import io
+import itertools
 import json
 import re
 import struct
@@ -258,7 +259,8 @@ class File:
     def of(self, start: str) -> File:
         """The arrays of a summand, whose names have this start, by their names in its own risk or regularizer."""
         made = File(self.arrays)
-        made.names = {"points": "points"} if "points" in self.arrays else {}
+        own = any(start + points in self.arrays for points in ("points", "points_indptr"))
+        made.names = {name: name for name in self.arrays if name.startswith("points") and not own}
         made.names |= {name[len(start) :]: name for name in self.arrays if name.startswith(start)}
         made.arrays = {name: self.arrays[full] for name, full in made.names.items()}
         made.asked = self.asked
@@ -642,12 +644,34 @@ def _worth(loss: Loss, a: Fraction, mu: Fraction) -> Interval:
     return exactly(mu * a - (a * a / 4 if loss == "squared" else 0))
 
 
+def sparse(file: File, name: str, columns: int) -> list[list[tuple[int, Fraction]]]:
+    """Rows of a matrix by columns that ascend, and values."""
+    at, start = file.array(f"{name}_indices", (None,), columns), file.array(f"{name}_indptr", (None,), 2**40)
+    values = file.array(f"{name}_data", (len(at),))
+    need(start and start[0] == 0 and start[-1] == len(at) and start == sorted(start), "rows")
+    rows = [list(zip(at[a:b], values[a:b], strict=True)) for a, b in itertools.pairwise(start)]
+    need(all(row[k][0] < row[k + 1][0] for row in rows for k in range(len(row) - 1)), "columns that do not ascend")
+    return rows
+
+
+def points_of(file: File, space: Space) -> tuple[Matrix, Matrix]:
+    """Points that come first in comparisons, and the others."""
+    if "points" in file.arrays or not space.diagonal:
+        X = file.array("points", (None, space.k))
+    else:
+        rows = [dict(row) for row in sparse(file, "points", space.k)]
+        X = [[row.get(f, ZERO) for f in range(space.k)] for row in rows]
+    if space.free and "queries" in file.arrays:
+        return file.array("queries", (None, space.d)), X
+    need(space.d == space.k, "points that are queries")
+    return X, X
+
+
 class Listed:
     """Section 2.2."""
 
     def __init__(self, risk: dict[str, Any], file: File, space: Space) -> None:
-        need(not space.free, "listed comparisons without a cone")
-        d, self.space = space.d, space
+        self.space = space
         table(risk, "kind terms")
         need(isinstance(risk["terms"], list) and 1 <= len(risk["terms"]) <= 64, "terms")
         known = [loss_in(term) for term in risk["terms"]]
@@ -656,16 +680,16 @@ class Listed:
             need(positive(term["weight"]) == 1 or term["loss"] != "hard", "weight of a hard margin")
             rational(term["margin"])
         self.negative = any(map(may_be_negative, known))
-        self.X = file.array("points", (None, d))
+        self.Q, self.X = points_of(file, space)
         N = len(self.X)
         if risk["kind"] == "all pairs":
+            need(not space.free, "all pairs without a cone")
             need(len(risk["terms"]) == 2, "two terms")
             codes = file.array("codes", (N,), N)
-            rows = [[i, j] for i in range(N) for j in range(i + 1, N)]
-            kinds = [int(codes[i] != codes[j]) for i, j in rows]
+            rows = [[(ONE, i, j)] for i in range(N) for j in range(i + 1, N)]
+            kinds = [int(codes[i] != codes[j]) for i in range(N) for j in range(i + 1, N)]
         else:
-            name, width = ("triplets", 3) if "triplets" in file.arrays else ("pairs", 2)
-            rows = file.array(name, (None, width), N)
+            rows = self._listed(file)
             kinds = file.array("terms", (len(rows),), len(risk["terms"]))
         terms = [risk["terms"][kind] for kind in kinds]
         self.rows, self.losses, self.signs = rows, [known[kind] for kind in kinds], [t["sign"] for t in terms]
@@ -677,6 +701,19 @@ class Listed:
             own = file.array("comparison_weights", (len(rows),))
             need(all(c >= 0 for c in own), "negative weights")
             self.weights = [a * b for a, b in zip(self.weights, own, strict=True)]
+
+    def _listed(self, file: File) -> list[list[tuple[Fraction, int, int]]]:
+        """Every comparison as pairs of points with a factor each."""
+        most = max(len(self.Q), len(self.X))
+        if "triplets" in file.arrays:
+            triplets = file.array("triplets", (None, 3), most)
+            rows = [[(ONE, i, k), (-ONE, i, j)] for i, j, k in triplets]
+        else:
+            rows = [[(ONE, i, j)] for i, j in file.array("pairs", (None, 2), most)]
+        need(all(i < len(self.Q) and j < len(self.X) for row in rows for _, i, j in row), "no such point")
+        if "triplets" in file.arrays or "matrix_indptr" not in file.arrays:
+            return rows
+        return [[(a, *rows[p][0][1:]) for p, a in row] for row in sparse(file, "matrix", len(rows))]
 
     def count(self) -> int:
         return len(self.rows)
@@ -698,26 +735,20 @@ class Listed:
     def each(self, M: Matrix) -> list[Interval]:
         """What every comparison is worth."""
         found = []
-        for (i, j, *k), loss, sign, mu, weight in zip(
-            self.rows, self.losses, self.signs, self.mu, self.weights, strict=True
-        ):
-            d = self.space.distance(M, self.X[i], self.X[j])
-            s = sign * (self.space.distance(M, self.X[i], self.X[k[0]]) - d if k else d)
+        for row, loss, sign, mu, weight in zip(self.rows, self.losses, self.signs, self.mu, self.weights, strict=True):
+            s = sign * sum((a * self.space.distance(M, self.Q[i], self.X[j]) for a, i, j in row), ZERO)
             found.append(loss_of(loss, s, mu).times(exactly(weight)))
         return found
 
     def dual(self, dual: dict[str, Any], file: File) -> Says:
         need(dual["kind"] == "slopes" and "bits" not in dual, "kind of dual point")
         v, S = NOTHING, []
-        for a, (i, j, *k), loss, sign, mu, weight in zip(
+        for a, row, loss, sign, mu, weight in zip(
             file.array("slopes", (len(self.rows),)), self.rows, self.losses, self.signs, self.mu, self.weights,
             strict=True,
         ):  # fmt: skip
             v += _worth(loss, a, mu).times(exactly(weight))
-            u = weight * a * sign
-            S.append((-u if k else u, self.X[i], self.X[j]))
-            if k:
-                S.append((u, self.X[i], self.X[k[0]]))
+            S += [(weight * a * sign * factor, self.Q[i], self.X[j]) for factor, i, j in row]
         return v, S
 
 
@@ -733,7 +764,7 @@ class Trials:
         self.weight, self.tau = positive(risk["weight"]), positive(risk["temperature"])
         self.m = integer(risk["chosen"], 1, 2**40 - 1)
         k = integer(risk["candidates"], self.m + 1, 2**40 - 1)
-        self.X = file.array("points", (None, space.d))
+        _, self.X = points_of(file, space)
         rows = file.array("pairs", (None, 2), len(self.X))
         need(rows and len(rows) % k == 0, "no whole trials")
         self.trials = [rows[at : at + k] for at in range(0, len(rows), k)]

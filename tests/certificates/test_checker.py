@@ -199,7 +199,7 @@ def test_weights_are_whole_and_of_sum_one_at_most():
 # Verdicts
 
 
-@pytest.mark.parametrize("name", cases(without=("floats", "user terms", "user blocks")))
+@pytest.mark.parametrize("name", cases(without=("user terms", "user blocks")))
 def test_what_is_written_is_accepted_and_agrees_with_the_float_certificate(name, tmp_path):
     problem, optimum = conic(name)[:2]
     solution = cm.solve(problem, tol=1e-7)

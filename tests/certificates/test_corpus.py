@@ -21,7 +21,7 @@ MEMORY, SECONDS = 2 * 2**30, 20.0
 COMMANDS = {"checker": (checker.main, []), "convexmetric verify": (package, ["verify"])}
 #: Some ten seconds, by the estimate of the checker; and files that are refused with the limits as they are.
 WORK = "--max-work=1e10"
-BOMBS = ("bz2-bomb", "deflate-bomb-lying", "features", "wide", "tall", "crowded")
+BOMBS = ("bz2-bomb", "deflate-bomb-lying", "features", "wide", "tall")
 #: Command, encoding, and of how many files it is run with one; every fourth is quick for the second.
 WAYS = [
     ("checker", "ascii", 1),

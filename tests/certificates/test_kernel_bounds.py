@@ -60,6 +60,36 @@ def listed(rng, losses, pairs=False, targets=None, weighted=False, margins=None,
     return {"kind": "listed comparisons", "terms": terms}, arrays, {"kind": "slopes"}, hints
 
 
+def sparse(rng, name, rows, columns):
+    """Rows of a matrix, of which the second has no entry."""
+    dense = rng.standard_normal((rows, columns)) * (rng.random((rows, columns)) < 0.6)
+    dense[1], dense[0, -1] = 0.0, 1.5
+    at = np.nonzero(dense)
+    starts = np.append(0, np.cumsum(np.count_nonzero(dense, axis=1)))
+    return {f"{name}_data": dense[at], f"{name}_indices": at[1], f"{name}_indptr": starts}
+
+
+def of_sparse_points(rng, losses, **how):
+    table, arrays, dual, hints = listed(rng, losses, **how)
+    return table, arrays | sparse(rng, "points", N, D), dual, hints
+
+
+def combinations(rng, losses, T=6, queries=False):
+    """Combinations of seven pairs, one of them there twice; perhaps of queries and points."""
+    table, arrays, dual, hints = listed(rng, losses, pairs=True, T=T)
+    pairs = np.array([rng.choice(N, 2, replace=False) for _ in range(7)])
+    pairs[3] = pairs[0]
+    arrays |= {"pairs": pairs % [3, N] if queries else pairs} | sparse(rng, "matrix", T, 7)
+    return table, arrays | ({"queries": rng.standard_normal((3, D))} if queries else {}), dual, hints
+
+
+def of_queries(rng, losses):
+    """Triplets of queries, and points that are nearer and farther."""
+    table, arrays, dual, hints = listed(rng, losses, weighted=True)
+    arrays["triplets"][:, 0] %= 3
+    return table, arrays | {"queries": rng.standard_normal((3, D))}, dual, hints
+
+
 def all_pairs(rng):
     terms = [
         {"loss": "hinge", "weight": "1/2", "margin": "5/4", "sign": 1},
@@ -67,6 +97,13 @@ def all_pairs(rng):
     ]
     hints = {"slopes": rng.uniform(0.1, 0.9, N * (N - 1) // 2)}
     return {"kind": "all pairs", "terms": terms}, {"codes": rng.integers(0, 3, N)}, {"kind": "slopes"}, hints
+
+
+def targeted(rng, risk):
+    """With a margin and a weight of each comparison."""
+    table, arrays, dual, hints = risk
+    T = len(hints["slopes"])
+    return table, arrays | {"targets": rng.standard_normal(T), "comparison_weights": rng.random(T)}, dual, hints
 
 
 def lists(rng, queries=3, own=False, weighted=False, itself=False):
@@ -184,6 +221,12 @@ def summed(rng, *risks):
     return table, arrays, {"kind": "sum", "summands": [risk[2] for risk in risks]}, hints
 
 
+def shared(risk):
+    """The same sum with the points of the second summand for those of all that have none."""
+    table, arrays, *dual = risk
+    return table, {name.replace("summand1_points", "points"): array for name, array in arrays.items()}, *dual
+
+
 def worst(rng, risk, share):
     """The worst parts of a risk, with weights of parts of which one has the cap; all zero but one for a share of 0."""
     table, arrays, dual, hints = risk
@@ -215,6 +258,12 @@ RISKS = {
     "linear box": lambda rng: listed(rng, ["linear", "hinge"], targets=lambda rng, T: rng.standard_normal(T)),
     "exponential": lambda rng: listed(rng, ["exponential"] * 2, pairs=True, weighted=True),
     "all pairs": all_pairs,
+    "all pairs of targets": lambda rng: targeted(rng, all_pairs(rng)),
+    "combinations": lambda rng: combinations(rng, ["hinge", "hinge"]),
+    "combinations and shared sparse points": lambda rng: shared(
+        summed(rng, combinations(rng, ["squared"]), of_sparse_points(rng, ["hinge", "absolute"], pairs=True))
+    ),
+    "sparse triplets": lambda rng: of_sparse_points(rng, ["hinge", "squared"], weighted=True),
     "lists": hinges,
     "lists of weights": lambda rng: hinges(rng, own=True, weighted=True, itself=True),
     "logistic lists": lambda rng: logistic(rng, weighted=True),
@@ -445,7 +494,7 @@ def certificate(rng, risk, cone, regularizer, linear=True):
     diagonal, moves = cone == "diagonal", regularizer.endswith(("that moves", "of it alone"))
     definite = moves or "log det" in regularizer or "inverse trace" in regularizer
     table, arrays, dual, hints = RISKS[risk](rng)
-    points = {"points": rng.standard_normal((N, D))}
+    points = {} if "points_indptr" in arrays else {"points": rng.standard_normal((N, D))}
     factor = triangle(rng, diagonal, 1.0) if definite else rng.standard_normal((2, D))
     if cone == "block-diagonal":
         # Of the features 1 and 2, and of the first.
@@ -583,7 +632,8 @@ def checked_whole(seed, risk, cone, regularizer, linear=True):
 @pytest.mark.parametrize("risk", RISKS)
 def test_risks(risk):
     seed = list(RISKS).index(risk)
-    for other, cone in enumerate(["psd", "diagonal"] if "logistic" not in risk else [["psd", "diagonal"][seed % 2]]):
+    cones = ["psd", "diagonal"] if "logistic" not in risk else [["psd", "diagonal"][seed % 2]]
+    for other, cone in enumerate(["diagonal"] if "sparse" in risk else cones):
         checked_whole(seed + 100 * other, risk, cone, "trace")
 
 
@@ -651,6 +701,8 @@ OF_LISTS = {
     "auc": lambda rng: rankings(rng, "auc", own=True),
     "map": lambda rng: rankings(rng, "map", own=True, itself=True),
     "sum": lambda rng: summed(rng, choices(rng, own=True), rankings(rng, "map", own=True)),
+    "triplets": lambda rng: of_queries(rng, ["hinge", "squared"]),
+    "combinations": lambda rng: combinations(rng, ["hinge", "absolute"], queries=True),
 }
 
 

@@ -17,7 +17,7 @@ from convexmetric.certificates import checker
 
 #: Choices, with a cone and without, and their worst parts, which only these two judge.
 NEW = ("softmax, trace norm, rectangular", "odd one out, square, full", "worst choices and auc, trace")
-WRITTEN = [*cases("method"), *cases("choices"), *cases("combination", without="floats")]
+WRITTEN = [*cases("method"), *cases("choices"), *cases("combination")]
 WRITTEN += cases("measure", "matrices")
 
 

@@ -19,7 +19,7 @@ from samples import random_cut_dual, random_metric, random_triplets, some
 import convexmetric as cm
 from convexmetric.certificates import as_rational, checker, describe, verify_instance
 from convexmetric.certificates.instances import difference
-from convexmetric.comparisons import PairDistances, Rankings, Relevance, SimilarityTriplets, Triplets
+from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
 from convexmetric.datasets import load
 from convexmetric.errors import GapWarning, InputError
@@ -60,7 +60,7 @@ def test_parameters_are_the_rationals_they_were_typed_as(value, rational):
     assert abs(float(as_rational(value)) - value) <= 2 * np.spacing(value)
 
 
-@pytest.mark.parametrize("name", cases(without=("barrier", "floats", "user terms", "user blocks")))
+@pytest.mark.parametrize("name", cases(without=("barrier", "user terms", "user blocks")))
 def test_any_metric_and_any_dual_point_make_a_certificate_that_holds(name, tmp_path):
     """Not only solutions: random ones, whose bounds agree with the package's float ones."""
     problem, rng = instance(name), np.random.default_rng(4)
@@ -147,7 +147,7 @@ def test_multipliers_of_pairs_and_of_logistic_losses_are_kept(tmp_path):
         assert float(verdict.lower) == pytest.approx(certificate.lower_bound, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", cases(without=("floats", "user terms", "user blocks")))
+@pytest.mark.parametrize("name", cases(without=("user terms", "user blocks")))
 def test_a_description_is_of_the_problem_and_not_of_its_solution(name, tmp_path):
     path, problem = tmp_path / "c.npz", instance(name)
     table, _ = describe(problem)
@@ -244,7 +244,7 @@ def test_points_moved_a_little_prove_nothing_about_the_instance(tmp_path, comman
 
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 def test_blocks_that_the_page_leaves_out_are_refused(tmp_path):
-    """The table of ``docs/certificates.md``; quadruplets are refused in ``tests/risks/test_worst.py``."""
+    """The table of ``docs/certificates.md``."""
     X, y = np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 3
     full, blocks, free, own = PSDCone(2), BlockDiagonal((1, 1)), AllMatrices(2), [[0, 3, 1], [1, 4, 2]]
     triplets, choices = (lambda cone: SeparableRisk(Triplets(X, own, cone), Hinge(1.0))), cm.ChoiceProblem(X, own).risk
@@ -252,7 +252,6 @@ def test_blocks_that_the_page_leaves_out_are_refused(tmp_path):
     worst_of = cm.PairMarginProblem.from_labels(X, y).risk, choices, triplets(full) + choices
     norm, few = SquaredFrobenius(1.0), {"constraints": lambda M: [cp.sum(M) <= 5.0]}
     for problem, message in [
-        (cm.MetricProblem(SeparableRisk(SimilarityTriplets(X, X, own, free), Hinge(1.0)), norm), "SimilarityTriplets"),
         *((cm.MetricProblem(Worst(risk, 0.5), norm), "worst parts|listed choices") for risk in worst_of),
         *((cm.MetricProblem(rankings, omega), "all matrices") for omega in (Zero(), EntrywiseL1(1.0))),
         (cm.MetricProblem(rankings, norm).subject_to(**few), "terms of your own are proven on"),

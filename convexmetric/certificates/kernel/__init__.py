@@ -16,7 +16,8 @@ limit the cost of a proof, as ``checker.py`` does for untrusted files. To be rea
 ``balls``           arithmetic of numbers with radii, and what is assumed of the machine
 ``files``           hashes, rationals and arrays
 ``reader``          the reader of files
-``metrics``         metrics, squared distances, and matrices of dual points
+``metrics``         metrics, and minorants of risks
+``points``          squared distances between points, and matrices of dual points
 ``measures``        measures of rankings
 ``lists``           risks over lists
 ``losses``          losses of a comparison
@@ -43,6 +44,7 @@ from .losses import LOSSES, Loss
 from .measures import MEASURES, Measure
 from .metrics import Cone, Minorant
 from .own import OwnRisk, Risk
+from .points import SparseRows
 from .proofs import STATEMENTS, Problem, Proof, prove, some_rows, stated
 from .reader import MAX_BYTES, MAX_LENGTH, MAX_NUMBERS, contents
 from .regularizers import REGULARIZERS, ConicTerm, QuadraticForm, Regularizer, SumRegularizer, Zero
@@ -88,6 +90,7 @@ __all__ = [
     "Rankings",
     "Regularizer",
     "Risk",
+    "SparseRows",
     "SumRegularizer",
     "SumRisk",
     "U",

@@ -23,6 +23,8 @@ Contents = tuple[Table, Mapping[str, Array]]
 FORMAT, VERSION = "convexmetric-certificate", 3
 #: Largest number of summands, and the prefixes of the arrays of risks and of regularizers of a sum.
 MAX_SUMMANDS, SUMMAND, TERM = 16, "summand{}_", "term{}_"
+#: Arrays of which points have one: a matrix, or where sparse rows begin.
+POINTS = ("points", "points_indptr")
 #: Tables of rules that replace the kernel's own in a context, by title; nothing in the kernel sets any.
 TABLES: ContextVar[Mapping[str, dict[str, Any]]] = ContextVar("TABLES", default={})  # noqa: B039 - never changed
 #: Message about a rule that is in no table.
@@ -108,8 +110,8 @@ class Arrays:
 
     def _named(self, name: str) -> str:
         """Name of an array in the file: summands without points of their own share those of the sum."""
-        own = self.prefix + name
-        return name if name == "points" and own not in self.arrays else own
+        own = any(self.prefix + points in self.arrays for points in POINTS)
+        return name if name.startswith("points") and not own else self.prefix + name
 
     def __contains__(self, name: str) -> bool:
         return self._named(name) in self.arrays

@@ -12,7 +12,8 @@ from .balls import WHOLE, Array, Ball, U, cross_entropies, entropy, gamma, log, 
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, altered, named, natural, positive, rational, rules
 from .measures import AUC, MEASURES, Measure
-from .metrics import Cone, Images, Minorant, laplacian
+from .metrics import Cone, Minorant
+from .points import Images, added, laplacian, rows_at_once
 
 #: The largest k, if k is not cut to the number of positives.
 MAX_HEAD = 10**6
@@ -194,19 +195,28 @@ class ListRisk:
         require_valid(table["kind"] == kind, f"dual: kind must be {kind!r} for this risk")
         pairs = int((self.p * self.n).max())
         require_valid(pairs * one <= WHOLE, "dual: 2^bits times the pairs of a query exceed 2^53")
-        W, worths = np.zeros((len(self), len(self.X))), []
-        for q, (r, c, worth) in enumerate(self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)):
-            # Integers below 2^53, and so exact.
-            W[q] = np.bincount(self.negatives[q], c, len(self.X)) - np.bincount(self.positives[q], r, len(self.X))
-            worths.append(worth)
-        return self._minorant(Ball.of(worths), W, self.units * (1.0 / one))
+        says = self._slopes(arrays, one) if kind == "slopes" else self._sums(arrays, one)
+        return self._minorant(((-r, c, worth) for r, c, worth in says), self.units * (1.0 / one))
 
-    def _minorant(self, worth: Ball, W: Array, unit: Ball) -> Minorant:
-        """Minorant of the values of queries, and of integers W that count units; W is overwritten."""
-        rad = up((unit.rad + U * unit.mid) * np.abs(W).max(axis=1))
-        W *= unit.mid[:, None]
-        S = laplacian(self.cone, self.Q, self.X, Ball(W, rad[:, None]))
-        return Minorant((worth * self.shares).sum(), S)
+    def _minorant(self, says: Iterator[tuple[Array, Array, Ball]], unit: Ball) -> Minorant:
+        """Minorant of queries: integers of positives and of negatives that count units, and the worth of each."""
+        worths: list[Ball] = []
+
+        def blocks() -> Iterator[Ball]:
+            step, n = rows_at_once(len(self.X)), len(self.X)
+            for rows in (slice(at, min(at + step, len(self))) for at in range(0, len(self), step)):
+                W = np.zeros((rows.stop - rows.start, n))
+                for q, own in zip(range(rows.start, rows.stop), W, strict=True):
+                    near, far, worth = next(says)
+                    # Integers below 2^53, and so exact.
+                    own += np.bincount(self.negatives[q], far, n) + np.bincount(self.positives[q], near, n)
+                    worths.append(worth)
+                rad = up((unit[rows].rad + U * unit[rows].mid) * np.abs(W).max(axis=1))
+                W *= unit[rows].mid[:, None]
+                yield laplacian(self.cone, self.Q[rows], self.X, Ball(W, rad[:, None]))
+
+        S = added(self.cone, blocks())
+        return Minorant((Ball.of(worths) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:
         """Yield for every query the sums of slopes of positives and of negatives, and their dual value (theorem 5)."""
@@ -293,14 +303,13 @@ class Choices(ListRisk):
         require_valid(one * (int(self.p.max()) + 1) <= WHOLE, "dual: 2^bits times the chosen of a query exceed 2^53")
         sizes = (self.p + self.n).tolist()
         each = np.split(arrays("probabilities", sum(sizes), integers=one + 1), np.cumsum(sizes[:-1]).astype(int))
-        W, worths = np.zeros((len(self), len(self.X))), []
-        for q, own in enumerate(each):
-            p = int(self.p[q])
+        units = self.units / self.temperature / Ball(self.p * float(one))
+        return self._minorant(self._probabilities(each, one), units)
+
+    def _probabilities(self, each: list[Array], one: int) -> Iterator[tuple[Array, Array, Ball]]:
+        """Yield differences to means, as multiples of ``1 / (p 2^bits)``, and entropies."""
+        for q, (p, own) in enumerate(zip(self.p.tolist(), each, strict=True)):
             # In floats, which do not wrap, and are exact if the sum is right.
             require_proven(own.sum(dtype=np.float64) == one, f"the probabilities of query {q} do not add up to one")
-            # Integers below 2^53, and so exact.
-            W[q] = np.bincount(self.negatives[q], own[p:] * p, len(self.X))
-            W[q] += np.bincount(self.positives[q], own[:p] * p - one, len(self.X))
             share = Ball(own[own > 0] / one)
-            worths.append(-(share * log(share)).sum())
-        return self._minorant(Ball.of(worths), W, self.units / self.temperature / Ball(self.p * float(one)))
+            yield own[:p] * p - one, own[p:] * p, -(share * log(share)).sum()

@@ -1,14 +1,13 @@
-"""Metrics, squared distances under them, and minorants of risks."""
+"""Metrics, and minorants of risks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .balls import BLOCK, Array, Ball, norms, semidefinite, up
+from .balls import Array, Ball, semidefinite
 from .errors import require_proven, require_valid
 from .files import Arrays, Table, natural
 
@@ -89,47 +88,6 @@ class Near:
     off: float
 
 
-class Images:
-    """Points, and perhaps queries, under a factor of a metric, and squared distances between them.
-
-    For matrices W, the negated similarities ``q^T W x`` of queries to points take the place of distances. Near a
-    factor, ``reach`` are numbers of the points whose products are above ``|x^T E y|``.
-    """
-
-    def __init__(self, cone: Cone, factor: Any, *sets: Array) -> None:
-        self.free, self.reach = cone.free, [np.zeros(len(X)) for X in sets]
-        if isinstance(factor, Near):
-            self.reach, factor = [norms(X, 1) * np.sqrt(factor.off) for X in sets], factor.factor
-        if cone.free:
-            self.sets = [Ball(sets[0]), Ball(sets[-1]) @ Ball(factor)]
-        elif cone.diagonal:
-            active = np.flatnonzero(factor > 0.0)
-            self.sets = [Ball(X[:, active]) * Ball(factor[active]).sqrt() for X in sets]
-        else:
-            self.sets = [Ball(X) @ Ball(factor.T) for X in sets]
-
-    def listed(self, i: Array, j: Array) -> Ball:
-        """Squared distances of listed pairs of points."""
-        V, reach = self.sets[0][i] - self.sets[0][j], self.reach[0]
-        d = (V * V).sum(1)
-        return Ball(d.mid, d.rad + widened(reach[i] + reach[j]))
-
-    def rows(self) -> Iterator[tuple[Array, float]]:
-        """Squared distances of every query to all points, each row with its largest error."""
-        (Z, Y), T = self.sets, self.sets[0].T
-        squares, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
-        more = widened(self.reach[-1] + self.reach[0].max())
-        for at in range(0, len(Y.mid), step):
-            some = Y[at : at + step]
-            D = -(some @ T) if self.free else squares + (some * some).sum(1)[:, None] - (some @ T) * 2.0
-            yield from zip(D.mid, (D.rad.max(axis=1) + more[at : at + step]).tolist(), strict=True)
-
-
-def widened(reach: Array) -> Any:
-    """Upper bounds on squares, which are zero for zeros."""
-    return np.where(reach == 0.0, 0.0, up(up(reach * reach)))
-
-
 @dataclass
 class Minorant:
     """Minorant: ``R(M) >= value - <S, M>`` for all metrics M; minorants of summands add up."""
@@ -139,17 +97,3 @@ class Minorant:
 
     def __add__(self, other: Minorant) -> Minorant:
         return Minorant(self.value + other.value, self.S + other.S)
-
-
-def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:
-    """``sum W_qx (q - x)(q - x)^T``, its diagonal for diagonal metrics; ``-sum W_qx q x^T``, or its symmetric part."""
-    if cone.free:
-        S = -(Ball(Q).T @ (W @ Ball(X)))
-        return (S + S.T) * 0.5 if cone.symmetric else S
-
-    def product(A: Ball, B: Ball) -> Ball:
-        return (A * B).sum(0) if cone.diagonal else A.T @ B
-
-    ends = [(Ball(X), W.T @ Ball(np.ones((len(Q), 1)))), (Ball(Q), W @ Ball(np.ones((len(X), 1))))]
-    cross = product(Ball(Q), W @ Ball(X))
-    return product(ends[0][0], ends[0][0] * ends[0][1]) + product(ends[1][0], ends[1][0] * ends[1][1]) - cross - cross.T

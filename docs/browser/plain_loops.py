@@ -23,4 +23,17 @@ def set_num_threads(number: int) -> None:
     """Take note of nothing: there is one thread."""
 
 
-sys.modules.setdefault("numba", sys.modules[__name__])
+class FunctionCache:
+    """Keep nothing, as nothing is compiled."""
+
+    def __init__(self, loop: Any) -> None: ...
+
+
+class CompileResultCacheImpl:
+    """Places of nothing."""
+
+    _locator_classes = (object,)
+
+
+for _name in ("numba", "numba.core.caching"):
+    sys.modules.setdefault(_name, sys.modules[__name__])

@@ -1,3 +1,4 @@
+import importlib
 import json
 import math
 import os
@@ -162,6 +163,23 @@ def test_numbers_that_json_lacks_become_null(command, tmp_path):
     assert code == 0
     assert json.loads(out)["objective"] is None
     assert json.loads(out)["feasible"] is False
+
+
+def test_warm_up_calls_loops_of_every_measure_and_keeps_them(command):
+    code, out, _ = command("warm-up")
+    folder = Path(out.removeprefix("compiled, and kept in ").partition(" and folders like it")[0])
+    assert code == 0
+    for name in ("map.every_weighted", "mrr.every_mrr", "ndcg.every_ndcg", "precision.every_knn"):
+        module, loop = name.split(".")
+        assert getattr(importlib.import_module(f"convexmetric.measures.{module}"), loop).signatures
+    assert list(folder.glob("map.every_weighted-*.nbi"))
+
+
+def test_warm_up_says_where_nothing_can_be_kept(command, monkeypatch):
+    monkeypatch.setattr("convexmetric.cli.warm_up.compile_loops", lambda: None)
+    code, out, err = command("warm-up")
+    assert (code, out) == (3, "")
+    assert "let NUMBA_CACHE_DIR name one" in err
 
 
 def test_interrupting_a_solve_keeps_the_best_so_far(command, tmp_path, monkeypatch, wine):

@@ -1,6 +1,7 @@
 """What every compiled loop has, whoever wrote it."""
 
 import ast
+import errno
 import importlib
 import inspect
 import json
@@ -9,12 +10,15 @@ import pkgutil
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
+from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 import convexmetric
-from convexmetric.numerics.compiling import compiled_in_any_order
+from convexmetric.numerics import compiling
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 
 
 def loops():
@@ -125,3 +129,36 @@ def test_loops_divide_by_zero_as_numpy_does():
         return a / b
 
     assert quotient(1.0, 0.0) == np.inf
+
+
+def twice(a):
+    return a + a
+
+
+def refused(*_):
+    raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+def test_where_no_folder_can_be_written_loops_are_compiled_and_one_warning_says_so(monkeypatch):
+    monkeypatch.setattr(compiling._Places, "_locator_classes", ())
+    compiling._warn_once.cache_clear()
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that 'convexmetric warm-up'") as caught:
+        loops = compiled(twice), compiled_in_any_order(twice)
+    assert len(caught) == 1
+    assert [loop(2) for loop in loops] == [4, 4]
+    assert [loop.stats.cache_path for loop in loops] == [None, None]
+
+
+def test_a_folder_of_the_environment_that_can_only_be_read_is_read(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert compiled(twice)(2) == 4
+    kept = sorted(tmp_path.rglob("*.nb?"))
+    monkeypatch.setattr(compiling._OF_ENVIRONMENT, "ensure_cache_path", refused)
+    loop = compiled(twice)
+    assert loop(2) == 4
+    assert sum(loop.stats.cache_hits.values()) == 1
+    # What is not there is compiled, and cannot be kept.
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", refused)
+    assert loop(2.5) == 5.0
+    assert sum(loop.stats.cache_misses.values()) == 1
+    assert sorted(tmp_path.rglob("*.nb?")) == kept != []

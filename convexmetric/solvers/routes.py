@@ -112,9 +112,8 @@ def _can_be_stated(problem: MetricProblem) -> None:
 
 def _passes_take_too_long(problem: MetricProblem, limit: float | None) -> bool:
     """Whether the usual number of passes takes longer than the time limit."""
-    if limit is None:
-        return False
-    return USUAL_PASSES * pass_seconds(problem, min(LONG_ENOUGH, MEASURING_SHARE * limit)) > limit
+    enough = LONG_ENOUGH if limit is None else min(LONG_ENOUGH, MEASURING_SHARE * limit)
+    return limit is not None and USUAL_PASSES * pass_seconds(problem, enough) > limit
 
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.

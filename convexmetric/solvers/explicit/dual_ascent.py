@@ -72,6 +72,8 @@ class DualAscent(Solver):
     def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> Steps:
         """Ascend, and evaluate the certified gap every few steps."""
         dual = _Dual(problem, risk, box)
+        u, steps, length = dual.start(), 0, FIRST_RUN
+        looked = 0
 
         def look(u: Array) -> None:
             nonlocal looked
@@ -84,7 +86,6 @@ class DualAscent(Solver):
                 hint = problem.regularizer.sharpened(point.S, problem.G, M)
                 monitor.proven(problem, point, hint, lambda: u)
 
-        u, steps, looked, length = dual.start(), 0, 0, FIRST_RUN
         look(u)
         yield {}
         # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.

@@ -844,7 +844,8 @@ def judge(files: Iterable[kernel.Contents], max_work: float = MAX_WORK) -> Verdi
             require_valid(fits, "title must be a line of at most 500 letters")
             whole = "risk" not in document["problem"] or any(name.endswith(kernel.files.POINTS) for name in arrays)
             # A risk of others may have no points.
-            whole = whole or any(kind not in OWN["RISKS"] for of, kind in _rules(document["problem"]) if of == "RISKS")
+            named = [] if whole else _rules(document["problem"])
+            whole = whole or any(of == "RISKS" and str(rule) not in OWN[of] for of, rule in named)
             require_valid(
                 whole, "it leaves the data out: name the instance that has them (verify FILE --instance NAME)"
             )

@@ -12,6 +12,7 @@ from time import process_time
 import cvxpy as cp
 import numpy as np
 import pytest
+import second_checker
 from catalogue import cases, instance
 from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, random_triplets, some
@@ -25,7 +26,7 @@ from convexmetric.datasets import load
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge, Logistic
 from convexmetric.measures import AUC, ReciprocalRank, measure_named
-from convexmetric.regularizers import EntrywiseL1, SquaredFrobenius, Trace, Zero
+from convexmetric.regularizers import EntrywiseL1, QuadraticForm, SquaredFrobenius, Trace, Zero
 from convexmetric.risks import (
     ChoiceRisk,
     LogisticRankingRisk,
@@ -630,3 +631,23 @@ def test_a_coordinate_that_costs_nothing_is_proven(loss, cone, reg, tmp_path):
     document, arrays = opened(tmp_path / "c.npz")
     raised = arrays | {"slopes": np.where(alike, arrays["slopes"] * (1.0 + 1e-6), arrays["slopes"])}
     assert not cm.verify(written(tmp_path / "c.npz", (document, raised))).accepted
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_least_squares_fits_of_weights_are_proven(seed, tmp_path):
+    """A quadratic form with a linear term, as in the alignment of kernels, and a risk of no effect."""
+    rng, cone = np.random.default_rng(seed), NonnegativeDiagonal(6)
+    F, y = rng.random((20, 6)), rng.standard_normal(20) + 1.0
+    nothing = SeparableRisk(Triplets(np.zeros((3, 6)), np.array([[0, 1, 2]]), cone), Hinge(1.0))
+    problem = cm.MetricProblem(nothing, QuadraticForm(F.T @ F), G=-F.T @ y)
+    solution = cm.solve(problem, tol=1e-8)
+    verdict = cm.write_certificate(tmp_path / "c.npz", solution)
+    assert cm.verify(tmp_path / "c.npz").accepted
+    assert verdict.gap <= 1e-7
+    w = cp.Variable(6, nonneg=True)
+    optimum = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(F @ w - y))).solve(solver="CLARABEL") - 0.5 * y @ y + 1.0
+    assert float(verdict.lower) - 1e-6 <= optimum <= float(verdict.upper) + 1e-6
+    document, arrays = opened(tmp_path / "c.npz")
+    false = cm.verify(written(tmp_path / "c.npz", (document, arrays | {"z": 0.9 * arrays["z"]})))
+    assert not false.accepted
+    assert second_checker.judge((written(tmp_path / "d.npz", (document, arrays))).read_bytes()).accepted

@@ -37,6 +37,8 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Questions</title>
 <style>
+@font-face {{ font-family: "STIX Two Math"; src: url("{font}") format("woff2"); }}
+math {{ font-family: "STIX Two Math", math; }}
 body {{ max-width: 44rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5; }}
 body {{ font-family: system-ui, "DejaVu Sans", sans-serif; }}
 p {{ break-inside: avoid; }}
@@ -51,7 +53,7 @@ p {{ break-inside: avoid; }}
 def questions() -> str:
     """The homework without its answers, as a page."""
     text = ANSWER.sub("", HOMEWORK.read_text(encoding="utf-8"))
-    return PAGE.format(questions=slides.parser().render(text[text.index("\n## ") :]))
+    return PAGE.format(font=slides.embedded(slides.FONT), questions=slides.parser().render(text[text.index("\n## ") :]))
 
 
 def print_pages(pages: Iterable[Path]) -> None:

@@ -83,6 +83,7 @@ pre { margin: 0; padding: 0.6em 0.9em; background: #f2f4f7; font-size: 0.74rem; 
   white-space: pre-wrap; overflow-wrap: anywhere; }
 code { font-family: "DejaVu Sans Mono", monospace; font-size: 0.9em; }
 pre code { font-size: 1em; }
+.long pre { font-size: 0.6rem; line-height: 1.3; }
 table { border-collapse: collapse; font-size: 0.92rem; }
 th, td { padding: 0.25em 0.8em; text-align: left; vertical-align: baseline; border-bottom: 1px solid #c8ced6; }
 math { font-family: "STIX Two Math", math; font-size: 1.08em; }
@@ -210,8 +211,10 @@ def slides_of(page: Path, pictures: Path) -> Iterator[str]:
 def written(page: Path, folder: Path, pictures: Path) -> Path:
     """Write the slides of a lecture, and return their file."""
     slides = list(slides_of(page, pictures))
+    # A long listing is set smaller.
     sections = [
-        f'<section class="{"beside" * (TALL in slide)}" data-number="{number} / {len(slides)}">\n{slide}</section>'
+        f'<section class="{"beside" * (TALL in slide)} {"long" * (len(slide.splitlines()) > 24)}" '
+        f'data-number="{number} / {len(slides)}">\n{slide}</section>'
         for number, slide in enumerate(slides, 1)
     ]
     title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")

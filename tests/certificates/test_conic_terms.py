@@ -262,7 +262,7 @@ def test_distances_are_those_of_all_metrics_near_by(seed):
     F, X = rng.standard_normal((3, 3)), rng.standard_normal((6, 3)) * 10.0 ** rng.integers(-2, 3)
     size = 10.0 ** rng.integers(-9, 0)
     factor = kernel.metrics.Near(F, size)
-    images, near = kernel.metrics.Images(cone, factor, X, X), cone.metric(factor)
+    images, near = kernel.points.Images(cone, factor, X, X), cone.metric(factor)
     rows = [row + error * np.array([[-1.0], [1.0]]) for row, error in images.rows()]
     for i, j in ((0, 1), (2, 3), (4, 5)):
         V = X[i] - X[j]

@@ -1622,10 +1622,10 @@ def test_distances_near_a_factor_are_those_of_all_metrics(cone, size):
     assert (near.rad <= size * (1.0 + 1e-5) + 1e-12).all()
     assert (near.mid == exact_metric.mid).all()
     for images, others in (
-        (kernel.metrics.Images(of, kernel.metrics.Near(F, size), X, Q), Q),
-        (kernel.metrics.Images(of, kernel.metrics.Near(F, size), X, X), X),
+        (kernel.points.Images(of, kernel.metrics.Near(F, size), X, Q), Q),
+        (kernel.points.Images(of, kernel.metrics.Near(F, size), X, X), X),
     ):
-        plain = kernel.metrics.Images(of, F, X, others)
+        plain = kernel.points.Images(of, F, X, others)
         for (row, error), (own, least), q in zip(images.rows(), plain.rows(), others, strict=True):
             reach = np.linalg.norm(q) + np.linalg.norm(X, axis=1).max()
             assert (row == own).all()

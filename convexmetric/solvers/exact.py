@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import fill
 from typing import ClassVar
@@ -13,12 +12,14 @@ from convexmetric.arguments import check_seconds
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.solvers.routes import ADVICE, ROUTES, Candidate, Candidates, Route, by_forecast, refusal
-from convexmetric.solvers.runtime import Monitor, Solver, Steps
+from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.costs import costs_text, in_words, pass_seconds
 from convexmetric.solvers.turns import Runner, take_turns
 
 #: Characters of a line.
 WIDTH = 118
+#: What is said where nothing was evaluated.
+UNMEASURED = "nothing was evaluated: a solve knows the weight of the penalty, and may begin with another solver"
 #: Distances of a pass that takes a small part of a second: up to so many a solve begins with a pass at zero.
 SHORT_PASS = 2e6
 
@@ -66,13 +67,10 @@ class ExactRun:
     found: Candidates
     timed: bool
 
-    def within(self, seconds: float | None) -> Iterable[Candidate]:
-        """The candidates for a time limit in seconds; None for no limit."""
-        return self.found.within(seconds) if self.timed else self.found
-
-    def first(self, seconds: float | None) -> Solver:
-        """First solver that runs, for a time limit in seconds or None."""
-        return next(candidate.route.solver for candidate in self.within(seconds) if candidate.run is not None)
+    def within(self, seconds: float | None) -> list[tuple[Route, Run]]:
+        """The runs for a time limit in seconds or None, with their routes."""
+        found = self.found.within(seconds) if self.timed else self.found
+        return [(each.route, each.run) for each in found if each.run is not None]
 
     def __call__(self, monitor: Monitor) -> Steps:
         """Run them until told to stop; where a solver breaks down, another takes over."""
@@ -82,9 +80,8 @@ class ExactRun:
             if monitor.reached:
                 return
         found = [
-            Runner(each.route.solver.name, each.run, each.route.seconds(problem, monitor.share))
-            for each in self.within(monitor.seconds_left)
-            if each.run is not None
+            Runner(route.solver.name, run, route.seconds(problem, monitor.share, monitor.tol))
+            for route, run in self.within(monitor.seconds_left)
         ]
         yield from take_turns(found, monitor, in_order=not self.timed)
 
@@ -153,6 +150,7 @@ class Explanation:
         if not steps:
             return "\n".join([self.title, "No solver of the default can solve it:", *others, fill(ADVICE, WIDTH)])
         costs = costs_text(self.steps[0].name, self.pass_seconds, self.memory).splitlines()
+        costs += [UNMEASURED] if self.pass_seconds is None else []
         return "\n".join([self.title, *steps, *(["not taken:"] if others else []), *others, *costs])
 
 
@@ -166,7 +164,8 @@ def explain(problem: AnyProblem, measure: bool = True, *, max_seconds: float | N
     problem : MetricProblem, Instance or str
         The problem in question.
     measure : bool
-        Measure an evaluation of the objective at the Euclidean metric; without it nothing is evaluated.
+        Measure an evaluation of the objective at the Euclidean metric, and evaluate it at zero, from which forecasts
+        know the weight of the penalty; without it nothing is evaluated, and a solve may begin with another solver.
     max_seconds : float, optional
         A limit as for :func:`~convexmetric.solve`: if the usual number of passes takes longer, a solver that reaches a
         certificate in time comes first. To find out, a pass may be measured even without ``measure``.

@@ -237,13 +237,11 @@ def _choice(problem: MetricProblem, monitor: Monitor, simple: Array | None) -> t
         found = [M for M in (simple, monitor.M, problem.cone.zeros()) if M is not None]
         return found[0], None
     M, value = monitor.evaluated
-    some = None if simple is None else some_parts(problem, SIMPLE_PARTS)
-    if some is None or simple is None:
-        return M, value
-    # Evaluations on a few parts are short and decide which metric is taken: they have no deadline.
-    with _until(monitor, None):
-        better = some.value(simple) < some.value(M)
-    return (simple, None) if better else (M, value)
+    if simple is not None:
+        some = some_parts(problem, SIMPLE_PARTS)
+        if some is not None and some.value(simple) < some.value(M):
+            return simple, None
+    return M, value
 
 
 def _why(problem: MetricProblem, certificate: Certificate) -> str:

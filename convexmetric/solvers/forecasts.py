@@ -2,7 +2,9 @@
 
 The logarithm of the seconds is linear in logarithms of the numbers of distances, parts and features and of the share of
 the penalty (``Monitor.share``), and in products of these, with additions for the kind of penalty, of cone and of risk;
-under squared norms and diagonal metrics some of the weights differ.
+under squared norms, for diagonal metrics, and where there are as many points as features (items that are compared, Gram
+matrices) some of the weights differ. That is for a gap of 1e-4; a coarser one takes a
+share of that time, of which every solver has its own.
 ``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
 ``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
 solvers, which changes no choice.
@@ -25,13 +27,15 @@ __all__ = ["features", "forecast"]
 
 #: The penalty's share where it is not known, and the least that is told from others.
 USUAL_SHARE, LEAST_SHARE = 0.05, 1e-4
+#: The gap that forecasts are fitted to, and the one that is known to take the share ``early`` of that time.
+FITTED_GAP, EARLY_GAP = 1e-4, 0.1
 #: Seconds forecast are between these.
 SHORTEST, LONGEST = 1e-3, 1e6
 
 
 @cache
 def table() -> dict[str, Any]:
-    """The fitted numbers: weights of :func:`features`, and an addition for every class of risks, by solver."""
+    """The fitted numbers by solver: weights of :func:`features`, an addition for every class of risks, ``early``."""
     text = files(__package__).joinpath("forecasts.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
@@ -46,11 +50,12 @@ def features(problem: MetricProblem, share: float | None, risk: Risk) -> Array:
     distances, parts, d = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
     alone = [1.0, distances, parts, d, usual, squared, other, diagonal]
     sizes = [parts * d, usual * parts, usual * d]
-    return np.array([*alone, *sizes, squared * usual, squared * d, squared * distances, diagonal * d])
+    items = float(sum(points.shape[0] for points in risk.points) == cone.d) * np.array([1.0, parts, d, usual])
+    return np.array([*alone, *sizes, squared * usual, squared * d, squared * distances, diagonal * d, *items])
 
 
-def forecast(solver: str, problem: MetricProblem, share: float | None = None) -> float:
-    """Seconds that a solver is expected to take to a gap of 1e-4; infinite for one that has no line."""
+def forecast(solver: str, problem: MetricProblem, share: float | None = None, tol: float = FITTED_GAP) -> float:
+    """Seconds that a solver is expected to take to a gap of ``tol``; infinite for one that has no line."""
     line = table().get(solver)
     if line is None:
         return np.inf
@@ -59,4 +64,6 @@ def forecast(solver: str, problem: MetricProblem, share: float | None = None) ->
         # A solver of listed comparisons lists the pairs.
         risk = risk.as_form(SeparableRisk)
     found = float(features(problem, share, risk) @ line["weights"]) + line["risks"].get(type(risk).__name__, 0.0)
+    coarse = max(0.0, np.log(tol / FITTED_GAP) / np.log(EARLY_GAP / FITTED_GAP))
+    found += coarse * np.log(line["early"])
     return float(np.exp(np.clip(found, np.log(SHORTEST), np.log(LONGEST))))

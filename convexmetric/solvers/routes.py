@@ -17,7 +17,7 @@ from convexmetric.problem import MetricProblem
 from convexmetric.solvers.conic import Conic
 from convexmetric.solvers.cuts import CuttingPlanes, SampledCuttingPlanes
 from convexmetric.solvers.explicit import ADMM, AugmentedLagrangian, DualAscent, InteriorPoint
-from convexmetric.solvers.forecasts import forecast
+from convexmetric.solvers.forecasts import FITTED_GAP, forecast
 from convexmetric.solvers.pair_losses import DualNewton, FactoredLagrangian
 from convexmetric.solvers.pairwise import SemismoothNewton, SmoothedLowRank, SmoothedNewton
 from convexmetric.solvers.runtime import Run, Solver
@@ -64,9 +64,9 @@ class Route:
     last_resort: bool = False
     leads: Callable[[MetricProblem, float | None], bool] = lambda problem, limit: False
 
-    def seconds(self, problem: MetricProblem, share: float | None) -> float:
-        """Forecast of the solver's time on a problem; zero where it leads."""
-        return 0.0 if self.leads(problem, None) else forecast(self.solver.name, problem, share)
+    def seconds(self, problem: MetricProblem, share: float | None, tol: float = FITTED_GAP) -> float:
+        """Forecast of the solver's time on a problem to a gap of ``tol``; zero where it leads."""
+        return 0.0 if self.leads(problem, None) else forecast(self.solver.name, problem, share, tol)
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,8 @@ def _can_be_stated(problem: MetricProblem) -> None:
 
 def _passes_take_too_long(problem: MetricProblem, limit: float | None) -> bool:
     """Whether the usual number of passes takes longer than the time limit."""
-    if limit is None:
-        return False
-    return USUAL_PASSES * pass_seconds(problem, min(LONG_ENOUGH, MEASURING_SHARE * limit)) > limit
+    enough = LONG_ENOUGH if limit is None else min(LONG_ENOUGH, MEASURING_SHARE * limit)
+    return limit is not None and USUAL_PASSES * pass_seconds(problem, enough) > limit
 
 
 #: Sizes up to which a statement is left to a conic solver where nothing else fits.

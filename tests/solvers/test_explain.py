@@ -86,6 +86,8 @@ def test_nothing_is_evaluated_where_nothing_is_to_be_measured(monkeypatch):
     explanation = cm.explain(problem, measure=False)
     assert explanation.pass_seconds is None
     assert "measured" not in str(explanation)
+    assert "may begin with another solver" in " ".join(str(explanation).split())
+    assert "another solver" not in str(cm.explain(cm.load_problem("ranking-auc-wine-c1")))
 
 
 def test_a_constant_changes_nothing():

@@ -8,7 +8,7 @@ import pytest
 import convexmetric as cm
 from convexmetric.errors import SolverError
 from convexmetric.solvers import turns
-from convexmetric.solvers.forecasts import LONGEST, SHORTEST, forecast
+from convexmetric.solvers.forecasts import LONGEST, SHORTEST, forecast, table
 from convexmetric.solvers.routes import ROUTES, by_forecast
 from convexmetric.solvers.runtime import Monitor, drive
 from convexmetric.solvers.turns import Runner, take_turns
@@ -97,6 +97,18 @@ def test_every_solver_of_the_table_has_a_forecast():
         seconds = [forecast(route.solver.name, problem, 0.1) for route in ordered[:-1]]
         assert seconds == sorted(seconds)
     assert forecast("my-own", problem) == np.inf
+
+
+def test_forecasts_to_a_coarse_gap_are_shorter_by_a_share_of_each_solver():
+    problem, shares = cm.load_problem("triplets-wine-10x10-1e-2"), set()
+    for name, line in table().items():
+        fine, coarse, between = (forecast(name, problem, 0.1, tol) for tol in (1e-4, 0.1, np.sqrt(1e-5)))
+        assert forecast(name, problem, 0.1, 1e-9) == fine
+        assert coarse == pytest.approx(line["early"] * fine)
+        assert between == pytest.approx(np.sqrt(coarse * fine))
+        shares.add(line["early"])
+    assert len(shares) > 5
+    assert max(shares) <= 1.0
 
 
 def test_where_the_penalty_is_large_zero_is_certified_without_a_solver():

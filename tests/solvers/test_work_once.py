@@ -8,7 +8,7 @@ from samples import random_triplets
 
 import convexmetric as cm
 from convexmetric.certificates import certificate
-from convexmetric.comparisons import points
+from convexmetric.comparisons import Triplets, points
 from convexmetric.cones import PSDCone
 from convexmetric.risks import PairwiseRisk, RankingRisk
 from convexmetric.solvers import CuttingPlanes
@@ -174,6 +174,40 @@ def test_a_solver_is_prepared_once(monkeypatch):
     assert prepared == ["augmented-lagrangian"]
     assert [candidate.route for candidate in found] == [candidate.route for candidate in found] == list(ROUTES)
     assert prepared == names[:-1]
+
+
+def test_one_inner_plane_serves_a_solve_by_interior_points(counted):
+    calls, count = counted
+    problem = cm.load_problem("blocks-linear-held-iris")
+    count(type(problem), "inner_plane")
+    solution = cm.solve(problem, solver="interior-point")
+    assert solution.status == "optimal"
+    assert solution.iterations > 10
+    # One for the solve, and those of its certificate.
+    assert 1 <= calls["inner_plane"] <= 5
+
+
+def test_dual_ascent_on_listed_triplets_looks_early_and_sorts_no_multipliers(counted):
+    calls, count = counted
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    triplets = random_triplets(rng, 60, 400)
+    near, far = (((X[triplets[:, 0]] - X[triplets[:, k]])[:, :2] ** 2).sum(axis=1) for k in (1, 2))
+    triplets[near > far] = triplets[near > far][:, [0, 2, 1]]
+    problem = cm.TripletProblem(X, triplets, reg=1.0)
+    best = cm.solve(problem, 1e-6)
+    # Multipliers of a list that are bounded by the risk of its lists must be sorted, query by query.
+    count(PairwiseRisk, "minorant")
+    count(Triplets, "adjoint")
+    coarse = cm.solve(problem, 0.1, solver="dual-ascent")
+    assert coarse.status == "optimal"
+    assert coarse.lower_bound <= best.upper_bound <= coarse.upper_bound * (1.0 + 1e-9)
+    assert calls["minorant"] == 0
+    # Three for the start and its look, one a step, two for the look after five steps.
+    assert 3 < calls["adjoint"] <= 12
+    fine = cm.solve(problem, 1e-4, solver="dual-ascent")
+    assert fine.status == "optimal"
+    assert calls["adjoint"] > 40
 
 
 @pytest.mark.parametrize("measure", ["auc", "map"])

@@ -29,8 +29,8 @@ from convexmetric.solvers.runtime.requirements import FLOAT, dual_slopes, metric
 
 #: Grid of scales for equal multipliers whose S has norm one.
 SCALES = np.logspace(-6.0, 6.0, 49)
-#: Steps between two evaluations of the certified gap.
-LOOK_EVERY = 20
+#: The certified gap is evaluated after so many steps at first, then after twice as many, and at least every so many.
+FIRST_LOOK, LOOK_EVERY = 5, 20
 #: Steps of the first run of L-BFGS-B, which count as an iteration. Runs are twice as long as those before.
 FIRST_RUN = 100
 #: Pairs of steps and changes of the gradient from which L-BFGS-B approximates the second derivative.
@@ -72,16 +72,22 @@ class DualAscent(Solver):
     def _ascend(self, problem: MetricProblem, risk: SeparableRisk, box: tuple[Array, Array], monitor: Monitor) -> Steps:
         """Ascend, and evaluate the certified gap every few steps."""
         dual = _Dual(problem, risk, box)
+        u, steps, length = dual.start(), 0, FIRST_RUN
+        looked = 0
 
         def look(u: Array) -> None:
+            nonlocal looked
+            looked = steps
             M = dual.attained(u)[1]
             monitor.primal(M, problem.value(M), by_risk=True)
-            monitor.dual(problem.dual_bound(u, hint=M), lambda: u)
+            # The list is its own dual point; a risk that states it otherwise would sort it anew.
+            point = risk.minorant(u)
+            if point is not None:
+                hint = problem.regularizer.sharpened(point.S, problem.G, M)
+                monitor.proven(problem, point, hint, lambda: u)
 
-        u = dual.start()
         look(u)
         yield {}
-        steps, length = 0, FIRST_RUN
         # The first step has the length 1, and where conjugates are infinite it must not be far longer than u.
         unit = 1.0 if problem.quadratic() is not None else max(float(np.abs(u).max()), np.finfo(float).tiny)
 
@@ -92,7 +98,7 @@ class DualAscent(Solver):
         def after_step(current: Array) -> None:
             nonlocal steps
             steps += 1
-            if steps % LOOK_EVERY == 0 or monitor.out_of_time:
+            if steps - looked >= min(max(FIRST_LOOK, looked), LOOK_EVERY) or monitor.out_of_time:
                 look(unit * current)
                 if monitor.reached or monitor.out_of_time:
                     raise StopIteration
@@ -112,7 +118,7 @@ class DualAscent(Solver):
                 options=options | {"maxiter": min(length, self.max_steps - steps)},
             )
             u = np.clip(unit * np.asarray(result.x), *box)
-            if steps % LOOK_EVERY:
+            if looked < steps:
                 look(u)
             yield {"steps": steps}
             # A line search may fail far from the optimum; without the pairs of earlier steps it goes on.

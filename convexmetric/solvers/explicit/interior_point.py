@@ -51,7 +51,9 @@ class InteriorPoint(Solver):
     def _solve(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> Steps:
         """Solve, offering the projected metric and the clipped multipliers of every iteration."""
         risk, rows = problem.risk, np.arange(len(hinges.comparisons))
-        qp = ConicQP(problem, A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
+        # Bounds of a problem without a penalty need an inner plane: one serves the whole solve.
+        plane = None
+        qp = ConicQP(problem.beside(plane), A=hinges.comparisons.rows, b=hinges.margins, group=rows, C=hinges.weights)
 
         if not hinges.hard:
             # Where the regularizer outweighs everything, the optimum is zero, which is not an interior point.
@@ -63,6 +65,9 @@ class InteriorPoint(Solver):
             M = risk.repair(problem.cone.project(best.U))
             if np.isfinite(M).all():
                 monitor.primal(M, problem.value(M), by_risk=True)
+                if plane is None:
+                    plane = problem.inner_plane(M)
+                    qp.problem = problem.beside(plane)
             monitor.dual(best.lower_bound, partial(np.asarray, best.a))
             yield {}
 

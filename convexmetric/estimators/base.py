@@ -384,6 +384,9 @@ class MetricEstimator(CertifiedEstimator):
         if self._known is not None and dimensions(X) == 1:
             X = look_up(np.asarray(X), self._known)
         sparse = ["csr"] if self.__sklearn_tags__().input_tags.sparse else False
+        if sp.issparse(X) and not sparse:
+            diagonal = "pass diagonal=True, " if hasattr(self, "diagonal") else ""
+            raise InputError(f"X is sparse: {diagonal}put TruncatedSVD before in a pipeline, or pass X.toarray()")
         points = validate_data(
             self, X, reset=reset, accept_sparse=sparse, dtype=np.float64, ensure_min_samples=2 if reset else 1
         )

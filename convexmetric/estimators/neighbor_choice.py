@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import Clock, check_deadline
+from convexmetric.errors import InputError
 from convexmetric.estimators.base import has_class_mate
 from convexmetric.features import Projection, make_projection
 from convexmetric.papers import TripletProblem
@@ -89,8 +90,33 @@ SCORINGS = {"accuracy": 0, "map": 1, "auc": 2}
 ACCURACY, AREA, PRECISION, MEAN_ACCURACY = range(4)
 
 
-def stated(points: Array, labels: np.ndarray, k: int, name: str) -> TripletProblem:
+@dataclass(frozen=True)
+class Table:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    points, labels : arrays
+    k : int
+        Neighbours of each kind in the triplets of a row.
+    weights : (n,) array, optional
+        Weights of the triplets of which a row is the first, and of its score where it is held out.
+    """
+
+    points: Array
+    labels: np.ndarray
+    k: int
+    weights: Array | None = None
+
+    def of(self, rows: Any) -> Table:
+        """Rows of the table."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Table(self.points[rows], self.labels[rows], self.k, weights)
+
+
+def stated(table: Table, name: str) -> TripletProblem:
     """State the triplet problem of a prior without the prior, with the lambda of strength 1."""
+    points, labels, k = table.points, table.labels, table.k
     n, d = points.shape
     r = min(MOST_FEATURES, n - 1)
     projection = (
@@ -100,7 +126,8 @@ def stated(points: Array, labels: np.ndarray, k: int, name: str) -> TripletProbl
     if name == "whitened":
         projection = _whitening(points, labels, projection)
         near = projection.transform(points)
-    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, near=near, projection=projection)
+    options: dict[str, Any] = {"near": near, "projection": projection, "weights": table.weights}
+    problem = TripletProblem.from_labels(Checked(points), labels, n_same=k, n_other=k, **options)
     return problem.with_reg(10.0 / n * (problem.reg_max or 1.0))
 
 
@@ -114,31 +141,24 @@ def _whitening(points: Array, labels: np.ndarray, projection: Projection | None)
 
 
 class Bases:
-    """Problems of points without their priors, stated when first asked for; priors in the same coordinates share one.
+    """Problems of a table without priors, stated when first asked for; priors in the same coordinates share one."""
 
-    Attributes
-    ----------
-    points, labels : arrays
-    k : int
-        Neighbours of each kind in the triplets of a point.
-    """
-
-    def __init__(self, points: Array, labels: np.ndarray, k: int) -> None:
-        self.points, self.labels, self.k = points, labels, k
+    def __init__(self, table: Table) -> None:
+        self.table = table
         self._stated: dict[bool, TripletProblem] = {}
 
     def of(self, name: str) -> TripletProblem:
         """The problem of a prior without the prior."""
         whitened = name == "whitened"
         if whitened not in self._stated:
-            self._stated[whitened] = stated(self.points, self.labels, self.k, name)
+            self._stated[whitened] = stated(self.table, name)
         return self._stated[whitened]
 
     def problem(self, candidate: Candidate) -> TripletProblem:
         """State the problem of a candidate."""
         name, scale, strength = candidate
         base = self.of(name)
-        return base.with_reg(strength * base.reg).with_prior(scale * prior(base.rankings.X, self.labels, name))
+        return base.with_reg(strength * base.reg).with_prior(scale * prior(base.rankings.X, self.table.labels, name))
 
 
 def prior(points: Array, labels: np.ndarray, name: str) -> Array:
@@ -188,17 +208,14 @@ PRIORS = {"identity": _identity, "discriminant": _discriminant, "whitened": _ide
 class Split:
     """Rows to learn from, and others that score what was learned."""
 
-    points: Array
-    labels: np.ndarray
+    table: Table
     learn: Rows
     rest: Rows
-    k: int
     #: Rows among which neighbours are sought: those learned from, and, for the choice for each part, those outside it.
     corpora: list[Rows]
 
     def __post_init__(self) -> None:
-        company = self.learn[has_class_mate(self.labels[self.learn])]
-        self.bases = Bases(self.points[company], self.labels[company], self.k)
+        self.bases = Bases(self.table.of(self.learn[has_class_mate(self.table.labels[self.learn])]))
 
     def scored(
         self, wanted: Sequence[Candidate], tol: tuple[float, float], limit: float | None
@@ -209,7 +226,7 @@ class Split:
         """
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
             base = self.bases.of(name)
-            metric = prior(base.rankings.X, self.bases.labels, name)
+            metric = prior(base.rankings.X, self.bases.table.labels, name)
             for scale, group in groupby(of_prior, lambda one: one[1]):
                 members = list(group)
                 problem = base.with_prior(scale * metric)
@@ -223,8 +240,8 @@ class Split:
                     yield one, gap, gap == 0.0 and solution.gap > tol[0], self._scores(factor_of(solution))
 
     def _scores(self, L: Array) -> Array:
-        rest, y, Z = self.rest, self.labels, self.points @ L.T
-        asked = Z[rest], y[rest], self.k, MOST_RANKED
+        rest, y, Z = self.rest, self.table.labels, self.table.points @ L.T
+        asked = Z[rest], y[rest], self.table.k, MOST_RANKED
         found = {
             id(rows): row_scores(Z[rows], y[rows], *asked) for rows in {id(one): one for one in self.corpora}.values()
         }
@@ -232,8 +249,8 @@ class Split:
 
     def discriminant(self) -> tuple[Array, float]:
         """Score linear discriminant analysis on all features; also the seconds in which it learned."""
-        known, asked = ((self.points[rows], self.labels[rows]) for rows in (self.learn, self.rest))
-        return discriminant_scores(*known, *asked, self.k, MOST_RANKED)
+        known, asked = ((part.points, part.labels) for part in map(self.table.of, (self.learn, self.rest)))
+        return discriminant_scores(*known, *asked, self.table.k, MOST_RANKED)
 
 
 class Stage:
@@ -244,8 +261,9 @@ class Stage:
         #: Rows that are scored, split by split, and the place where those of a split begin.
         self.rows = np.concatenate([split.rest for split in splits])
         self.begins = np.cumsum([0, *(len(split.rest) for split in splits)])
+        self.table = splits[0].table.of(self.rows)
         #: Number of the distinct row of every row, and of its part: a choice is made for each by the others.
-        self.groups = distinct_rows(splits[0].points[self.rows])[1]
+        self.groups = distinct_rows(self.table.points)[1]
         self.part = self.groups % 2 if len(splits) == 1 else np.repeat(np.arange(len(splits)), np.diff(self.begins))
         self.scores: dict[Candidate, Array] = {}
         self.gaps: dict[Candidate, float] = {}
@@ -289,9 +307,18 @@ class Stage:
     def deciding(self, one: Candidate, part: int | None = None) -> float:
         """Score by which candidates are chosen."""
         scores, ranked = self.view(one, part), self.ranked(part)
-        area, precision = (float(scores[at, ranked].mean()) if ranked.any() else 0.0 for at in (AREA, PRECISION))
-        accuracy = float(scores[MEAN_ACCURACY].mean()) + PRECISION_SHARE * precision
+        area, precision = (self.mean(scores[at], ranked, part) for at in (AREA, PRECISION))
+        accuracy = self.mean(scores[MEAN_ACCURACY], np.full(len(ranked), True), part) + PRECISION_SHARE * precision
         return {"accuracy": accuracy, "auc": area, "map": precision}[self.scoring]
+
+    def mean(self, scores: Array, rows: NDArray[np.bool_], part: int | None = None) -> float:
+        """Mean of the scores of rows, by their weights; zero where there are no rows."""
+        return float(np.average(scores[rows], weights=self.weights(rows, part))) if rows.any() else 0.0
+
+    def weights(self, rows: Any, part: int | None = None) -> Array | None:
+        """Weights of rows of :meth:`view`."""
+        weights = self.table.weights
+        return None if weights is None else (weights if part is None else weights[self.part != part])[rows]
 
     def best(self, part: int | None = None) -> Candidate:
         """Choose the best candidate that was solved; of equal ones the first."""
@@ -310,7 +337,8 @@ class Stage:
         rows = self.ranked(part) if gate == AREA else np.full(self.view(one, part).shape[1], True)
         groups = (self.groups if part is None else self.groups[self.part != part])[rows]
         before, after = (self.view(of, part)[gate, rows] for of in (other, one))
-        gain = PairedScores(before, after, 0.0, groups=np.unique(groups, return_inverse=True)[1])
+        groups, weights = np.unique(groups, return_inverse=True)[1], self.weights(rows, part)
+        gain = PairedScores(before, after, 0.0, groups=groups, weights=weights)
         return gain.difference / gain.standard_error if gain.difference and gain.standard_error else 0.0
 
     def survivors(self) -> list[Candidate]:
@@ -328,13 +356,13 @@ class Stage:
 
     def validation(self, of_rows: int) -> Validation:
         """Record what was tried, from the strongest prior on, and what was chosen."""
-        priors, k, every = list(PRIORS), self.splits[0].k, np.full(len(self.rows), True)
+        priors, k, every = list(PRIORS), self.table.k, np.full(len(self.rows), True)
         tried = sorted(self.scores, key=lambda one: (one != EUCLIDEAN, priors.index(one[0]), one[1], -one[2]))
         named = [("MAP", PRECISION, self.ranked()), ("AUC", AREA, self.ranked()), (f"{k}-NN", ACCURACY, every)]
         named.insert(0, (f"accuracy, 1 to {3 * k}-NN", MEAN_ACCURACY, every))
         # What decides comes first.
         named.insert(0, named.pop(SCORINGS[self.scoring]))
-        means = {name: np.array([[self.view(one)[at, rows].mean()] for one in tried]) for name, at, rows in named}
+        means = {name: np.array([[self.mean(self.view(one)[at], rows)] for one in tried]) for name, at, rows in named}
         gaps, chosen = np.array([[self.gaps[one]] for one in tried]), tried.index(self.kept())
         counts, at_limit = (len(self.rows), of_rows, self.clock.spent), len(beside(tried[chosen])) == 1
         names, first = ("prior", "scale", "strength"), "Euclidean distance"
@@ -343,7 +371,7 @@ class Stage:
     def held_out(self, of_rows: int, fine: bool = True) -> HeldOut:
         """Score every part by what the other parts choose for it, or by Euclidean distance where that is kept."""
         order = np.argsort(self.rows)
-        y, k = self.splits[0].labels[self.rows[order]], self.splits[0].k
+        y, k, weights = self.table.labels[order], self.table.k, self.weights(order)
         before = after = self.view(EUCLIDEAN)
         if self.kept() != EUCLIDEAN:
             chosen = [self.kept(part) for part in range(int(self.part.max()) + 1)]
@@ -352,8 +380,8 @@ class Stage:
             after = np.array([scores[chosen[part]][0][:, row] for row, part in enumerate(self.part)]).T
         lda, seconds = zip(*(split.discriminant() for split in self.splits), strict=True)
         table = np.array([before, after, np.hstack(lda)])[:, :, order]
-        table[:, MEAN_ACCURACY] = table[:, ACCURACY] * balance(y)
-        accuracy, area, precision, balanced = paired(table, 0.0, self.ranked()[order], self.groups[order])
+        table[:, MEAN_ACCURACY] = table[:, ACCURACY] * balance(y, weights)
+        accuracy, area, precision, balanced = paired(table, 0.0, self.ranked()[order], self.groups[order], weights)
         folds, rows, copies = len(self.splits), len(self.rows), len(self.rows) - accuracy.observations
         found = HeldOut(accuracy, area, precision, k, rows, folds, folds, self.clock.spent, copies=copies)
         learned_from = len(self.splits[0].learn) if rows < of_rows else 0
@@ -376,8 +404,9 @@ def beside(one: Candidate) -> list[Candidate]:
     return [(name, scale, other) for other in near if LEAST_STRENGTH <= other <= MOST_STRENGTH]
 
 
-def stages(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
+def stages(table: Table, cv: int, max_rows: int, seed: int) -> Iterator[list[Split]]:
     """Deal the rows of each stage: of a sample, of larger ones, and of the table."""
+    points, labels = table.points, table.labels
     n, rng = len(labels), np.random.default_rng(seed)
 
     def splits(parts: list[tuple[Rows, Rows]]) -> list[Split]:
@@ -386,8 +415,11 @@ def stages(points: Array, labels: np.ndarray, k: int, cv: int, max_rows: int, se
             others = [learn if other is rest else np.setdiff1d(learn, other) for _, other in parts]
             # Held-out rows of a single fold are no neighbours of each other: its halves have the same corpus.
             corpora = [learn, *(others if len(parts) > 1 else [learn, learn])]
+            scored = rest if table.weights is None else rest[table.weights[rest] > 0.0]
+            if not scored.size:
+                raise InputError("a fold has no row of positive sample_weight")
             # At random, as only the first are ranked.
-            made.append(Split(points, labels, learn, rng.permutation(rest)[:MOST_SCORED], k, corpora))
+            made.append(Split(table, learn, rng.permutation(scored)[:MOST_SCORED], corpora))
         return made
 
     def folds(rows: Rows) -> list[tuple[Rows, Rows]]:

@@ -131,7 +131,7 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         """Whether :meth:`fit` has several candidates to choose from, and scores the choice."""
         return len(self._candidates()) > 1
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose, test, and learn from all rows.
 
         Points whose label no other point has are left out, with a warning.
@@ -141,6 +141,9 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         X : (n, d) array, or (n,) indices with a ``preprocessor``
         y : (n,) array
             Labels.
+        sample_weight : (n,) array, optional
+            Weight of the triplets of which a point is the i, and of its score where it is held out. It is a neighbour
+            of others, votes, and counts in priors and discriminant analysis, whatever its weight.
 
         Raises
         ------
@@ -151,26 +154,26 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         """
         rng = self._begin()
         candidates = self._candidates()
-        points, labels = self._labelled(X, y)
+        table = self._labelled(X, y, sample_weight)
         self.path_: Validation | None = None
         self.held_out_: HeldOut | None = None
         self.reason_ = ""
         best, interrupted = candidates[0], False
         # First of all, so that the choice cannot use up the time in which to state the last problem.
-        bases = choice.Bases(points, labels, self.n_neighbors)
+        bases = choice.Bases(table)
         for one in (choice.EUCLIDEAN, *candidates):
             bases.of(one[0])
         if len(candidates) > 1:
             try:
-                best = self._chosen(points, labels, rng, candidates)
+                best = self._chosen(table, rng, candidates)
             except KeyboardInterrupt:
                 best, interrupted = choice.EUCLIDEAN, True
                 self.reason_ = "interrupted while a metric was chosen"
         self.kept_ = best != choice.EUCLIDEAN
         self._learn(bases.problem(best), rng)
         if not self.kept_:
-            self._stay_euclidean(points)
-        self._voters = KNeighborsClassifier(self.n_neighbors).fit(self._images(points), labels)
+            self._stay_euclidean(table.points)
+        self._voters = KNeighborsClassifier(self.n_neighbors).fit(self._images(table.points), table.labels)
         if interrupted:
             raise KeyboardInterrupt
         return self._finished()
@@ -201,8 +204,7 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
             raise InputError(
                 f"fit chooses among {len(candidates)} priors, scales and strengths: give one of each to state it"
             )
-        points, labels = self._labelled(X, y)
-        return choice.Bases(points, labels, self.n_neighbors).problem(candidates[0])
+        return choice.Bases(self._labelled(X, y, sample_weight)).problem(candidates[0])
 
     def _stay_euclidean(self, points: Array) -> None:
         """Set ``components_`` to the prior: a multiple of the identity on all features, zero for constant ones."""
@@ -211,14 +213,14 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         if self.n_components is None or len(self.components_) == points.shape[1]:
             self.components_ = np.sqrt(prior.max()) * np.diag((np.ptp(points, axis=0) > 0.0).astype(np.float64))
 
-    def _labelled(self, X: Any, y: Any) -> tuple[Array, np.ndarray]:
-        points, labels, _ = self._with_class_mates(self._points(X, reset=True), y, None)
+    def _labelled(self, X: Any, y: Any, sample_weight: Any) -> choice.Table:
+        points, labels, weights = self._with_class_mates(self._points(X, reset=True), y, sample_weight)
         if np.unique(labels).size < 2:
             raise InputError("y has one class only, so that there is nothing to tell apart")
         if self.n_neighbors >= len(labels):
             raise InputError(f"n_neighbors must be below the number of points, {len(labels)}, got {self.n_neighbors}")
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        return points, codes
+        return choice.Table(points, codes, self.n_neighbors, weights)
 
     def _candidates(self) -> list[choice.Candidate]:
         """Priors, scales and strengths to try."""
@@ -239,18 +241,18 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         return list(product(priors, scales, strengths[::-1]))
 
     def _chosen(
-        self, points: Array, labels: np.ndarray, rng: np.random.Generator, candidates: list[choice.Candidate]
+        self, table: choice.Table, rng: np.random.Generator, candidates: list[choice.Candidate]
     ) -> choice.Candidate:
         """Choose the best candidate by held-out rows; sets ``path_``, ``held_out_`` and ``reason_``."""
-        clock, n = self._clock, len(labels)
+        clock, n = self._clock, len(table.labels)
         check_count(self.cv, "cv")
-        if np.unique(labels[distinct_rows(points)[0]], return_counts=True)[1].max() < 3:
+        if np.unique(table.labels[distinct_rows(table.points)[0]], return_counts=True)[1].max() < 3:
             self.reason_ = "no label has three different rows, and scores need as many"
             return choice.EUCLIDEAN
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
         wanted, go_on = choice.tried_at_first(candidates), len({one[2] for one in candidates}) > 1
-        dealt_rows = choice.stages(points, labels, self.n_neighbors, self.cv, self.max_rows, int(rng.integers(2**31)))
+        dealt_rows = choice.stages(table, self.cv, self.max_rows, int(rng.integers(2**31)))
         stage: choice.Stage | None = None
         try:
             with clock.until(choice.FOLDS_SHARE), progress_bar(bool(self.progress)) as bar, warnings.catch_warnings():

@@ -241,6 +241,8 @@ class PairedScores:
         Whether labels at random score the same under all metrics; otherwise a difference has no verdict.
     groups : (J,) int array, optional
         Number, from 0, of the distinct row that a row is a copy of.
+    weights : (J,) array, optional
+        Weights of rows: as many copies of a row that are one observation.
     """
 
     before: Array
@@ -249,6 +251,7 @@ class PairedScores:
     lda: Array | None = None
     fixed_chance: bool = True
     groups: NDArray[np.int64] | None = None
+    weights: Array | None = None
 
     @property
     def observations(self) -> int:
@@ -261,10 +264,14 @@ class PairedScores:
         assert self.lda is not None
         return replace(self, before=self.after, after=self.lda, lda=None)
 
+    def mean(self, scores: Array) -> float:
+        """Mean of scores of the folds, rows or queries, by their weights."""
+        return float(np.average(scores, weights=self.weights))
+
     @property
     def difference(self) -> float:
         """Mean of after - before."""
-        return float(np.mean(self.after - self.before))
+        return self.mean(self.after - self.before)
 
     @property
     def standard_error(self) -> float:
@@ -273,6 +280,8 @@ class PairedScores:
         if count < 2:
             return float("nan")
         apart = self.after - self.before - self.difference
+        if self.weights is not None:
+            apart = apart * (self.weights / self.weights.mean())
         if self.groups is not None:
             apart = np.asarray(np.bincount(self.groups, apart) * (count / len(self.before)), dtype=np.float64)
         return float(np.sqrt((1.0 / count + self.ratio) * (apart**2).sum() / (count - 1)))
@@ -321,9 +330,9 @@ class _PairedTable(Tabled):
         return [
             (
                 name,
-                f"{scores.before.mean():.4f}",
-                *([] if scores.lda is None else [f"{scores.lda.mean():.4f}"]),
-                f"{scores.after.mean():.4f}",
+                f"{scores.mean(scores.before):.4f}",
+                *([] if scores.lda is None else [f"{scores.mean(scores.lda):.4f}"]),
+                f"{scores.mean(scores.after):.4f}",
                 f"{scores.difference:+.4f}",
                 f"{scores.standard_error:.4f}",
                 printed_p(scores.p_value) if scores.fixed_chance else "",

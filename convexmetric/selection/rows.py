@@ -162,26 +162,32 @@ def _scored(
 
 
 def paired(
-    table: Array, ratio: float, known: Any = slice(None), groups: Rows | None = None
+    table: Array,
+    ratio: float,
+    known: Any = slice(None),
+    groups: Rows | None = None,
+    weights: Array | None = None,
 ) -> tuple[PairedScores, PairedScores, PairedScores, PairedScores]:
     """Pair accuracies, areas, average precisions and balanced accuracies; rankings are those of the rows ``known``.
 
-    The axes of the table are: before, after, discriminant analysis; score; fold or row. ``groups`` are those of rows.
+    The axes of the table are: before, after, discriminant analysis; score; fold or row. ``groups`` and
+    ``weights`` are those of rows.
     """
 
     def pair(at: int, rows: Any, fixed_chance: bool = True) -> PairedScores:
         own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         before, after, lda = table[:, at, rows]
-        return PairedScores(before, after, ratio, lda, fixed_chance, own)
+        return PairedScores(before, after, ratio, lda, fixed_chance, own, None if weights is None else weights[rows])
 
     every = slice(None)
     return pair(0, every), pair(1, known), pair(2, known, fixed_chance=False), pair(3, every)
 
 
-def balance(labels: np.ndarray) -> Array:
-    """Weights of rows, of mean 1, under which all labels count alike."""
-    codes, counts = np.unique(labels, return_inverse=True, return_counts=True)[1:]
-    return np.asarray((len(labels) / len(counts) / counts)[codes])
+def balance(labels: np.ndarray, weights: Array | None = None) -> Array:
+    """Factors of rows, of (weighted) mean 1, by which all labels count alike."""
+    codes = np.unique(labels, return_inverse=True)[1]
+    counts = np.bincount(codes, weights)
+    return np.asarray((counts.sum() / len(counts) / counts)[codes])
 
 
 def unequal(labels: np.ndarray) -> bool:

@@ -218,6 +218,10 @@ def test_full_metrics_refuse_sparse_points_and_say_how_to_go_on():
     for problem in (cm.RankingProblem.from_labels, cm.LargeMarginProblem):
         with pytest.raises(InputError, match=r"X is sparse: pass diagonal=True, or X.toarray\(\)"):
             problem(sp.csr_array(X), Y)
+    for estimator, diagonal in ((cm.NeighborMetric(), ""), (cm.MLR(), "pass diagonal=True, ")):
+        words = rf"X is sparse: {diagonal}put TruncatedSVD before in a pipeline, or pass X.toarray\(\)"
+        with pytest.raises(InputError, match=words):
+            estimator.fit(sp.csr_array(X), Y)
 
 
 def test_a_diagonal_projection_metric_takes_thousands_of_sparse_features():

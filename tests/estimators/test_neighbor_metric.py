@@ -20,6 +20,7 @@ from convexmetric.errors import InputError
 from convexmetric.estimators import neighbor_choice
 from convexmetric.evaluation import knn_right
 from convexmetric.selection.folds import dealt
+from convexmetric.selection.rows import balance
 
 wine = cm.datasets.load("wine")
 X, Y = cm.datasets.preprocess(wine.X, ["zscore"]), np.asarray(wine.y)
@@ -57,6 +58,55 @@ def test_a_single_scale_and_strength_are_solved_to_the_optimum_of_the_formula():
     optimum = cp.Problem(cp.Minimize(penalty + sum(forms) / len(forms))).solve(solver=cp.CLARABEL)
     slack = 1e-6 * abs(optimum)
     assert metric.certificate_.lower_bound - slack <= optimum <= metric.certificate_.upper_bound + slack
+
+
+def test_integer_weights_repeat_the_triplets_of_a_point():
+    points, labels = X[::4, :5], Y[::4]
+    weights = np.random.default_rng(0).integers(4, size=len(points))
+    metric = cm.NeighborMetric(n_neighbors=2, prior="identity", scale=1.0, strength=1.0, tol=1e-2)
+    problem = metric.fit(points, labels, sample_weight=weights).solution_.problem
+    M = 0.1 * np.eye(5) + 0.02
+    squares = (((points[:, None] - points) @ M) * (points[:, None] - points)).sum(axis=2)
+    order, hinges = ((points[:, None] - points) ** 2).sum(axis=2).argsort(axis=1)[:, 1:], []
+    for i, row in enumerate(order):
+        near, far = (row[(labels[row] == labels[i]) == same][:2] for same in (True, False))
+        hinges += weights[i] * [max(0.0, squares[i, j] - squares[i, k] + 1.0) for j in near for k in far]
+    penalty = 0.5 * problem.reg * ((M - problem.regularizer.prior) ** 2).sum()
+    assert problem.value(M) == pytest.approx(np.mean(hinges) + penalty, rel=1e-9)
+    assert problem.reg == pytest.approx(10.0 / len(points) * problem.with_prior(None).reg_max)
+
+
+def test_integer_weights_repeat_the_scores_of_a_held_out_row():
+    weights = np.random.default_rng(1).integers(4, size=len(X))
+    metric = cm.NeighborMetric(**FAST).fit(X, Y, sample_weight=weights)
+    scores, plain = metric.held_out_, cm.NeighborMetric(**FAST).fit(X, Y).held_out_
+    kept = np.flatnonzero(weights)
+    assert scores.rows == len(kept)
+    np.testing.assert_array_equal(scores.accuracy.weights, weights[kept])
+    # By Euclidean distance a row is right or wrong whatever its weight.
+    right = plain.accuracy.before[kept]
+    np.testing.assert_array_equal(scores.accuracy.before, right)
+    copies, labels = np.repeat(right, weights[kept]), np.repeat(Y, weights)
+    assert scores.accuracy.mean(right) == pytest.approx(copies.mean())
+    assert f"{copies.mean():.4f}" in str(scores)
+    balanced = right * balance(Y[kept], weights[kept].astype(float))
+    expected = np.mean([copies[labels == label].mean() for label in range(3)])
+    assert np.average(balanced, weights=weights[kept]) == pytest.approx(expected)
+    # The scores that choose are weighted means of the same rows.
+    assert metric.path_.mean("3-NN")[0] == pytest.approx(copies.mean())
+
+
+def test_equal_weights_change_nothing_and_unequal_ones_do(chosen):
+    equal, other = (cm.NeighborMetric(**FAST).fit(X, Y, w) for w in (np.full(len(X), 2.5), np.arange(len(X)) + 1.0))
+    np.testing.assert_allclose(equal.components_, chosen.components_)
+    assert equal.held_out_.accuracy.p_value == pytest.approx(chosen.held_out_.accuracy.p_value)
+    assert not np.allclose(other.components_, chosen.components_)
+
+
+def test_weights_of_too_few_rows_leave_euclidean_distance():
+    metric = cm.NeighborMetric(**FAST).fit(X, Y, sample_weight=np.arange(len(X)) == 5)
+    assert not metric.kept_
+    assert metric.reason_ == "there are too few rows for folds: a fold has no row of positive sample_weight"
 
 
 def test_rows_are_scored_by_metrics_that_have_not_seen_them(chosen):
@@ -205,7 +255,7 @@ def test_the_whitened_prior_is_the_identity_in_coordinates_in_which_neighbours_a
 def test_priors_alone_go_on_to_larger_samples_however_they_score():
     labels = np.random.default_rng(0).integers(2, size=90)
     points = labels[:, None] + 0.1 * np.random.default_rng(1).normal(size=(90, 2))
-    (splits,) = neighbor_choice.stages(points, labels, 3, 4, 1000, 0)
+    (splits,) = neighbor_choice.stages(neighbor_choice.Table(points, labels, 3), 4, 1000, 0)
     stage = neighbor_choice.Stage(splits, "accuracy", Clock(None))
     alone = [("discriminant", 1.0, neighbor_choice.ALONE), ("lda", 1.0, neighbor_choice.ALONE)]
     stage.tried([neighbor_choice.EUCLIDEAN, *alone, ("identity", 1.0, 1.0)], go_on=False)
@@ -242,11 +292,12 @@ def test_strengths_go_on_while_the_smallest_wins_and_margins_are_broken(monkeypa
 def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
     rng = np.random.default_rng(0)
     labels, points = rng.integers(3, size=1200), rng.normal(size=(1200, 4))
-    dealt_rows = list(neighbor_choice.stages(points, labels, 1, 4, 50, 0))
+    dealt_rows = list(neighbor_choice.stages(neighbor_choice.Table(points, labels, 1), 4, 50, 0))
     sizes = [[len(split.learn) for split in splits] for splits in dealt_rows]
     assert [sum(len(split.rest) for split in dealt_rows[0]), *sizes[1:3]] == [26, [200], [900] * 4]
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
-    dealt_rows = list(neighbor_choice.stages(np.tile(points, (5, 1)), np.tile(labels, 5), 1, 4, 50, 0))
+    five = neighbor_choice.Table(np.tile(points, (5, 1)), np.tile(labels, 5), 1)
+    dealt_rows = list(neighbor_choice.stages(five, 4, 50, 0))
     seen = np.concatenate([[*split.learn, *split.rest] for splits in dealt_rows[:-1] for split in splits])
     assert len(dealt_rows[-1]) == 1
     assert not np.isin(dealt_rows[-1][0].rest, seen).any()

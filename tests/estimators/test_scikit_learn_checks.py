@@ -38,7 +38,7 @@ WITH_WEIGHTS = (
 
 
 def failing_with_weights(estimator):
-    if isinstance(estimator, cm.NeighborMetric | cm.WeightSearch):
+    if isinstance(estimator, cm.WeightSearch):
         return {}
     # They take no weights; and at C = 1 the optimum is zero for the check's points, however often they are there.
     if isinstance(estimator, cm.CrossModalMetric | cm.ChoiceMetric) or (

@@ -255,6 +255,19 @@ def test_copies_of_a_row_are_one_observation():
     assert PairedScores(np.zeros(6), d, 0.0, groups=groups).standard_error == pytest.approx(expected)
 
 
+def test_integer_weights_are_copies_of_a_row():
+    rng = np.random.default_rng(0)
+    before, after, lda = rng.random((3, 40))
+    weights, groups = rng.integers(1, 5, size=40), np.arange(40) % 30
+    weighted = PairedScores(before, after, 0.0, lda, groups=groups, weights=weights.astype(float))
+    copied = PairedScores(*(np.repeat(one, weights) for one in (before, after)), 0.0, groups=np.repeat(groups, weights))
+    for name in ("observations", "difference", "standard_error", "p_value"):
+        assert getattr(weighted, name) == pytest.approx(getattr(copied, name), rel=1e-12)
+    assert weighted.mean(lda) == pytest.approx(np.repeat(lda, weights).mean(), rel=1e-12)
+    even = replace(weighted, weights=np.full(40, 2.5))
+    assert even.p_value == pytest.approx(replace(weighted, weights=None).p_value, rel=1e-12) != weighted.p_value
+
+
 def test_small_p_values_are_not_printed():
     assert [printed_p(value) for value in (0.5, 1.2e-6, 9e-7, 1e-300)] == ["0.5", "1.2e-06", "< 1e-06", "< 1e-06"]
 

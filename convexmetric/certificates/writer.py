@@ -246,10 +246,15 @@ def _unproven() -> Iterator[None]:
         raise InputError(f"files do not hold this problem: {error}") from error
 
 
+def _has_own(risk: Any) -> bool:
+    """Whether a risk of the kernel, or a summand, is by a rule of others, of whose dual points nothing is known."""
+    return any(isinstance(one, kernel.OwnRisk) for one in getattr(risk, "risks", [risk]))
+
+
 def _ends(risk: Any, parts: Any, work: float) -> list[int]:
     """Rows of a risk at which parts of a file begin and end, for a proof of so many operations."""
     count = len(risk)
-    own = any(isinstance(one, kernel.OwnRisk) for one in getattr(risk, "risks", [risk]))
+    own = _has_own(risk)
     if parts != 1 and (own or isinstance(risk, kernel.Worst)):
         what = "a risk of your own is" if own else "worst parts of a risk are"
         raise InputError(f"{what} one row, which is not split: parts must be 1, got {parts!r}")
@@ -309,7 +314,8 @@ def _feasible(
             v, S, G = v - floor.value, S - floor.S, -floor.S if G is None else G - floor.S
         hints = problem.holding(certificate.slopes).regularizer.hints(v, S, G, problem.cone, certificate.M)
     best, why = None, None
-    for said in _inwards(problem, risk.hints(certificate.dual), point.S, certificate.M):
+    given = risk.hints(certificate.dual)
+    for said in [given] if _has_own(stated.risk) else _inwards(problem, given, point.S, certificate.M):
         table, found = stored(risk, said, stated.risk)
         dual, says = _said(stated, table, found, ends)
         try:

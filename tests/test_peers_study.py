@@ -10,7 +10,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
-from study import run, statements
+from study import items, run, statements
 
 import convexmetric as cm
 
@@ -374,6 +374,15 @@ def test_objectives_are_those_of_the_code_of_pydml(tmp_path):
     stated = statements.dml_eig(X, theirs["near"], theirs["far"], 0.01)
     mean = 0.01 * (np.log(len(theirs["far"])) + stated.cost(stated.on_features(np.eye(3) / 3)))
     assert mean == pytest.approx(-theirs["soft"].item(), rel=1e-9)
+
+
+def test_hinges_of_items_are_gnmds_as_cblearn_has_it():
+    Z, triplets = metric(8), items.made("wine", 8, 0.1, np.random.default_rng(0))[:50]
+    near, far = (((Z[triplets[:, 0]] - Z[triplets[:, place]]) ** 2).sum(axis=1) for place in (1, 2))
+    problem = items.hinges(triplets, 0.3)
+    stress = np.maximum(0.0, near + 1.0 - far).sum() + problem.regularizer.weights().trace * (Z**2).sum()
+    assert problem.objective(Z @ Z.T) == pytest.approx(stress, rel=1e-10)
+    assert items.error(Z, triplets) == np.mean(near > far)
 
 
 OF_TORCH = """

@@ -103,7 +103,9 @@ def fitted(given: Any, attribute: str, name: str) -> Any:
     found = getattr(estimator, attribute, None)
     if found is None:
         what = type(estimator).__name__
-        raise InputError(f"{name}: this {what} has no {attribute}: it is not fitted, or is not made for that")
+        raise InputError(
+            f"{name}: this {what} has no {attribute}: it is not fitted, comes from a pickle, or is not made for that"
+        )
     return found
 
 

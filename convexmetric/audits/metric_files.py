@@ -26,16 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convexmetric import files
+from convexmetric.arguments import check_one_of
+from convexmetric.arrays import real_array
 from convexmetric.certificates import Certificate, certify
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.problem import AnyProblem, as_problem
 from convexmetric.risks.dual_points import dual_arrays, dual_from_arrays
 from convexmetric.solution import Solution
 
-__all__ = ["Iterates", "read_certificate", "read_iterates", "read_metric", "write_solution"]
+__all__ = ["Iterates", "read_certificate", "read_iterates", "read_map", "read_metric", "write_solution"]
 
 #: Names of the metric's variable in files with several, in order of preference: the papers' letters.
 LETTERS = ("M", "W", "w")
+#: Name of the map of a saved metric, by the side that it is for.
+MAPS = {"both": "components", "query": "query_map"}
 #: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
 #: Bytes of a row of text in addition to its numbers.
@@ -148,6 +153,45 @@ def _read_folder(path: Path) -> Iterates:
         if metrics[-1].shape != metrics[0].shape:
             raise InputError(f"{file} has shape {metrics[-1].shape}, the first iterate has {metrics[0].shape}")
     return Iterates(np.array(metrics))
+
+
+def read_map(path: str | os.PathLike[str]) -> tuple[str, NDArray[np.float64], list[str] | None]:
+    """Read the linear map L of a saved metric, or factor a metric in a file.
+
+    Returns
+    -------
+    side : str
+        ``"both"``, or ``"query"`` for a map of queries alone.
+    L : (rank, d) array
+    columns : list of str or None
+        Names of the features, if the file has them.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged, or holds no map or metric, or one under a kernel.
+    """
+    path = Path(path)
+    arrays = files.read_arrays(path) if path.suffix.lower() == ".npz" else {}
+    if "embedding" in arrays:
+        raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
+    side = str(arrays.get("side", "both"))
+    check_one_of(side, MAPS, f"{path}: side")
+    # A map of queries is not named components, so that it is never mistaken for the factor of a metric.
+    other = MAPS["both" if side == "query" else "query"]
+    if other in arrays or ("side" in arrays and MAPS[side] not in arrays):
+        raise InputError(f"{path}: a map of side {side!r} is called {MAPS[side]}, and {other} is of the other")
+    if MAPS[side] not in arrays:
+        M = read_metric(path)
+        cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
+        return side, cone.factor(cone.element(M, str(path))), None
+    L = real_array(arrays[MAPS[side]], f"{path}: {MAPS[side]}")
+    if L.ndim != 2 or not np.isfinite(L).all():
+        raise InputError(f"{path}: {MAPS[side]} must be a finite (rank, features) array of numbers")
+    columns = [str(name) for name in arrays["columns"].ravel()] if "columns" in arrays else None
+    if columns is not None and len(columns) != L.shape[1]:
+        raise InputError(f"{path} names {len(columns)} columns for {MAPS[side]} of {L.shape[1]}")
+    return side, L, columns
 
 
 def write_solution(path: str | os.PathLike[str], solution: Solution) -> Path:

@@ -259,14 +259,13 @@ def warm_up() -> None:
     """Compile the loops of the usual problems and estimators, and keep them, as for the image of a container.
 
     They are kept in the folder that the variable NUMBA_CACHE_DIR names, else beside the package or in the home folder;
-    an image with other processors wants NUMBA_CPU_NAME=generic. Exit code 3 if nothing can be kept.
+    an image with other processors wants NUMBA_CPU_NAME=generic.
     """
     from convexmetric.cli.warm_up import compile_loops
 
     folder = compile_loops()
     if folder is None:
-        shared.say("error: there is no folder to keep loops in; let NUMBA_CACHE_DIR name one that can be written")
-        raise typer.Exit(shared.UNWRITTEN)
+        raise InputError("there is no folder to keep loops in; let NUMBA_CACHE_DIR name one that can be written")
     print(f"compiled, and kept in {folder} and folders like it")
 
 

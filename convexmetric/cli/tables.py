@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from convexmetric.arguments import OTHER_METHODS, check_seconds, not_one_of
 from convexmetric.arrays import Array
-from convexmetric.audits import read_metric
+from convexmetric.audits import read_map, read_metric
 from convexmetric.cli import shared
 from convexmetric.cli.fitting import DEFAULT_METHOD, KEEP_LONE, METHODS, Fitted, deviations, estimator_of, fit_table
 from convexmetric.cli.reports import attributes, figures_table, fit_record, solution_table
@@ -203,7 +203,7 @@ def parsed(method: str, settings: list[str] | None) -> tuple[str, dict[str, Any]
 @shared.app.command()
 def apply(
     metric: Annotated[
-        Path, typer.Argument(metavar="METRIC", help="What 'fit --save' wrote: .npz.", show_default=False)
+        Path, typer.Argument(metavar="METRIC", help="What 'fit --save' wrote, or another metric.", show_default=False)
     ],
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A table with the columns that it learned from.", show_default=False)
@@ -228,7 +228,7 @@ def apply(
     takes all columns but those to --drop.
     """
     with shared.noted():
-        components, columns = read_components(metric)
+        _, components, columns = read_map(metric)
         reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
         data = read_table(file, columns, drop=drop or [], **reading)
     if data.X.shape[1] != components.shape[1]:
@@ -251,31 +251,6 @@ def save_components(path: Path, fitted: Fitted) -> None:
         **attributes(fitted.solution, "lower_bound", "upper_bound", "gap", "tol", "status", "solver"),
     }
     write_arrays(path, arrays)
-
-
-def read_components(path: Path) -> tuple[Array, list[str] | None]:
-    """Read the components of a saved metric, and the names of the columns on which they act, None if not stored.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or holds no components that act on columns.
-    """
-    if path.suffix.lower() != ".npz":
-        raise InputError(f"{path}: a learned metric is read from .npz, as 'fit --save' writes it")
-    arrays = read_arrays(path)
-    if "components" not in arrays or "embedding" in arrays:
-        what = "acts on values of a kernel" if "embedding" in arrays else f"it has {', '.join(arrays) or 'nothing'}"
-        raise InputError(f"{path} holds no components that act on columns ({what}); see 'fit --save'")
-    components = arrays["components"]
-    if components.dtype.kind not in "fiu" or components.ndim != 2 or not np.isfinite(components).all():
-        raise InputError(f"{path}: components must be a finite (rank, columns) array of numbers")
-    if "columns" not in arrays:
-        return components.astype(np.float64), None
-    columns = [str(name) for name in arrays["columns"].ravel()]
-    if len(columns) != components.shape[1]:
-        raise InputError(f"{path} names {len(columns)} columns for components of {components.shape[1]}")
-    return components.astype(np.float64), columns
 
 
 def saved_settings(path: Path, method: str) -> dict[str, Any]:
@@ -302,7 +277,7 @@ def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool
     """
     if variable is not None or path.suffix.lower() != ".npz" or "components" not in read_arrays(path):
         return read_metric(path, variable)
-    components, names = read_components(path)
+    _, components, names = read_map(path)
     columns = list(data.extras["columns"])
     if names is not None:
         if sorted(names) != sorted(columns):

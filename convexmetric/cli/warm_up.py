@@ -29,5 +29,4 @@ def compile_loops() -> str | None:
         for estimator in (NeighborMetric(), LargeMargin(), OperatorMarginMetric()):
             estimator.fit(X, y)
         ChoiceMetric().fit(X, trials)
-    kept: str | None = every_weighted.stats.cache_path
-    return kept
+    return every_weighted.stats.cache_path

@@ -23,6 +23,7 @@ from convexmetric.estimators.operator_margin import OperatorMarginMetric
 from convexmetric.estimators.random_projection import RandomProjectionMetric
 from convexmetric.estimators.ranking import MLR
 from convexmetric.estimators.relative_comparisons import RelativeComparisonMetric
+from convexmetric.estimators.saved import SavedMetric
 from convexmetric.estimators.weight_search import WeightSearch
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "OperatorMarginMetric",
     "RandomProjectionMetric",
     "RelativeComparisonMetric",
+    "SavedMetric",
     "WeightSearch",
 ]

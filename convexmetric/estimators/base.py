@@ -65,7 +65,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     solution_ : Solution
-        The whole solution, with problem, bounds and history.
+        The whole solution, with problem, bounds and history. It has the data, so that pickles and copies leave it out.
     certificate_ : Certificate
         Bounds on the optimal value, with the points that prove them.
     gap_ : float
@@ -101,11 +101,20 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     n_components: Any = None
 
     def __getstate__(self) -> Any:
-        """State for pickling: a Dask client becomes the address of its scheduler, and an executor is dropped."""
+        """State for pickling, without the problem and its data, and without an executor; a client is an address."""
         state = dict(super().__getstate__())
+        state.pop("_solution", None)
         if state.get("backend") is not None:
             state["backend"] = ENGINES.open().picklable(self.backend)
         return state
+
+    @property
+    def solution_(self) -> Solution:
+        """The whole solution; see the class."""
+        if "_solution" not in vars(self):
+            where = "it has the data, and is in no pickle and no copy; problem(X, y) states the problem anew"
+            raise AttributeError(f"there is no solution_ before fit: {where}")
+        return self._solution
 
     def __sklearn_clone__(self) -> Any:
         """Clone the estimator, sharing its backend: a live client or executor cannot be copied."""
@@ -123,7 +132,7 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _solve(self, problem: MetricProblem, rng: np.random.Generator) -> None:
         """Solve the problem, and set the attributes of the fitted estimator."""
         rows = self._rows(problem)
-        self.solution_ = solve(
+        self._solution = solve(
             problem,
             atol=self._atol,
             solver=_seeded(self.solver, rng),

@@ -287,6 +287,10 @@ class RetrievalAdapter(TransformerMixin, BaseEstimator):
             self.solution_.pass_on_interrupt()
         return self
 
+    def __getstate__(self) -> Any:
+        """State for pickling, without the solution, which has the vectors."""
+        return {name: value for name, value in super().__getstate__().items() if name != "solution_"}
+
     def _vectors(self, given: Any, name: str) -> Any:
         """Vectors of texts by the encoder; vectors as they are."""
         # Texts may also be an array or a Series of pandas.

@@ -10,12 +10,13 @@ import numpy as np
 import typer
 
 from convexmetric.arguments import check_one_of
+from convexmetric.audits.metric_files import MAPS
 from convexmetric.cli import shared
 from convexmetric.cli.reports import attributes, figures_table, paired_record, solution_table
 from convexmetric.errors import InputError
 from convexmetric.files import read_array, write_arrays
 from convexmetric.imports import optional
-from convexmetric.retrieval.export import FORMATS, MAPS, SUFFIXES, read_adapter
+from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
 from convexmetric.retrieval.reading import read_identifiers, read_qrels, read_texts
 

@@ -45,6 +45,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,20 +54,18 @@ import numpy as np
 
 from convexmetric.arguments import check_one_of
 from convexmetric.arrays import Array, real_array
-from convexmetric.audits import read_metric
+from convexmetric.audits import read_map
 from convexmetric.comparisons.points import as_points, check_width
-from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
+from convexmetric.estimators.saved import SavedMetric
 from convexmetric.evaluation import SimilarityOperator
-from convexmetric.files import all_or_nothing, check_writable, read_arrays
+from convexmetric.files import all_or_nothing, check_writable
 from convexmetric.imports import optional
 from convexmetric.solution import Solution
 
-__all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "write"]
+__all__ = ["FORMATS", "FORMS", "SUFFIXES", "Adapter", "read_adapter", "register_onnx", "write"]
 
 FORMS = ("distance", "augmented", "inner-product", "query")
-#: Name of the map in a saved file, by side.
-MAPS = {"both": "components", "query": "query_map"}
 #: Rows of a table that one statement of SQL inserts.
 ROWS = 500
 
@@ -164,7 +164,7 @@ def _map_in(source: Any) -> tuple[str | None, Any]:
     if isinstance(source, Adapter):
         return ("query" if source.form == "query" else "both"), source.components
     if isinstance(source, str | os.PathLike):
-        return _components_in(Path(source))
+        return read_map(source)[:2]
     if isinstance(source, Solution):
         if source.problem.cone.free:
             return "query", source.M.T
@@ -223,22 +223,38 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None =
     return target
 
 
-def _components_in(path: Path) -> tuple[str, Array]:
-    """Read a map from a file of components, or factor a metric in a file; returns its side first."""
-    arrays = read_arrays(path) if path.suffix.lower() == ".npz" else {}
-    if "embedding" in arrays:
-        raise InputError(f"{path}: a metric under a kernel acts on no vectors that a linear map could take")
-    side = str(arrays.get("side", "both"))
-    check_one_of(side, MAPS, f"{path}: side")
-    # A map of queries is not named components, so that it is never mistaken for the factor of a metric.
-    other = MAPS["both" if side == "query" else "query"]
-    if other in arrays or ("side" in arrays and MAPS[side] not in arrays):
-        raise InputError(f"{path}: a map of side {side!r} is called {MAPS[side]}, and {other} is of the other")
-    if MAPS[side] in arrays:
-        return side, real_array(arrays[MAPS[side]], f"{path}: {MAPS[side]}")
-    M = read_metric(path)
-    cone = NonnegativeDiagonal(len(M)) if M.ndim == 1 else PSDCone(len(M))
-    return "both", cone.factor(cone.element(M, str(path)))
+def register_onnx(*kinds: type) -> None:
+    """Let ``skl2onnx`` convert pipelines with estimators of these classes, by default :class:`SavedMetric`.
+
+    Raises
+    ------
+    NotInstalledError
+        If ``skl2onnx`` is not installed.
+    """
+    skl2onnx = optional("skl2onnx", "export", "a pipeline in ONNX")
+    for kind in kinds or (SavedMetric,):
+        alias = f"Convexmetric{kind.__name__}"
+        skl2onnx.update_registered_converter(kind, alias, _note_shape, _convert, parser=partial(_parse, alias))
+
+
+def _parse(alias: str, scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+    # Without a parser of its own a classifier would be converted for its predictions.
+    made = scope.declare_local_operator(alias, model)
+    made.inputs = inputs
+    made.outputs.append(scope.declare_local_variable("images", type(inputs[0].type)()))
+    return made.outputs
+
+
+def _note_shape(operator: Any) -> None:
+    rows = len(read_adapter(operator.raw_operator).weight)
+    operator.outputs[0].type = type(operator.inputs[0].type)([None, rows])
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    types, weight = import_module("skl2onnx.common.data_types"), read_adapter(operator.raw_operator).weight.T
+    (given,), (images,), name = operator.inputs, operator.outputs, scope.get_unique_variable_name("weight")
+    container.add_initializer(name, types.guess_proto_type(given.type), weight.shape, weight.ravel().tolist())
+    container.add_node("MatMul", [given.full_name, name], [images.full_name], name=scope.get_unique_operator_name("M"))
 
 
 def _arrays(adapter: Adapter, documents: Array | None) -> dict[str, Array]:

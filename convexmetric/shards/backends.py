@@ -12,18 +12,15 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from convexmetric.arguments import check_positive_number
-from convexmetric.deadline import until_deadline
+from convexmetric.deadline import seconds_left, until_deadline
 from convexmetric.errors import BackendError, InputError
 from convexmetric.numerics.threads import one_thread
 from convexmetric.shards.folder import Shard
-from convexmetric.shards.sums import Partial, Terms, Tree, cut, evaluate, evaluate_run, level_of, lost
-
-Task = Callable[[Any, Any], Terms]
-"""A function of a module: of a shard and the argument that all shards share."""
+from convexmetric.shards.sums import Partial, Task, Tree, cut, evaluate, evaluate_run, level_of, lost
 
 #: Default time limit of a pass over the shards, in seconds.
 PASS_SECONDS = 3600.0
@@ -39,8 +36,8 @@ class Backend(ABC):
         """Sum ``task(shard, argument)`` over shards numbered 0, 1, 2, ...; the result lists the lost ones.
 
         The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
-        read, when its process died repeatedly, or when the time for a pass is over. Any other error of the task
-        is raised.
+        read, when its process died repeatedly, or when the time for a pass is over, or that of the solve
+        (:func:`~convexmetric.deadline.seconds_left`). Any other error of the task is raised.
 
         Raises
         ------
@@ -103,7 +100,7 @@ class Executors(Backend):
 
         After a process died, its shards are submitted one by one.
         """
-        tree, deadline = Tree(len(shards)), monotonic() + self._seconds
+        tree, deadline = Tree(len(shards)), monotonic() + min(self._seconds, seconds_left())
         waiting, level = shards, level_of(len(shards), getattr(self._pool, "_max_workers", 0))
         for _ in range(RETRIES + 1):
             with one_thread():
@@ -128,11 +125,12 @@ class Executors(Backend):
     ) -> list[Shard]:
         """Evaluate shards and put their sums into the tree; returns the shards whose process died."""
         run_of: dict[Future[Partial], list[Shard]] = {}
+        until = time() + deadline - monotonic()
         died: list[Shard] = []
         try:
             for run in cut(shards, level):
                 try:
-                    run_of[self._pool.submit(evaluate_run, run, task, argument)] = run
+                    run_of[self._pool.submit(evaluate_run, run, task, argument, until)] = run
                 except BrokenExecutor:
                     died += run
             while run_of:

@@ -13,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import Any
 
 from convexmetric.arguments import check_positive_number
+from convexmetric.deadline import check_deadline, seconds_left
 from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
-from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend, Task
+from convexmetric.shards.backends import PASS_SECONDS, RETRIES, Backend
 from convexmetric.shards.folder import Shard
-from convexmetric.shards.sums import Partial, Tree, add, cut, evaluate_run, level_of, lost
+from convexmetric.shards.sums import Partial, Task, Tree, add, cut, evaluate_run, level_of, lost
 
 #: Seconds between checks whether the scheduler is back.
 PAUSE = 0.2
@@ -88,7 +89,8 @@ class _Pass:
     def __init__(self, backend: DaskBackend, task: Task, shards: Sequence[Shard], argument: Any) -> None:
         self.client, self.task, self.shards, self.argument = backend.client, task, shards, argument
         self.patience, self.seen_working = backend.patience, monotonic()
-        self.seconds, self.deadline = backend.seconds, monotonic() + backend.seconds
+        self.seconds, limit = backend.seconds, min(backend.seconds, seconds_left())
+        self.deadline, self.until = monotonic() + limit, time() + limit
         #: Runs of shards, a task each, and the level of the tree of sums that these tasks form.
         self.runs: list[list[Shard]] = []
         self.level = 0
@@ -109,6 +111,8 @@ class _Pass:
                 elif not self._forgive(error):
                     raise
             if monotonic() >= self.deadline:
+                # Tasks are cancelled when nobody holds their futures.
+                check_deadline()
                 return self._what_is_there()
 
     def _submit(self) -> None:
@@ -119,7 +123,8 @@ class _Pass:
         missing = [run for run in self.runs if run[0].number not in self.leaves]
         if missing:
             sent = self.client.submit(_same, self.argument, pure=False)
-            futures = self.client.map(evaluate_run, missing, task=self.task, argument=sent, pure=False)
+            task, until = self.task, self.until
+            futures = self.client.map(evaluate_run, missing, task=task, argument=sent, until=until, pure=False)
             self.leaves |= {run[0].number: future for run, future in zip(missing, futures, strict=True)}
 
     def _root(self) -> Any:

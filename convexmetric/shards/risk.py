@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ import numpy as np
 from convexmetric import risks
 from convexmetric.arguments import check_count, check_integer
 from convexmetric.arrays import Array
+from convexmetric.deadline import OutOfTime, check_deadline
 from convexmetric.errors import BackendError, DualError, InputError, LostShardsWarning, UnsupportedProblemError
 from convexmetric.measures import measure_named
 from convexmetric.risks.rounding import BoundingBox
@@ -79,6 +81,11 @@ class ShardedRisk(risks.Risk):
         self._extent = BoundingBox(reach_of(self.folder, self.table), sum(piece.points for piece in self.pieces))
         self.shards, self.cache = _cut(self, shards, cache), cache
         self.backend: Backend = Serial()
+        self.known_lipschitz = np.inf
+
+    def __repr__(self) -> str:
+        parts = f"{self.parts:,} parts, one a {self.part_kind}"
+        return f"ShardedRisk({str(self.folder)!r}, {parts}, {len(self.shards)} shards)"
 
     def on(self, engine: Any) -> ShardedRisk:
         """Copy the risk, to be evaluated by an engine; see :func:`~convexmetric.shards.as_backend`."""
@@ -174,8 +181,11 @@ class ShardedRisk(risks.Risk):
 
     @property
     def lipschitz(self) -> float:
-        """Sum of the Lipschitz constants of the shards; infinite while a shard is missing."""
-        return self._number(_steepest, None)
+        """Sum of the Lipschitz constants of the shards; infinite while a shard is missing, or there was no time."""
+        if self.known_lipschitz == np.inf:
+            with suppress(OutOfTime):
+                self.known_lipschitz = self._number(_steepest, None)
+        return self.known_lipschitz
 
     def separate(self, M: Array, groups: np.ndarray) -> risks.Cuts:
         """Cuts of groups of parts at M, summed over shards; values of groups with lost parts are infinite."""
@@ -263,6 +273,9 @@ class ShardedRisk(risks.Risk):
     def _total(self, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
         """Run a pass: the sum over shards, with a warning for lost ones."""
         found = self.backend.total(task, self.shards, argument)
+        if found.lost:
+            # Those of a pass that the limit of the solve has ended are no losses.
+            check_deadline()
         if len(found.lost) == len(self.shards):
             raise BackendError(f"no shard could be evaluated: {next(iter(found.lost.values()))}")
         if found.lost:

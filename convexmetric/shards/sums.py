@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from time import time
 from typing import Any
 
 import numpy as np
 
+from convexmetric.deadline import OutOfTime, deadline, until_deadline
 from convexmetric.errors import InputError
 from convexmetric.numerics.threads import one_thread
 from convexmetric.shards.folder import Shard
@@ -26,6 +29,9 @@ LOSSES = (OSError, InputError, MemoryError)
 
 Terms = dict[int, tuple[Any, ...]]
 """Terms of several sums by number: tuples of floats and arrays."""
+
+Task = Callable[[Any, Any], Terms]
+"""A function of a module: of a shard and the argument that all shards share."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Partial:
     lost: dict[int, str] = field(default_factory=dict)
 
 
-def evaluate(shard: Shard, task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
+def evaluate(shard: Shard, task: Task, argument: Any) -> Partial:
     """Evaluate ``task(shard, argument)``; a shard whose data cannot be read is returned as lost, with the reason."""
     try:
         return Partial(task(shard, argument))
@@ -52,12 +58,18 @@ def evaluate(shard: Shard, task: Callable[[Any, Any], Terms], argument: Any) -> 
         return lost([shard], error)
 
 
-def evaluate_run(shards: Sequence[Shard], task: Callable[[Any, Any], Terms], argument: Any) -> Partial:
-    """Sum a run of neighbours of :func:`cut` on one core: a node of the tree over all shards."""
+def evaluate_run(shards: Sequence[Shard], task: Task, argument: Any, until: float = inf) -> Partial:
+    """Sum a run of neighbours of :func:`cut` on one core: a node of the tree over all shards.
+
+    It ends when the clock of the machine, which every process can read, says ``until``; then all of it is lost.
+    """
     tree = Tree(len(shards))
-    with one_thread():
-        for place, shard in enumerate(shards):
-            tree.put(place, evaluate(shard, task, argument))
+    try:
+        with one_thread(), deadline(lambda: until - time()):
+            for place, shard in enumerate(until_deadline(shards)):
+                tree.put(place, evaluate(shard, task, argument))
+    except OutOfTime:
+        return lost(shards, "the time was out")
     return tree.root
 
 

@@ -205,6 +205,8 @@ def spread(problem: MetricProblem, engine: Any) -> Iterator[MetricProblem]:
         if not isinstance(risk, ShardedRisk):
             folder = stack.enter_context(TemporaryDirectory(prefix="convexmetric-shards-", ignore_cleanup_errors=True))
             risk = write(risk, folder)
+            # So that the certificate needs no pass for it when the time is out.
+            risk.known_lipschitz = problem.risk.lipschitz
         other = copy(problem)
         other.risk = risk.on(backend)
         yield other

@@ -13,10 +13,9 @@ import pytest
 from matplotlib.text import Text
 
 import convexmetric as cm
-from convexmetric.audits import read_metric
+from convexmetric.audits import read_map, read_metric
 from convexmetric.cli import fitting, html_report, main, shared
 from convexmetric.cli.fitting import Fitted
-from convexmetric.cli.tables import read_components
 from convexmetric.evaluation import knn_error
 from convexmetric.plotting import panels, plot_embedding, plot_weights
 from convexmetric.plotting.axes import shortened
@@ -104,7 +103,7 @@ def test_the_default_is_kept_where_it_helps_and_says_what_it_tried(command, help
     assert result["choice"]["mean"] == pytest.approx(metric.path_.mean().tolist())
     assert result["settings"] == metric.path_.settings
     assert result["held_out"]["accuracy"]["after"] == pytest.approx(metric.held_out_.accuracy.after.tolist())
-    np.testing.assert_allclose(read_components(saved)[0] * data.X.std(axis=0), metric.components_)
+    np.testing.assert_allclose(read_map(saved)[1] * data.X.std(axis=0), metric.components_)
 
 
 def test_next_to_an_optimum_of_zero_the_gap_is_absolute(command, tmp_path):
@@ -641,7 +640,8 @@ def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, m
     missing, damaged = tmp_path / "missing.csv", tmp_path / "damaged.npz"
     missing.write_text(helpful.read_text().replace("c7", "c77"))
     damaged.write_bytes(b"PK\x03\x04 no archive")
-    np.savez("none.npz", M=np.eye(10))
+    np.savez("none.npz", a=np.eye(10), b=np.eye(10))
+    np.savez("kernel.npz", components=np.eye(10), embedding="rbf")
     np.savez("short.npz", components=np.eye(10), columns=np.array(["c0"]))
     np.savez("nan.npz", components=np.full((2, 10), np.nan))
     np.savez("pickled.npz", components=np.array([{}], dtype=object))
@@ -650,11 +650,12 @@ def test_apply_refuses_what_it_cannot_use(command, helpful, learned, tmp_path, m
         ([learned, "absent.csv"], "there is no such file"),
         (["absent.npz", helpful], "there is no such file"),
         ([damaged, helpful], "is damaged or no .npz file"),
-        (["none.npz", helpful], "holds no components that act on columns (it has M)"),
+        (["none.npz", helpful], "has several variables and none is called M, W or w"),
+        (["kernel.npz", helpful], "a metric under a kernel acts on no vectors"),
         (["short.npz", helpful], "names 1 columns for components of 10"),
         (["nan.npz", helpful], "components must be a finite"),
         (["pickled.npz", helpful], "never loaded"),
-        (["M.npy", helpful], "is read from .npz"),
+        (["M.npy", helpful], "there is no such file"),
     ):
         code, out, err = command("apply", *arguments, "--save", "out.csv")
         assert (code, out) == (2, "")
@@ -743,7 +744,7 @@ def test_rows_that_are_asked_rounded_are_as_near_as_before(command, tmp_path):
     code, _, err = command("fit", table, "--label", "kind", *options)
     assert code == 0
     assert re.search("in 4 of 17 directions of wine only .* combinations of 14 columns", err)
-    images, y = X[learn] @ (components := read_components(saved)[0]).T, wine.y[learn]
+    images, y = X[learn] @ (components := read_map(saved)[1]).T, wine.y[learn]
     scores = [
         1.0 - knn_error(np.ones(17), images, y, np.round(X[rest], digits) @ components.T, wine.y[rest], k=3)
         for digits in (5, 3, 2)
@@ -794,7 +795,7 @@ def test_words_are_encoded_and_apply_finds_the_same_columns(command, tmp_path):
     ]
     code, _, err = command("fit", tmp_path / "t.csv", *options, "--encode")
     assert (code, "combinations" in err) == (0, False)
-    assert read_components(tmp_path / "m.npz")[1] == ["size", "colour=blue", "colour=green", "colour=red", "big"]
+    assert read_map(tmp_path / "m.npz")[2] == ["size", "colour=blue", "colour=green", "colour=red", "big"]
     (tmp_path / "new.csv").write_text("colour,size,big\ngreen,1.5,no\npink,1,yes\n", encoding="utf-8")
     apply = ["apply", tmp_path / "m.npz", tmp_path / "new.csv", "--save", tmp_path / "z.npy"]
     code, _, err = command(*apply)
@@ -802,7 +803,7 @@ def test_words_are_encoded_and_apply_finds_the_same_columns(command, tmp_path):
     code, _, err = command(*apply, "--encode")
     assert (code, "others, such as 'pink', have no column" in err) == (0, True)
     encoded = np.array([[1.5, 0, 1, 0, 0], [1.0, 0, 0, 0, 1]])
-    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), encoded @ read_components(tmp_path / "m.npz")[0].T)
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), encoded @ read_map(tmp_path / "m.npz")[1].T)
 
 
 def test_an_option_that_lacks_its_file_and_names_to_complete(command, helpful):

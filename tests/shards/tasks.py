@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from convexmetric.deadline import until_deadline
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -37,6 +39,13 @@ def slow(unit, seconds):
     """The third unit takes its time."""
     if unit.number == 3:
         time.sleep(seconds)
+    return count(unit, None)
+
+
+def blocks(unit, seconds):
+    """A pass over data in many blocks."""
+    for _ in until_deadline(range(100)):
+        time.sleep(seconds / 100)
     return count(unit, None)
 
 

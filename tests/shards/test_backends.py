@@ -7,11 +7,13 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from tasks import Unit, count, kill_always, kill_once, slow, wrong
+from tasks import Unit, blocks, count, kill_always, kill_once, slow, wrong
 
 import convexmetric as cm
-from convexmetric.errors import BackendError, InputError, SolverNotInstalledError
+from convexmetric.deadline import OutOfTime, deadline
+from convexmetric.errors import BackendError, GapWarning, InputError, LostShardsWarning, SolverNotInstalledError
 from convexmetric.shards import Backend, Executors, Serial, ShardedRisk, as_backend, write, write_pieces
+from convexmetric.shards.sums import add, lost
 
 UNITS = [Unit(number) for number in range(20)]
 WHOLE = Serial().total(count, UNITS, None)
@@ -142,6 +144,47 @@ def test_a_pass_ends_in_time_without_what_is_not_done():
     assert list(found.lost) == [3]
     assert "1.5 s" in found.lost[3]
     assert found.terms[0] == (19,)
+
+
+@pytest.mark.parametrize("engine", [lambda: ThreadPoolExecutor(1), lambda: processes(1)])
+def test_a_pass_ends_with_the_time_of_the_solve_and_so_do_its_tasks(engine):
+    with engine() as pool:
+        Executors(pool).total(count, UNITS, None)
+        start = time.monotonic()
+        with deadline(lambda: start + 0.5 - time.monotonic()):
+            found = Executors(pool).total(blocks, UNITS, 20.0)
+        assert set(found.lost) == set(range(20))
+        # The worker is free for what comes next, the pass of the certificate: the others never began.
+        assert Executors(pool).total(count, UNITS, None) == WHOLE
+        assert time.monotonic() - start < 3.0
+
+
+def test_shards_of_a_pass_that_the_limit_has_ended_are_not_lost_but_out_of_time(tmp_path):
+    class Late(Backend):
+        def total(self, task, shards, argument):
+            found = Serial().total(task, shards, argument)
+            return add([found, lost(shards[1:2], "not done")])
+
+    risk = ShardedRisk(write(problem().risk, tmp_path).folder, shards=4).on(Late())
+    with deadline(lambda: 0.0), pytest.raises(OutOfTime):
+        risk.value(np.eye(4))
+    with pytest.warns(LostShardsWarning):
+        assert risk.value(np.eye(4)) == np.inf
+
+
+def test_a_constant_that_there_was_no_time_for_is_asked_for_again(tmp_path):
+    risk = write(problem().risk, tmp_path)
+    with deadline(lambda: 0.0):
+        assert risk.lipschitz == np.inf
+    assert risk.lipschitz == pytest.approx(problem().risk.lipschitz)
+    with deadline(lambda: 0.0):
+        assert risk.lipschitz < np.inf
+
+
+def test_a_solve_on_a_pool_that_has_no_time_keeps_the_bound_of_nothing():
+    with ThreadPoolExecutor(1) as pool, pytest.warns(GapWarning):
+        solution = cm.solve(problem(), solver="cutting-planes", max_seconds=1e-9, backend=pool)
+    assert (solution.status, solution.lower_bound) == ("max_seconds", 0.0)
 
 
 def test_neighbours_of_what_is_not_done_may_be_lost_with_it():

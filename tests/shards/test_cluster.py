@@ -9,10 +9,11 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
-from tasks import count, kill_always, kill_once, slow, wrong
+from tasks import blocks, count, kill_always, kill_once, slow, wrong
 from test_backends import ALL, MANY, UNITS, WHOLE, problem
 
 import convexmetric as cm
+from convexmetric.deadline import OutOfTime, deadline
 from convexmetric.errors import BackendError, InputError
 from convexmetric.shards import DaskBackend, ShardedRisk, as_backend, write
 from convexmetric.shards.sums import add
@@ -167,6 +168,15 @@ def test_a_pass_ends_in_time_without_what_is_not_done(client):
     assert found.terms[0][0] + len(found.lost) == len(UNITS)
     # Its worker is busy until then.
     time.sleep(14.0)
+
+
+def test_a_pass_ends_with_the_time_of_the_solve_and_so_do_its_tasks(client):
+    as_backend(client).total(count, UNITS, None)
+    start = time.monotonic()
+    with pytest.raises(OutOfTime), deadline(lambda: start + 1.0 - time.monotonic()):
+        as_backend(client).total(blocks, UNITS, 60.0)
+    assert as_backend(client).total(count, UNITS, None) == WHOLE
+    assert time.monotonic() - start < 20.0
 
 
 def test_mistakes_of_a_task_are_raised(client):

@@ -451,3 +451,9 @@ def test_a_corpus_without_room_is_read_in_blocks(tmp_path, monkeypatch):
     # 134 rows are queries of a shard.
     assert max(points) <= 134
     assert points.count(50) > 3 * 8
+
+
+def test_a_risk_says_where_and_what_it_is(tmp_path):
+    iris = cm.datasets.load("iris")
+    risk = cm.shards.write(cm.RankingProblem.from_labels(iris.X, iris.y).risk, tmp_path, shards=8)
+    assert repr(risk) == f"ShardedRisk({str(tmp_path)!r}, 150 parts, one a query, 8 shards)"

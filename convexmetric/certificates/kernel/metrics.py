@@ -118,7 +118,8 @@ class Images:
         """Squared distances of every query to all points, each row with its largest error."""
         (Z, Y), T = self.sets, self.sets[0].T
         squares, step = (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
-        more = widened(self.reach[-1] + self.reach[0].max())
+        points, queries = self.reach
+        more = widened(queries + points.max())
         for at in range(0, len(Y.mid), step):
             some = Y[at : at + step]
             D = -(some @ T) if self.free else squares + (some * some).sum(1)[:, None] - (some @ T) * 2.0
@@ -127,7 +128,7 @@ class Images:
 
 def widened(reach: Array) -> Any:
     """Upper bounds on squares, which are zero for zeros."""
-    return np.where(reach == 0.0, 0.0, up(up(reach * reach)))
+    return np.where(reach == 0.0, 0.0, up(reach * reach))
 
 
 @dataclass

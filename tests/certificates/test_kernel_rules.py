@@ -1666,3 +1666,42 @@ def test_a_metric_that_moves_stays_in_its_cone(cone):
     if cone == "block-diagonal":
         wide = arrays | {"metric_spreads": np.ones(6)}
         assert "entries between blocks" in proved((document, wide)).reason
+
+
+def test_unknowns_of_a_metric_that_moves_are_numbered_from_its_entries_on():
+    document, arrays = moving("psd", "conic, of a metric that moves")
+    k, n = len(arrays["metric_spreads"]), len(arrays["metric_spreads"]) + len(arrays["x"])
+    plain = proved((document, arrays)).upper
+    # The first equation has all unknowns, the others those of the metric alone.
+    for equation, unknown, fits in ((0, k, True), (0, n - 1, True), (1, 0, True), (1, k, False), (0, n, None)):
+        pivot = {"x_pivot_equations": np.array([equation]), "x_pivot_unknowns": np.array([unknown])}
+        contents = document, arrays | pivot
+        if fits is None:
+            with pytest.raises(CertificateError, match="outside of"):
+                proved(contents)
+            continue
+        found, true = proved(contents), exact.judge(archive(packed(contents)))
+        assert (found.upper is not None) == fits
+        assert (true.upper is not None) == fits
+        if fits:
+            assert abs(found.upper - true.upper) <= 1e-9
+            assert abs(found.upper - plain) <= 1e-6
+
+
+def test_a_rule_without_parameters_may_be_negative():
+    class Plain(kernel.Risk):
+        def value(self, M, arrays):
+            return Ball(1.0)
+
+        def minorant(self, arrays):
+            return Ball(1.0), Ball(np.zeros((2, 2)))
+
+    document, arrays = of_others()
+    document["problem"]["risk"] = {"kind": "mine"}
+    with with_rules(mine=Plain):
+        for share, lower in (("1", 1), ("1/2", None)):
+            document["dual"]["share"] = share
+            assert proved((document, {"factor": arrays["factor"]})).lower == lower
+        document["problem"]["risk"] = {"kind": "mine", "scale": "2"}
+        with pytest.raises(CertificateError, match="keys are missing or unknown"):
+            proved((document, {"factor": arrays["factor"]}))

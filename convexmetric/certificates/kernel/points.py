@@ -132,7 +132,7 @@ class Images:
 
 def widened(reach: Array) -> Any:
     """Upper bounds on squares, which are zero for zeros."""
-    return np.where(reach == 0.0, 0.0, up(up(reach * reach)))
+    return np.where(reach == 0.0, 0.0, up(reach * reach))
 
 
 def joined(parts: list[Ball]) -> Ball:

@@ -258,14 +258,6 @@ def limited(document: dict[str, Any], arrays: Mapping[str, Array], max_work: flo
     return document, arrays
 
 
-def _points(own: kernel.Arrays, d: int, diagonal: bool) -> tuple[int, float]:
-    """Number of points, and the most entries of one."""
-    if "points" in own or not diagonal:
-        return len(own("points", None, d)), d
-    rows = kernel.SparseRows(own, "points", d)
-    return len(rows), float(np.diff(rows.starts).max(initial=1))
-
-
 def _listed(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
     """Number of listed comparisons."""
     if "matrix_indptr" in own and "triplets" not in own:
@@ -276,7 +268,8 @@ def _listed(table: dict[str, Any], own: kernel.Arrays, d: int) -> int:
 
 def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, count: int, rows: slice) -> float:
     """Operations for ``rows`` of the comparisons of n points; ``rank`` is that of a factor, 0 if diagonal."""
-    (n, wide), some = _points(own, d, rank == 0), max(rows.stop - rows.start, 0)
+    some, X = max(rows.stop - rows.start, 0), None if "points" in own or rank else kernel.SparseRows(own, "points", d)
+    n, wide = (len(own("points", None, d)), d) if X is None else (len(X), int(np.diff(X.starts).max(initial=1)))
     queries = len(own.arrays.get(own.prefix + "queries", ())) or n
     held(max(n, queries), rank or wide)
     terms = table.get("terms", [{"loss": "softmax"}])
@@ -286,7 +279,7 @@ def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int
         pairs += len(own("matrix_data", None)) + len(own("pairs", None, 2, integers=2**40))
     # Comparisons are taken in blocks, which are smaller where there are more features.
     each = pairs * 10.0 * (rank or wide) + some * (0.2 * wide + 400.0 + logistic) + len(terms) * (2.0 * some + 5e5)
-    if "points" not in own and rank == 0:
+    if X is not None:
         return each + pairs * ENTRY * wide + 100.0 * count
     # Weights between points are taken in blocks of rows, or of few pairs.
     step = kernel.points.rows_at_once(n)

@@ -26,6 +26,8 @@ Table = dict[str, Any]
 
 #: Largest product of numerator and denominator of a simple fraction: one float in a thousand is near one by chance.
 SIMPLE = 10**12
+#: Most numbers of sparse points that are written out: files are deflated, so that zeros cost nothing.
+DENSE = 2**25
 
 
 def as_rational(value: float) -> Fraction:
@@ -90,8 +92,7 @@ def describe(problem: AnyProblem) -> tuple[Table, Arrays]:
 def _of_risk(risk: Described, cone: Cone) -> Arrays:
     """Arrays of a risk, or of all summands of a sum, with equal points stored once."""
     if not risk.summands:
-        compared = "pairs" in risk.arrays or "triplets" in risk.arrays
-        return risk.arrays if compared and cone.diagonal else _listed(_dense(risk.arrays, cone.d))
+        return _listed(_dense(risk.arrays, cone))
     each = [_of_risk(one, cone) for one in risk.summands]
     first = {name: array for name, array in each[0].items() if name.startswith("points")}
     if all(name in own and np.array_equal(own[name], array) for own in each for name, array in first.items()):
@@ -100,14 +101,14 @@ def _of_risk(risk: Described, cone: Cone) -> Arrays:
 
 
 def _used(arrays: Arrays) -> Arrays:
-    """Leave out points that no listed pair or triplet names."""
+    """Leave out the points that no listed pair or triplet names, if they are most."""
     name, sparse = "triplets" if "triplets" in arrays else "pairs", "points_indptr" in arrays
     if name not in arrays or "queries" in arrays or not (sparse or "points" in arrays):
         return arrays
     parts = [f"points_{part}" for part in ("data", "indices", "indptr")]
     X = sp.csr_array(tuple(arrays[part] for part in parts)) if sparse else arrays["points"]
     used, rows = np.unique(arrays[name], return_inverse=True)
-    if len(used) == X.shape[0]:
+    if 2 * len(used) > X.shape[0]:
         return arrays
     X, made = X[used], arrays | {name: rows.reshape(arrays[name].shape)}
     return made | (dict(zip(parts, (X.data, X.indices, X.indptr), strict=True)) if sparse else {"points": X})
@@ -118,13 +119,16 @@ def named_by_summand(each: Sequence[Arrays], start: str = kernel.SUMMAND) -> Arr
     return {start.format(number) + name: array for number, own in enumerate(each) for name, array in own.items()}
 
 
-def _dense(arrays: Arrays, d: int) -> Arrays:
-    """Write CSR points out as dense rows, for lists and full metrics; files are deflated, and zeros cost nothing."""
+def _dense(arrays: Arrays, cone: Cone) -> Arrays:
+    """Write CSR points out as dense rows, unless they are large, and compared under diagonal metrics."""
+    compared, rows = "pairs" in arrays or "triplets" in arrays, len(arrays.get("points_indptr", ()))
+    if compared and cone.diagonal and rows * cone.d > DENSE:
+        return arrays
     made = {name: array for name, array in arrays.items() if not name.startswith(("points_", "queries_"))}
     for name in ("points", "queries"):
         if f"{name}_indptr" in arrays:
             data, columns, first = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-            made[name] = np.zeros((len(first) - 1, d))
+            made[name] = np.zeros((len(first) - 1, cone.d))
             made[name][np.repeat(np.arange(len(first) - 1), np.diff(first)), columns] = data
     return made
 

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 import second_checker as exact
 from corpus.make import ATTACKS, contents
 from forgery import archive, packed
-from test_kernel_bounds import REGULARIZERS, RISKS, certificate, matrices, part, proved
+from test_kernel_bounds import REGULARIZERS, RISKS, at_the_boundary, certificate, compared, matrices, part, proved
 
 from convexmetric.certificates import kernel
 from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, NotProven, Problem, files, lists
@@ -380,6 +381,69 @@ def test_blocks_of_rows_change_nothing(risk, monkeypatch):
     assert whole.upper is not None
     for mine, its in ((parts.lower, whole.lower), (parts.upper, whole.upper)):
         assert mine is its is None or abs(float(mine - its)) <= 1e-12 * max(1.0, abs(float(its)))
+
+
+#: What stands in the place of an array of sparse rows of 6 or 7 rows and 3 or 7 columns, and what refuses it.
+MALFORMED = {
+    "no rows": lambda indptr, indices, data: (indptr[:0], indices, data),
+    "from one on": lambda indptr, indices, data: (np.append(1, indptr[1:]), indices, data),
+    "one entry too few": lambda indptr, indices, data: (np.append(indptr[:-1], indptr[-1] - 1), indices, data),
+    "decreasing": lambda indptr, indices, data: (indptr[[0, 3, 2, 1, *range(4, len(indptr))]], indices, data),
+    "columns in disorder": lambda indptr, indices, data: (indptr, np.append(indices[[1, 0]], indices[2:]), data),
+    "a column twice": lambda indptr, indices, data: (indptr, np.append(indices[[1, 1]], indices[2:]), data),
+    "beyond the columns": lambda indptr, indices, data: (indptr, np.append(indices[:-1], 7), data),
+    "a value too few": lambda indptr, indices, data: (indptr, indices, data[:-1]),
+    "not finite": lambda indptr, indices, data: (indptr, indices, np.append(data[:-1], np.nan)),
+}
+
+
+@pytest.mark.parametrize("flaw", MALFORMED)
+@pytest.mark.parametrize(("risk", "name"), [("combinations", "matrix"), ("sparse triplets", "points")])
+def test_sparse_rows_that_are_malformed_are_refused(risk, name, flaw):
+    document, arrays = certificate(np.random.default_rng(31), risk, "diagonal", "trace")
+    parts = [f"{name}_{part}" for part in ("indptr", "indices", "data")]
+    # A first row of two entries.
+    assert arrays[parts[0]][1] >= 2
+    accepts((document, arrays), True)
+    arrays |= dict(zip(parts, MALFORMED[flaw](*(arrays[part] for part in parts)), strict=True))
+    accepts((document, arrays), False)
+    with suppress(exact.TooLarge), pytest.raises(exact.Refused):
+        exact.judge(archive(packed((document, arrays))))
+
+
+def test_what_combinations_and_sparse_points_are_not_for_is_refused():
+    rng = np.random.default_rng(32)
+    for risk, cone, more in (
+        ("sparse triplets", "psd", {}),
+        ("sparse triplets", "diagonal", {"points": rng.standard_normal((7, 3))}),
+        ("few", "psd", {"queries": rng.standard_normal((3, 3))}),
+        ("few", "psd", {f"matrix_{name}": np.zeros(1, np.int64) for name in ("indptr", "indices")}),
+    ):
+        contents = certificate(rng, risk, cone, "trace")
+        accepts((contents[0], contents[1] | more), False)
+    document, arrays = matrices(rng, "triplets", "matrices", "frobenius")
+    accepts((document, arrays), True)
+    accepts((document, {name: array for name, array in arrays.items() if name != "queries"}), False)
+    for column, row in ((0, 3), (1, 7), (2, 7)):
+        triplets = arrays["triplets"].copy()
+        triplets[2, column] = row
+        accepts((document, arrays | {"triplets": triplets}), False)
+
+
+def test_other_coefficients_are_another_problem():
+    """What is feasible by a hair is not if a coefficient makes the dual matrix larger."""
+    contents = certificate(np.random.default_rng(33), "combinations", "psd", "trace")
+    K = compared(contents)
+    document, arrays = next(changed for hair, changed in at_the_boundary(contents, K) if hair > 0)
+    found = proved((document, arrays))
+    document["claimed"] = {"lower": str(found.lower), "upper": str(found.upper)}
+    assert not proved((document, arrays)).reason
+    for at in range(len(arrays["matrix_data"])):
+        data, row = arrays["matrix_data"].copy(), np.searchsorted(arrays["matrix_indptr"], at, side="right") - 1
+        data[at] += 1e-3 * document["problem"]["risk"]["terms"][arrays["terms"][row]]["sign"]
+        changed = document, arrays | {"matrix_data": data}
+        assert proved(changed).lower is None
+        assert not exact.judge(archive(packed(changed))).accepted
 
 
 def exact_worst(gain, x, z):

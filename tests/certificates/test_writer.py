@@ -12,13 +12,14 @@ from time import process_time
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import second_checker
 from catalogue import cases, instance
 from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, random_triplets, some
 
 import convexmetric as cm
-from convexmetric.certificates import as_rational, checker, describe, verify_instance
+from convexmetric.certificates import as_rational, checker, describe, kernel, statement, verify_instance, writer
 from convexmetric.certificates.instances import difference
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
@@ -462,7 +463,7 @@ def test_certificates_of_a_folder_are_proven_again(tmp_path, monkeypatch):
 
 
 def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
-    """All pairs of 10,000 points, which take gigabytes to list, in a file of some kilobytes."""
+    """All pairs of 10,000 points, which are listed a block at a time, in a file of some kilobytes."""
     path, problem = tmp_path / "c.npz", instance("pairs, all, trace, unit-rbf, margin 1.0")
     cm.write_certificate(path, problem, solution=cm.solve(problem, tol=1e-3))
     document, arrays = opened(path)
@@ -471,7 +472,7 @@ def test_a_foreign_file_is_limited_before_it_is_compared(tmp_path):
     written(path, (document, arrays))
     start = process_time()
     for tolerance in (0.0, 1e-9):
-        with pytest.raises(checker.CertificateError, match="comparisons"):
+        with pytest.raises(checker.CertificateError, match="another problem"):
             verify_instance(path, problem, tolerance=tolerance)
     assert process_time() - start < 5.0
 
@@ -651,3 +652,44 @@ def test_least_squares_fits_of_weights_are_proven(seed, tmp_path):
     false = cm.verify(written(tmp_path / "c.npz", (document, arrays | {"z": 0.9 * arrays["z"]})))
     assert not false.accepted
     assert second_checker.judge((written(tmp_path / "d.npz", (document, arrays))).read_bytes()).accepted
+
+
+def test_large_sparse_points_stay_sparse_and_points_that_nothing_names_are_left_out(tmp_path, monkeypatch):
+    """The same bounds as of dense points, and of the points in use alone."""
+    rng, cone = np.random.default_rng(3), NonnegativeDiagonal(6)
+    X = rng.standard_normal((40, 6)) * (rng.random((40, 6)) < 0.5)
+    triplets = np.array([rng.choice(9, 3, replace=False) for _ in range(12)])
+    for rows in (triplets, triplets * 3):
+        bounds = []
+        problem = cm.MetricProblem(SeparableRisk(Triplets(X, rows, cone), Hinge(0.3)), SquaredFrobenius(0.5))
+        found = cm.solve(problem, tol=1e-6).certificate
+        for points, dense in ((X, 2**25), (sp.csr_array(X), 2**25), (sp.csr_array(X), 10), (X[: rows.max() + 1], 1)):
+            monkeypatch.setattr(statement, "DENSE", dense)
+            problem = cm.MetricProblem(SeparableRisk(Triplets(points, rows, cone), Hinge(0.3)), SquaredFrobenius(0.5))
+            written = cm.write_certificate(tmp_path / "c.npz", problem, solution=found)
+            _, arrays = opened(tmp_path / "c.npz")
+            bounds.append((float(written.lower), float(written.upper)))
+            assert ("points_indptr" in arrays) == (dense == 10)
+            assert written.sizes["points"] == len(np.unique(rows))
+            assert second_checker.judge((tmp_path / "c.npz").read_bytes()).accepted
+        np.testing.assert_allclose(bounds, bounds[:1] * 4, rtol=1e-12)
+
+
+def test_a_limit_is_said_before_the_work(tmp_path, monkeypatch):
+    solution = cm.solve(instance("psd triplets, trace"), tol=0.1)
+    monkeypatch.setattr(writer, "_files", None)
+    for place, name, limit, message in (
+        (
+            kernel,
+            "MAX_NUMBERS",
+            10,
+            r"it has \d+ numbers, \d+ of an array, and a file at most 134217728, 10 of an array",
+        ),
+        (kernel, "MAX_BYTES", 800, "and a file at most 100, 67108864 of an array; take fewer points or features"),
+        (checker, "MAX_WORK", 1e7, r"about \de\+07 operations and \d+ numbers .* pass parts=\d or more"),
+        (kernel, "MAX_LENGTH", 15, r"one file has at most 2e\+12 and 15: pass parts=2 or more"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, limit)
+            with pytest.raises(InputError, match=message):
+                cm.write_certificate(tmp_path / "c.npz", solution)

@@ -65,7 +65,7 @@ def points_of(arrays: Arrays, cone: Cone) -> tuple[Any, Any]:
     X = SparseRows(arrays, "points", count) if sparse else arrays("points", None, count)
     if cone.free and "queries" in arrays:
         return arrays("queries", None, cone.d), X
-    require_valid(not cone.free or cone.d == count, "points that are queries have as many features as these")
+    require_valid(cone.d == count, "points that are queries have as many features as these")
     return X, X
 
 

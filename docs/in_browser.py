@@ -174,7 +174,8 @@ def sources() -> Iterator[tuple[str, bytes]]:
     """Files of exercises and lessons, as they lie in the checkout: the package, modules of the pages, and scripts."""
     checks = (EXERCISES / "checks").glob("*.py")
     scripts = (EXERCISES / "checking.py", *checks, *(ROOT / "examples" / name for name in LESSONS))
-    for path in sorted((*(ROOT / "convexmetric").rglob("*.py"), *(HERE / "browser").glob("*.py"), *scripts)):
+    package = [path for kind in ("*.py", "*.json") for path in (ROOT / "convexmetric").rglob(kind)]
+    for path in sorted((*package, *(HERE / "browser").glob("*.py"), *scripts)):
         yield str(path.relative_to(ROOT)), path.read_bytes()
     yield str((EXERCISES / "wine.csv").relative_to(ROOT)), wine().encode()
 

@@ -13,9 +13,13 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def plain():
-    """What comes out where no loop is compiled, and a division by zero is an error."""
-    path = os.pathsep.join(map(str, (in_browser.ROOT, in_browser.HERE, in_browser.EXERCISES)))
+def plain(tmp_path_factory):
+    """What comes out of the files that browsers get, where no loop is compiled and a division by zero is an error."""
+    pages = tmp_path_factory.mktemp("pages")
+    for name, data in in_browser.sources():
+        (pages / name).parent.mkdir(parents=True, exist_ok=True)
+        (pages / name).write_bytes(data)
+    path = os.pathsep.join(map(str, (pages, pages / "docs", pages / "examples" / "exercises", in_browser.HERE)))
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path}
     command = [sys.executable, "-W", "error::RuntimeWarning", plain_python.__file__]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

@@ -173,7 +173,7 @@ def operations(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
 def forecast(document: dict[str, Any], arrays: Mapping[str, Array]) -> float:
     """Estimate the operations of the proof of a statement, in one file, before there are a metric and a dual point."""
     problem = document["problem"]
-    risk, d = kernel.entry(kernel.RISKS, problem["risk"], "risk"), problem["features"]
+    risk, d = kernel.entry(kernel.files.rules("RISKS", kernel.RISKS), problem["risk"], "risk"), problem["features"]
     if problem["regularizer"]["kind"] == "conic":
         return 0.0
     dual = dict.fromkeys(f"{risk.dual_keys} share regularizer".split())

@@ -324,9 +324,7 @@ class MetricEstimator(CertifiedEstimator):
         """
         check_is_fitted(self)
         L = self.components_
-        return SimilarityOperator(
-            as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self.solution_.problem.embedding
-        )
+        return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self._features)
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two points, such as for ``metric=`` of scikit-learn.
@@ -361,6 +359,7 @@ class MetricEstimator(CertifiedEstimator):
 
     def _learn(self, problem: MetricProblem, rng: np.random.Generator) -> Self:
         self._solve(problem, rng)
+        self._features = problem.embedding
         self.embedding_: Embedding | Array | None = problem.embedding
         if self._flattening is not None:
             self.components_ = self.components_ @ self._flattening.T
@@ -381,7 +380,7 @@ class MetricEstimator(CertifiedEstimator):
     def _images(self, points: Any) -> Any:
         if sp.issparse(self.components_):
             return points @ self.components_.T
-        return SimilarityOperator(self.components_, self.solution_.problem.embedding).transform(points)
+        return SimilarityOperator(self.components_, self._features).transform(points)
 
     @property
     def _known(self) -> Any:

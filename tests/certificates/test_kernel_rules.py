@@ -1701,8 +1701,8 @@ def test_distances_near_a_factor_are_those_of_all_metrics(cone, size):
     assert (wide.rad - own.rad >= size * reach**2 * (1.0 - 1e-12)).all()
     assert (wide.rad - own.rad <= size * reach**2 * (1.0 + 1e-5)).all()
     # Without it no digit is another, and what is no number stays none.
-    assert (kernel.metrics.widened(np.zeros(3)) == 0.0).all()
-    assert np.isnan(kernel.metrics.widened(np.array([np.nan]))).all()
+    assert (kernel.points.widened(np.zeros(3)) == 0.0).all()
+    assert np.isnan(kernel.points.widened(np.array([np.nan]))).all()
 
 
 def moving(cone, regularizer="conic, of it alone", seed=3):

@@ -374,13 +374,33 @@ def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
 def test_blocks_of_rows_change_nothing(risk, monkeypatch):
     contents = certificate(np.random.default_rng(10), risk, "diagonal" if "sparse" in risk else "psd", "trace")
     whole = proved(contents)
-    monkeypatch.setattr(kernel.comparisons, "BLOCK", 4)
-    monkeypatch.setattr(kernel.points, "BLOCK", 7)
-    monkeypatch.setattr(kernel.points, "PAIRS", 3)
-    parts = proved(contents)
     assert whole.upper is not None
-    for mine, its in ((parts.lower, whole.lower), (parts.upper, whole.upper)):
-        assert mine is its is None or abs(float(mine - its)) <= 1e-12 * max(1.0, abs(float(its)))
+    # Few comparisons at a time, or few pairs of many.
+    for comparisons, points, pairs in ((4, 7, 3), (64, 7, 1), (4, 2**21, 2)):
+        monkeypatch.setattr(kernel.comparisons, "BLOCK", comparisons)
+        monkeypatch.setattr(kernel.points, "BLOCK", points)
+        monkeypatch.setattr(kernel.points, "PAIRS", pairs)
+        parts = proved(contents)
+        for mine, its in ((parts.lower, whole.lower), (parts.upper, whole.upper)):
+            assert mine is its is None or abs(float(mine - its)) <= 1e-12 * max(1.0, abs(float(its)))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_squared_differences_of_sparse_rows_contain_the_exact_ones(size):
+    rng = np.random.default_rng(30)
+    dense = size * rng.standard_normal((6, 5)) * (rng.random((6, 5)) < 0.6)
+    at = np.nonzero(dense)
+    starts = np.append(0, np.cumsum(np.count_nonzero(dense, axis=1)))
+    rows = kernel.SparseRows(Arrays({"it_data": dense[at], "it_indices": at[1], "it_indptr": starts}), "it", 5)
+    i, j = np.triu_indices(6)
+    found = np.zeros((len(i), 5))
+    for some, places, columns, V in rows.squares(i, j):
+        for place, column, mid, rad in zip(places.tolist(), columns.tolist(), V.mid, V.rad, strict=True):
+            a, b = dense[i[some][place], column], dense[j[some][place], column]
+            assert abs(Fraction(float(mid)) - (Fraction(float(a)) - Fraction(float(b))) ** 2) <= Fraction(float(rad))
+            assert rad <= 4.0 * 2.0**-53 * mid + 1e-200
+            found[some][place, column] = mid
+    np.testing.assert_allclose(found, (dense[i] - dense[j]) ** 2, rtol=1e-14)
 
 
 #: What stands in the place of an array of sparse rows of 6 or 7 rows and 3 or 7 columns, and what refuses it.

@@ -70,9 +70,9 @@ def points_of(arrays: Arrays, cone: Cone) -> tuple[Any, Any]:
 
 
 def binned(numbers: Ball, at: Array, count: int) -> Ball:
-    """Sums of the numbers of each place, 0 to count - 1; zero where there are none."""
+    """Sums of the numbers of each place, 0 to count - 1, each with its radius; zero where there are none."""
     counts = np.bincount(at, minlength=count)
-    sizes, rads = (np.bincount(at, of, count) for of in (np.abs(numbers.mid), np.broadcast_to(numbers.rad, at.shape)))
+    sizes, rads = (np.bincount(at, of, count) for of in (np.abs(numbers.mid), numbers.rad))
     rad = up(rads + gamma(counts.astype(np.float64)) * sizes)
     return Ball(np.bincount(at, numbers.mid, count), np.where(counts > 0, rad, 0.0))
 
@@ -136,9 +136,8 @@ def widened(reach: Array) -> Any:
 
 
 def joined(parts: list[Ball]) -> Ball:
-    """One ball of several vectors."""
-    mids, rads = zip(*((part.mid, np.broadcast_to(part.rad, part.mid.shape)) for part in parts), strict=True)
-    return Ball(np.concatenate(mids), np.concatenate(rads))
+    """One ball of several vectors, with a radius for each of their numbers."""
+    return Ball(np.concatenate([part.mid for part in parts]), np.concatenate([part.rad for part in parts]))
 
 
 def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from convexmetric.arguments import Learner, fitted
+from convexmetric.arguments import Learner, fitted, shown
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
@@ -233,9 +233,9 @@ def _ends(risk: Any, parts: Any) -> list[int]:
     """Rows of a risk at which parts of a file begin and end."""
     count = len(risk)
     if parts != 1 and isinstance(risk, kernel.Worst):
-        raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {parts!r}")
+        raise InputError(f"worst parts of a risk are one row, which is not split: parts must be 1, got {shown(parts)}")
     if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
-        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {shown(parts)}")
     return [count * part // parts for part in range(parts + 1)]
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import scipy.sparse as sp
+
 from convexmetric import risks
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
@@ -52,6 +55,8 @@ class Route:
         Whether it is taken only if no other route is.
     leads : callable
         Whether it goes before all others for a problem, whatever the forecasts.
+    factor : callable
+        Factor of its forecast for a problem that the sizes alone do not tell from others.
     """
 
     solver: Solver
@@ -61,10 +66,11 @@ class Route:
     needs: tuple[Need, ...] = ()
     last_resort: bool = False
     leads: Callable[[MetricProblem], bool] = lambda problem: False
+    factor: Callable[[MetricProblem], float] = lambda problem: 1.0
 
     def seconds(self, problem: MetricProblem, share: float | None) -> float:
         """Forecast of the solver's time on a problem; zero where it leads."""
-        return 0.0 if self.leads(problem) else forecast(self.solver.name, problem, share)
+        return 0.0 if self.leads(problem) else self.factor(problem) * forecast(self.solver.name, problem, share)
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,18 @@ def _other_penalty(problem: MetricProblem) -> None:
     need(problem.quadratic() is None, "its penalty is linear or quadratic")
 
 
-def _soft_or_behind_a_barrier(problem: MetricProblem) -> None:
-    need(problem.risk.barrier or not problem.risk.hard, "its margins are hard constraints")
+def _of_items(problem: MetricProblem) -> bool:
+    """Whether full metrics act on items without features, one coordinate an item: a comparison has few entries."""
+    sets, n = problem.risk.points, problem.cone.d
+    if problem.cone.diagonal or problem.cone.free or not sets or any(X.shape != (n, n) for X in sets):
+        return False
+    return all(n == (X.nnz if sp.issparse(X) else np.count_nonzero(X)) for X in sets)
+
+
+def _soft_or_of_items(problem: MetricProblem) -> None:
+    if problem.risk.hard and not problem.risk.barrier:
+        need(_of_items(problem), "its margins are hard constraints")
+        problem.risk.form(risks.ListedHinges)
     # Multipliers of its last step are on the border of what proves a bound, where a certificate has no room.
     need(not problem.held_by_data_alone, "nothing but its data keeps metrics small")
 
@@ -108,6 +124,8 @@ def _can_be_stated(problem: MetricProblem) -> None:
 STATED_PARTS, STATED_COORDINATES = 20_000, 2_000
 #: Coordinates up to which a Newton matrix is built.
 NEWTON_COORDINATES = 700
+#: Share of its forecast that ADMM takes where comparisons have few entries.
+OF_ITEMS = 0.2
 #: Distances in a pass, about a second of work, from which most passes should be over a sample.
 LONG_PASS = 25_000_000
 #: Coordinates up to which masters take no longer than passes over the sample.
@@ -115,7 +133,7 @@ LONG_PASS_COORDINATES = 6_000
 
 ROUTES: tuple[Route, ...] = (
     Route(
-        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
+        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, linear or quadratic",
         "Newton steps by products alone; of many comparisons most steps see those near their kink",
     ),
     Route(
@@ -137,7 +155,8 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them", "any",
-        "a step is a projection and a proximal map of each part", (_soft_or_behind_a_barrier,),
+        "a step is a projection and a proximal map of each part", (_soft_or_of_items,),
+        factor=lambda problem: OF_ITEMS if _of_items(problem) else 1.0,
     ),
     Route(
         SmoothedLowRank(), "AUC, large margins, and other hinges over positives and negatives", "full, trace",

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from convexmetric.errors import InputError
 
+#: Letters of a value in a message.
+LONGEST = 200
+
 
 @runtime_checkable
 class Learner(Protocol):
@@ -20,6 +23,13 @@ class Learner(Protocol):
     @property
     def fit(self) -> Any:
         """The method that learns."""
+
+
+def shown(value: object) -> str:
+    """Return ``repr(value)`` for a message, shortened where it is long."""
+    with np.printoptions(threshold=6, edgeitems=2):
+        text = " ".join(repr(value).split()) if isinstance(value, np.ndarray) else repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def check_count(value: object, name: str, otherwise: str = "") -> None:
@@ -36,31 +46,31 @@ def check_integer(value: object, least: float, most: float, what: str) -> None:
     ``what`` begins the message: ``"r must be an integer from 1 to 4"``.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
-        raise InputError(f"{what}, got {value!r}")
+        raise InputError(f"{what}, got {shown(value)}")
 
 
 def check_flag(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, got {value!r}")
+        raise InputError(f"{name} must be True or False, got {shown(value)}")
 
 
 def check_positive_number(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a positive finite number."""
     if not is_real(value) or not 0.0 < float(value) < np.inf:
-        raise InputError(f"{name} must be a positive finite number, got {value!r}")
+        raise InputError(f"{name} must be a positive finite number, got {shown(value)}")
 
 
 def check_seconds(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a limit on time: positive, or None."""
     if value is not None and not (is_real(value) and value > 0.0):
-        raise InputError(f"{name} must be positive or None, got {value!r}")
+        raise InputError(f"{name} must be positive or None, got {shown(value)}")
 
 
 def check_share(value: object, name: str) -> None:
     """Raise an :class:`~convexmetric.errors.InputError` unless ``value`` is a number above 0 and below 1."""
     if not is_real(value) or not 0.0 < float(value) < 1.0:
-        raise InputError(f"{name} must be a number above 0 and below 1, got {value!r}")
+        raise InputError(f"{name} must be a number above 0 and below 1, got {shown(value)}")
 
 
 def checked_part_weights(weights: Any, count: int, name: str, part: str) -> NDArray[np.float64] | None:
@@ -122,7 +132,7 @@ def not_one_of(name: str, choices: Iterable[str], got: object, otherwise: str = 
     """
     known = list(choices)
     hint = closest(str(got).lower(), known, "; did you mean {}?")
-    return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {got!r}{hint}"
+    return f"{name} must be one of {', '.join(map(repr, known))}{otherwise}, got {shown(got)}{hint}"
 
 
 def check_one_of(value: object, choices: Iterable[str], name: str) -> None:
@@ -158,17 +168,17 @@ def checked_weight(value: float, name: str, *, infinite: bool = False, zero: boo
     if zero and is_real(value) and value <= 0.0:
         if value == 0.0:
             return 0.0
-        raise InputError(f"{name} must be positive, or 0 to leave the term out, got {value!r}")
+        raise InputError(f"{name} must be positive, or 0 to leave the term out, got {shown(value)}")
     if isinstance(value, str):
         raise InputError(f"{name} must be a positive number, got the text {value!r}")
     try:
         weight = float(value)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a positive number, got {value!r}") from error
+        raise InputError(f"{name} must be a positive number, got {shown(value)}") from error
     if isinstance(value, bool) or np.isnan(weight) or weight <= 0.0:
-        raise InputError(f"{name} must be positive, got {value!r}")
+        raise InputError(f"{name} must be positive, got {shown(value)}")
     if np.isinf(weight) and not infinite:
-        raise InputError(f"{name} must be finite, got {value!r}")
+        raise InputError(f"{name} must be finite, got {shown(value)}")
     return weight
 
 
@@ -199,5 +209,5 @@ def as_generator(random_state: int | np.random.Generator | None) -> np.random.Ge
         return random_state
     is_seed = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0
     if random_state is not None and not is_seed:
-        raise InputError(f"random_state must be a nonnegative integer, a Generator or None, got {random_state!r}")
+        raise InputError(f"random_state must be a nonnegative integer, a Generator or None, got {shown(random_state)}")
     return np.random.Generator(np.random.PCG64(random_state))

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from convexmetric.arguments import shown
 from convexmetric.arrays import Array, norm_of
 from convexmetric.comparisons.points import as_rows
 from convexmetric.cones import Cone, PSDCone
@@ -112,7 +113,7 @@ class MetricProblem:
         self, risk: Risk, regularizer: Regularizer, G: ArrayLike | None = None, *, constant: float = 0.0
     ) -> None:
         if isinstance(constant, bool) or not isinstance(constant, int | float | np.number) or not np.isfinite(constant):
-            raise InputError(f"constant must be a finite number, got {constant!r}")
+            raise InputError(f"constant must be a finite number, got {shown(constant)}")
         self.risk = risk
         self.regularizer = regularizer
         self.G = None if G is None else risk.cone.element(G, "G")

@@ -197,12 +197,22 @@ class Solution(Result):
                 ("objective", f"{self.upper_bound:.10g}"),
                 ("certified optimum >=", f"{self.lower_bound:.10g}"),
                 ("certified gap", f"{max(0.0, self.gap):.1e} (tol {self.tol:g}), grade {self.certificate.grade}"),
-                ("metric", f"{kind}, rank {self.rank} of {self.problem.cone.d}"),
+                ("metric", f"{kind} of {self.problem.cone.d} coordinates, {self._metric_text}"),
             ],
         )
 
     def __str__(self) -> str:
         return (
             f"{self.status} by {self.solver} in {self.iterations} iterations, {self.seconds:.2f} s\n"
-            f"{self.certificate}\nrank {self.rank}"
+            f"{self.certificate}\n{self._metric_text}"
+        )
+
+    @property
+    def _metric_text(self) -> str:
+        """The rank, or what to do about a metric of zero."""
+        if self.status != "optimal" or self.certificate.M.any():
+            return f"rank {self.rank}"
+        return (
+            "the metric zero is optimal: the penalty outweighs all that the data ask for; lower its weight (reg), or "
+            "raise that of the risk (C)"
         )

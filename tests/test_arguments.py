@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import convexmetric as cm
 from convexmetric.arguments import check_count, check_flag
 from convexmetric.errors import InputError
 
@@ -24,3 +25,11 @@ def test_flags():
     for value in (0, 1, None, "yes"):
         with pytest.raises(InputError, match="diagonal must be True or False, got"):
             check_flag(value, "diagonal")
+
+
+def test_long_values_are_shortened_in_messages():
+    many = np.linspace(0.0, 1.0, 500)
+    for value in (many, many.tolist(), many.reshape(50, 10)):
+        with pytest.raises(InputError, match="margin must be a positive number") as raised:
+            cm.TripletProblem(many[:, None], [[0, 1, 2]], margin=value)
+        assert len(str(raised.value)) < 300

@@ -8,7 +8,7 @@ import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
 from convexmetric.cones import PSDCone
 from convexmetric.errors import InputError
-from convexmetric.losses import Hinge, ItakuraSaito, NegativeLog
+from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, NegativeLog
 from convexmetric.regularizers import (
     Budget,
     EntrywiseL1,
@@ -97,3 +97,72 @@ def test_no_regularizer_and_a_linear_term_are_a_trace():
 def test_what_they_refuse(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+ITEMS = np.random.default_rng(5).standard_normal((12, 2))
+EDGES = np.column_stack(np.triu_indices(12, 1))[::2]
+LENGTHS = ((ITEMS[EDGES[:, 0]] - ITEMS[EDGES[:, 1]]) ** 2).sum(axis=1)
+REG = 0.2
+
+
+def _gram_distances():
+    K = cp.Variable((12, 12), PSD=True)
+    return K, cp.hstack([K[i, i] + K[j, j] - 2.0 * K[i, j] for i, j in EDGES])
+
+
+def _within(signs, bounds, mixed=False):
+    """``signs * d >= bounds`` of the distances d of a Gram matrix; mixed: the lower bounds as hinges of weight 0.1."""
+    count = len(signs) // len(EDGES)
+    compared = PairDistances(np.eye(12), np.tile(EDGES, (count, 1)), signs, PSDCone(12))
+    weights = np.full(len(signs), np.inf)
+    weights[(signs > 0.0) & mixed] = 0.1
+    return SeparableRisk(compared, BoxLoss.hinge(weights, bounds))
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_hinges_of_infinite_weight_are_constraints_with_margins_of_their_own(mixed, tmp_path):
+    signs = np.repeat([1.0, -1.0], len(EDGES))
+    risk = _within(signs, np.concatenate([0.9 * LENGTHS, -1.1 * LENGTHS]), mixed)
+    problem = cm.MetricProblem(risk, Trace(REG))
+    cm.check_problem(problem)
+    solution = cm.solve(problem)
+    K, d = _gram_distances()
+    lower = 0.9 * LENGTHS - d
+    cost, held = (0.1 * cp.sum(cp.pos(lower)), []) if mixed else (0.0, [lower <= 0.0])
+    optimum = cp.Problem(cp.Minimize(REG * cp.trace(K) + cost), [*held, d <= 1.1 * LENGTHS]).solve(cp.CLARABEL)
+    assert solution.status == "optimal"
+    assert solution.upper_bound == pytest.approx(optimum, rel=1e-5)
+    cm.write_certificate(tmp_path / "intervals.npz", solution)
+    assert cm.verify(tmp_path / "intervals.npz").accepted
+
+
+def test_distances_at_most_their_own_bounds_while_the_variance_is_the_largest():
+    # Maximum variance unfolding on a basis of centred Gram matrices, edges at most as long as given.
+    centred = np.linalg.qr(np.eye(12) - 1.0 / 12.0)[0][:, :11]
+    compared = PairDistances(centred, EDGES, -np.ones(len(EDGES)), PSDCone(11))
+    risk = SeparableRisk(compared, BoxLoss.hinge(np.full(len(EDGES), np.inf), -LENGTHS))
+    solution = cm.solve(cm.MetricProblem(risk, Zero(), G=-np.eye(11)))
+    K, d = _gram_distances()
+    largest = cp.Problem(cp.Maximize(cp.trace(K)), [d <= LENGTHS, cp.sum(K) == 0.0]).solve(cp.CLARABEL)
+    assert solution.status == "optimal"
+    assert -solution.upper_bound == pytest.approx(largest, rel=1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0 / 1_500, np.inf])
+def test_many_triplets_of_items_without_features_take_a_second(C):
+    rng = np.random.default_rng(0)
+    places, triplets = rng.standard_normal((80, 2)), np.array([rng.choice(80, 3, replace=False) for _ in range(1_500)])
+    near, far = (((places[triplets[:, 0]] - places[triplets[:, k]]) ** 2).sum(axis=1) for k in (1, 2))
+    triplets[near > far] = triplets[near > far][:, [0, 2, 1]]
+    risk = SeparableRisk(Triplets(np.eye(80), triplets, PSDCone(80)), Hinge(C))
+    solution = cm.solve(cm.MetricProblem(risk, Trace(5e-4)), tol=1e-4)
+    assert solution.status == "optimal"
+    assert solution.turns[-1].solver == "admm"
+    assert sum(turn.seconds for turn in solution.turns) < 5.0
+
+
+def test_a_solution_says_that_zero_is_optimal():
+    nothing, something = (cm.solve(cm.MetricProblem(HINGE, Trace(reg))) for reg in (1e3, 0.1))
+    assert "the metric zero is optimal" in str(nothing)
+    assert "the metric zero is optimal" in nothing._repr_html_()
+    assert "the metric zero is optimal" not in str(something)

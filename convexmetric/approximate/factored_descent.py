@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.approximate.base import RandomisedSolver
-from convexmetric.arguments import as_generator, is_real
+from convexmetric.arguments import as_generator, is_real, shown
 from convexmetric.arrays import Array, real_array
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.numerics.searches import SUFFICIENT, shortened
@@ -79,11 +79,11 @@ class FactoredDescent(RandomisedSolver):
         super().__post_init__()
         check_counts(self, "c", "look_every")
         if self.step is not None and not (is_real(self.step) and 0.0 < self.step < np.inf):
-            raise InputError(f"step must be a positive number, or None for a line search, got {self.step!r}")
+            raise InputError(f"step must be a positive number, or None for a line search, got {shown(self.step)}")
         if not (is_real(self.accuracy) and 0.0 <= self.accuracy < 1.0):
-            raise InputError(f"accuracy must be a number from 0 to below 1, got {self.accuracy!r}")
+            raise InputError(f"accuracy must be a number from 0 to below 1, got {shown(self.accuracy)}")
         if isinstance(self.start, str) and self.start not in ("own", "random"):
-            raise InputError(f"start must be 'own', 'random' or a factor, got {self.start!r}")
+            raise InputError(f"start must be 'own', 'random' or a factor, got {shown(self.start)}")
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs a smooth risk, full metrics and a trace."""

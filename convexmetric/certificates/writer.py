@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from convexmetric.arguments import Learner, fitted
+from convexmetric.arguments import Learner, fitted, shown
 from convexmetric.arrays import Array
 from convexmetric.certificates import checker, kernel
 from convexmetric.certificates.certificate import Certificate, certify_metric
@@ -257,9 +257,9 @@ def _ends(risk: Any, parts: Any, work: float) -> list[int]:
     own = _has_own(risk)
     if parts != 1 and (own or isinstance(risk, kernel.Worst)):
         what = "a risk of your own is" if own else "worst parts of a risk are"
-        raise InputError(f"{what} one row, which is not split: parts must be 1, got {parts!r}")
+        raise InputError(f"{what} one row, which is not split: parts must be 1, got {shown(parts)}")
     if not isinstance(parts, int) or not 1 <= parts <= max(1, count):
-        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {parts!r}")
+        raise InputError(f"parts must be an integer from 1 to the {count} queries or comparisons, got {shown(parts)}")
     wanted = max(math.ceil(work / checker.MAX_WORK), math.ceil(longest(risk) / kernel.MAX_LENGTH))
     if wanted > parts:
         raise InputError(

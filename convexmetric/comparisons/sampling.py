@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from convexmetric.arguments import as_generator, check_count
+from convexmetric.arguments import as_generator, check_count, shown
 from convexmetric.comparisons.relevance import as_labels
 from convexmetric.errors import InputError
 
@@ -96,9 +96,9 @@ def _rule(rule: Any, classes: NDArray[Any], counts: NDArray[np.int64], name: str
     try:
         label_i, label_j, labels_k = rule
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be (label_i, label_j, labels_k), got {rule!r}") from error
+        raise InputError(f"{name} must be (label_i, label_j, labels_k), got {shown(rule)}") from error
     if isinstance(labels_k, str) or not isinstance(labels_k, Sequence) or not labels_k:
-        raise InputError(f"{name}: labels_k must be a list of one label or more, got {labels_k!r}")
+        raise InputError(f"{name}: labels_k must be a list of one label or more, got {shown(labels_k)}")
     known = {label: code for code, label in enumerate(classes.tolist())}
     codes = []
     for label in (label_i, label_j, *labels_k):

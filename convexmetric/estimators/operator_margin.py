@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from convexmetric.arguments import is_real
+from convexmetric.arguments import is_real, shown
 from convexmetric.arrays import Array
 from convexmetric.comparisons.pairs import pair_signs
 from convexmetric.errors import InputError
@@ -158,7 +158,7 @@ class OperatorMarginMetric(MetricEstimator):
         """
         check_is_fitted(self)
         if not (is_real(threshold) and np.isfinite(threshold)):
-            raise InputError(f"threshold must be a finite number, got {threshold!r}")
+            raise InputError(f"threshold must be a finite number, got {shown(threshold)}")
         self.threshold_ = float(threshold)
         return self
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import shown
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons.points import as_points, as_rows, check_width
 from convexmetric.errors import InputError
@@ -145,7 +146,7 @@ class SimilarityOperator:
             If the share is not between 0 and 1.
         """
         if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0.0 <= share < 1.0:
-            raise InputError(f"share must be a number from 0 to below 1, got {share!r}")
+            raise InputError(f"share must be a number from 0 to below 1, got {shown(share)}")
         values = self.singular_values
         return int(np.sum(values > share * values[0])) if values.size and values[0] > 0.0 else 0
 

@@ -29,6 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from convexmetric.arguments import shown
 from convexmetric.arrays import Array, real_array
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points, as_rows, check_width
@@ -282,7 +283,7 @@ def knn_right(
     if not ks or not all(
         isinstance(at, int | np.integer) and not isinstance(at, bool) and 1 <= at <= len(corpus) for at in ks
     ):
-        raise InputError(f"k must be between 1 and the number of points ({len(corpus)}), got {k!r}")
+        raise InputError(f"k must be between 1 and the number of points ({len(corpus)}), got {shown(k)}")
     cone = cone_of(M, corpus.shape[1])
     classes, code = np.unique(known, return_inverse=True)
     right = {at: np.empty(len(points), dtype=bool) for at in ks}
@@ -318,7 +319,7 @@ def nearest_points(
 
 def _each(k: int | Iterable[int]) -> list[int]:
     if isinstance(k, str) or not isinstance(k, Integral | Iterable):
-        raise InputError(f"k must be a positive integer or several, got {k!r}")
+        raise InputError(f"k must be a positive integer or several, got {shown(k)}")
     return [int(k)] if isinstance(k, Integral) else list(k)
 
 

@@ -22,7 +22,7 @@ import scipy
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_one_of
+from convexmetric.arguments import check_one_of, shown
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import as_points, as_rows
 from convexmetric.errors import InputError
@@ -76,7 +76,9 @@ def kernel_matrix(points: Any, kernel: Kernel | ArrayLike) -> Array:
     n = points.shape[0]
     if isinstance(kernel, str):
         if kernel not in KERNELS:
-            raise InputError(f"kernel must be {', '.join(map(repr, KERNELS))}, a function or a matrix, got {kernel!r}")
+            raise InputError(
+                f"kernel must be {', '.join(map(repr, KERNELS))}, a function or a matrix, got {shown(kernel)}"
+            )
         values: Any = KERNELS[kernel](points, points)
     else:
         values = kernel(points, points) if callable(kernel) else kernel

@@ -57,7 +57,7 @@ class Loss(ABC):
         return float(self.values(s).sum())
 
     def feasible_scale(self, s: Array) -> float:
-        """Smallest factor of the margins from which all constraints hold; infinite if there is none, or none known."""
+        """Factor of the margins, nearest to 1, at which all constraints hold; infinite if none is known."""
         return inf
 
     @abstractmethod
@@ -101,11 +101,19 @@ class Loss(ABC):
         box = self.box(v.size)
         if box is None:
             raise NotImplementedError(f"{type(self).__name__} must have a prox(v, t) of its own")
-        return np.asarray(v + t * box.clip((box.offset - v) / (box.curvature + t)))
+        return box.prox(v, t)
 
     @abstractmethod
     def statement(self, s: cp.Expression) -> tuple[cp.Expression | float, cp.Constraint]:
         """CVXPY: the sum in terms of slacks, and the one constraint whose multipliers are ``u``."""
+
+
+def holding_factor(s: Array, margins: Array) -> float:
+    """Factor nearest to 1 at which ``factor * s >= margins``; infinite if there is none."""
+    with np.errstate(all="ignore"):
+        ends = margins / s
+    least, most = np.max(ends, where=s > 0.0, initial=0.0), np.min(ends, where=s < 0.0, initial=inf)
+    return inf if least > most or (margins[s == 0.0] > 0.0).any() else float(np.clip(1.0, least, most))
 
 
 class SmoothLoss(Loss):

@@ -7,6 +7,7 @@ r"""Losses whose conjugate is a parabola on a box: weighted hinges, absolute and
 loss                                mu         box                  kappa
 ==================================  =========  ===================  ===================
 c max(0, mu - s)                    mu         [0, c]               0
+s >= mu                             mu         [0, infinity)        0
 c (mu - s)                          mu         [c, c]               0
 c abs(y - s)                        y          [-c, c]              0
 c (y - s)^2                         y          all numbers          1 / (2 c)
@@ -24,7 +25,7 @@ import numpy as np
 from convexmetric.arrays import Array, real_array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.losses.base import Loss
+from convexmetric.losses.base import Loss, holding_factor
 from convexmetric.programs.lazy import cvxpy as cp
 
 
@@ -37,9 +38,9 @@ class BoxLoss(Loss):
     offset : (T,) array
         mu.
     low, high : (T,) array
-        Ends of the box; infinite for a squared error.
+        Ends of the box; infinite for a squared error or a constraint.
     curvature : (T,) array
-        kappa; positive where the box is not bounded.
+        kappa; where it is zero and the box is not bounded, the loss is a constraint.
     """
 
     offset: Array
@@ -51,12 +52,18 @@ class BoxLoss(Loss):
     def hinge(cls, weights: Array, margins: Array, linear: np.ndarray | None = None) -> BoxLoss:
         """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that are never reached.
 
+        A weight of infinity makes a constraint, ``s_t >= mu_t``: of a distance, ``d <= q`` with the sign -1 and the
+        margin -q. All of them may be infinite; beside finite ones they are left to a conic solver, for small problems,
+        whose metric is scaled until the constraints hold: lower and upper ones at once leave no room for that.
+
         Raises
         ------
         InputError
             If a weight is negative or no number, or there are not as many weights as margins.
         """
         weights, margins = _checked(weights, margins, "hinge", "margins")
+        if linear is not None and np.isinf(weights[linear]).any():
+            raise InputError("weights must be finite where linear: only a hinge of infinite weight is a constraint")
         low = np.zeros_like(weights) if linear is None else np.where(linear, weights, 0.0)
         return cls(margins, low, weights, np.zeros_like(weights))
 
@@ -67,9 +74,14 @@ class BoxLoss(Loss):
         Raises
         ------
         InputError
-            If a weight is negative or no number, or there are not as many weights as targets.
+            If a weight is negative, infinite or no number, or there are not as many weights as targets.
         """
         weights, targets = _checked(weights, targets, "absolute_error", "targets")
+        if np.isinf(weights).any():
+            raise InputError(
+                "weights of absolute errors must be finite: for s = y use subject_to, or two hinges of infinite "
+                "weight, BoxLoss.hinge, with room between them"
+            )
         return cls(targets, -weights, weights, np.zeros_like(weights))
 
     @classmethod
@@ -92,6 +104,22 @@ class BoxLoss(Loss):
         """Whether 0 is in every box, as the multiplier 0 has the value 0."""
         return bool((self.low <= 0.0).all() and (self.high >= 0.0).all())
 
+    @property
+    def hard(self) -> bool:
+        """Whether any loss is a constraint."""
+        return bool(self._constraints.any())
+
+    @property
+    def _constraints(self) -> np.ndarray:
+        """Masks of the lower and of the upper constraints: infinite ends of boxes without curvature."""
+        return np.isinf([self.high, self.low]) & (self.curvature == 0.0)
+
+    def feasible_scale(self, s: Array) -> float:
+        """Factor of the margins, nearest to 1, at which all constraints hold; infinite if there is none."""
+        above, below = self._constraints
+        values, margins = (np.concatenate([x[above], -x[below]]) for x in (s, self.offset))
+        return holding_factor(values, margins)
+
     def described(self, signs: Array) -> Described:
         """Squared or absolute errors, or hinges, each with its weight and its target or margin; else boxes.
 
@@ -113,20 +141,24 @@ class BoxLoss(Loss):
         box = {"low": low, "high": high, "curvature": np.where(curved, 0.5, 0.0)}
         return Described({"loss": "box"}, {"weights": weights, "margins": self.offset, **box})
 
-    def box(self, size: int) -> BoxLoss:
-        """The loss itself."""
-        return self
+    def box(self, size: int) -> BoxLoss | None:
+        """The loss itself; None with constraints."""
+        return None if self.hard else self
 
     def hinges(self, size: int) -> tuple[Array, Array] | None:
-        """``(high, offset)`` if every box is ``[0, C]`` with finite C and kappa is zero; else None."""
-        hinges = (self.low == 0.0) & (self.high > 0.0) & np.isfinite(self.high) & (self.curvature == 0.0)
-        return (self.high, self.offset) if hinges.all() else None
+        """``(high, offset)`` if every box is ``[0, C]``, C all finite or all infinite, and kappa is zero; else None."""
+        hinges = (self.low == 0.0) & (self.high > 0.0) & (self.curvature == 0.0)
+        one_kind = np.isinf(self.high).all() or not self.hard
+        return (self.high, self.offset) if hinges.all() and one_kind else None
 
     def values(self, s: Array) -> Array:
         """``l_t(s_t)``, from the multiplier that attains it."""
-        u = self.subgradient(s)
-        with np.errstate(over="ignore"):
-            return np.asarray(u * (self.offset - s - 0.5 * self.curvature * u))
+        u, slope = self.subgradient(s), self.offset - s
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.asarray(u * (slope - np.where(self.curvature > 0.0, 0.5 * self.curvature * u, 0.0)))
+        # A constraint may hold with equality.
+        found[np.isinf(u) & (slope == 0.0)] = 0.0
+        return found
 
     def subgradient(self, s: Array) -> Array:
         """The maximiser: an end of the box where kappa is zero."""
@@ -140,6 +172,10 @@ class BoxLoss(Loss):
         """Nearest point of the box."""
         return np.clip(u, self.low, self.high)
 
+    def prox(self, v: Array, t: float | Array) -> Array:
+        """``v + t u`` with the multiplier u of the margin that it is."""
+        return np.asarray(v + t * self.clip((self.offset - v) / (self.curvature + t)))
+
     def dual_values(self, u: Array) -> Array:
         """``mu u - kappa u^2 / 2``."""
         with np.errstate(over="ignore"):
@@ -151,6 +187,8 @@ class BoxLoss(Loss):
         The cost is ``bend^2 / 2 + b rise - a fall``. ``bend`` exists where kappa is not zero, ``rise`` and ``fall``
         where their end of the box is finite. The equation is an inequality, ``<=``, if no box has negative multipliers.
         """
+        if self.hinges(s.size) is not None and self.hard:
+            return 0.0, s >= self.offset
         if self.hinges(s.size) is not None:
             xi = cp.Variable(s.shape, nonneg=True, name="xi")
             return self.high @ xi, s >= self.offset - xi

@@ -13,11 +13,11 @@ from numbers import Real
 
 import numpy as np
 
-from convexmetric.arguments import check_positive_number
+from convexmetric.arguments import check_positive_number, shown
 from convexmetric.arrays import Array
 from convexmetric.described import Described
 from convexmetric.errors import InputError
-from convexmetric.losses.base import Loss
+from convexmetric.losses.base import Loss, holding_factor
 from convexmetric.losses.box import BoxLoss
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -39,7 +39,7 @@ class Hinge(Loss):
 
     def __post_init__(self) -> None:
         if not isinstance(self.C, Real) or not self.C > 0.0:
-            raise InputError(f"C must be positive, got {self.C!r}")
+            raise InputError(f"C must be positive, got {shown(self.C)}")
         check_positive_number(self.margin, "margin")
 
     @property
@@ -68,9 +68,8 @@ class Hinge(Loss):
         return self.C * np.maximum(0.0, self.margin - s)
 
     def feasible_scale(self, s: Array) -> float:
-        """``margin / min_t s_t``, if that minimum is positive."""
-        smallest = float(s.min())
-        return self.margin / smallest if smallest > 0.0 else np.inf
+        """``margin / min_t s_t`` where a margin is violated, if that minimum is positive."""
+        return holding_factor(s, np.full(len(s), self.margin))
 
     def subgradient(self, s: Array) -> Array:
         """Multipliers ``u`` with ``-u`` a subgradient at ``s``."""

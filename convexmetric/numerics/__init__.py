@@ -1,1 +1,1 @@
-"""Threads, compiled loops and line searches, used by all packages."""
+"""Threads, compiled loops, line searches and conjugate gradients, used by all packages."""

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import checked_weight
+from convexmetric.arguments import checked_weight, shown
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import Checked, as_points, as_rows
 from convexmetric.cones import NonnegativeDiagonal
@@ -97,7 +97,7 @@ class InformationTheoreticProblem(MetricProblem):
     ) -> None:
         (cone, points), kinds = cone_of(X, diagonal), np.asarray(r)
         if isinstance(prior, str) and prior != "identity":
-            raise InputError(f"prior must be 'identity' or a metric, got {prior!r}")
+            raise InputError(f"prior must be 'identity' or a metric, got {shown(prior)}")
         self.u, self.l, self.gamma = checked_weight(u, "u"), checked_weight(l, "l"), checked_weight(gamma, "gamma")
         if kinds.shape != (len(np.asarray(pairs)),) or not np.isin(kinds, (1, -1)).all():
             raise InputError("r must have 1 or -1 for each pair: similar or dissimilar")

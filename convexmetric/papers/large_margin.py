@@ -49,7 +49,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight
+from convexmetric.arguments import check_count, check_flag, checked_part_weights, checked_weight, shown
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Rankings
 from convexmetric.comparisons.neighbours import nearest_by_label
@@ -141,7 +141,7 @@ class LargeMarginProblem(MetricProblem):
         self.X = points
         check_count(n_neighbors, "n_neighbors")
         if checked_weight(push, "push") >= 1.0:
-            raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {push!r}")
+            raise InputError(f"push must be below 1, or nothing holds target neighbours together, got {shown(push)}")
         check_flag(diagonal, "diagonal")
         n = points.shape[0]
         relevance = nearest_by_label(points, y, int(n_neighbors), None)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_positive_number, is_real
+from convexmetric.arguments import check_positive_number, is_real, shown
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.described import Described, symmetric
@@ -49,7 +49,7 @@ class Budget(Regularizer):
         self.A = np.asarray(A, dtype=np.float64)
         check_positive_number(limit, "limit")
         if not is_real(weight) or not weight > 0.0:
-            raise InputError(f"weight must be positive, or infinite for a constraint, got {weight!r}")
+            raise InputError(f"weight must be positive, or infinite for a constraint, got {shown(weight)}")
         least = np.linalg.eigvalsh(self.A)[0] if self.A.ndim == 2 else self.A.min()
         if not least > 0.0:
             raise InputError(

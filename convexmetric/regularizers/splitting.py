@@ -9,7 +9,8 @@ step takes the proximal map of every part at a point v, and lets the copies agre
 
 where A makes all copies of a metric (Eckstein and Bertsekas 1992; Boyd et al. 2011). With a step length
 :math:`1 / \rho`, :math:`\rho (v - z)` are slopes of the parts at z: multipliers of f, and points of the dual balls.
-The least-squares problem is factored once, as it does not depend on :math:`\rho`.
+The least-squares problem does not depend on :math:`\rho`, and is factored once. Where D is large and nearly all of it
+zero, as of triplets of items without features, conjugate gradients visit its entries alone.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from scipy.linalg import lapack
 from convexmetric.arrays import Array, norm_of
 from convexmetric.cones import Cone
 from convexmetric.deadline import seconds_left
+from convexmetric.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.regularizers.trace import Zero
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ ALPHA = 1.7
 FIRST = 5
 #: Largest factor by which rho changes, and the factor below which it does not.
 FARTHEST, NEAREST = 100.0, 1.5
+#: Entries of the factor, for each entry of D, from which products take less time than solves by the factor; accuracy of
+#: conjugate gradients, and their most steps.
+PRODUCTS, CG_ACCURACY, CG_STEPS = 100, 1e-9, 500
 #: Steps combined by the acceleration, and the relative ridge on the Gram matrix of their residuals.
 MEMORY, RIDGE = 20, 1e-12
 #: An accelerated step is given up if its residual is above the least one so far by this factor.
@@ -88,6 +93,39 @@ class _Acceleration:
         return following
 
 
+class _Normal:
+    """Solves ``(copies I + D^T D) x = right``: by a factor, or by conjugate gradients (see the module)."""
+
+    def __init__(self, rows: Any, copies: float) -> None:
+        side, entries = min(rows.shape), rows.nnz if sp.issparse(rows) else np.count_nonzero(rows)
+        self.by_products = side * side > PRODUCTS * entries
+        self.rows = sp.csr_array(rows) if self.by_products else rows
+        self.columns = self.rows.T.tocsr() if sp.issparse(self.rows) else self.rows.T
+        self.copies, self.wide = copies, rows.shape[0] < rows.shape[1]
+        if self.by_products:
+            self.diagonal = copies + np.asarray(self.rows.multiply(self.rows).sum(axis=0)).ravel()
+            return
+        gram = self.rows @ self.columns if self.wide else self.columns @ self.rows
+        gram = gram.toarray() if sp.issparse(gram) else gram
+        gram = gram + copies * np.eye(len(gram))
+        self.factor, self.lower = la.cho_factor(gram, overwrite_a=True, check_finite=False)
+
+    def solve(self, right: Array) -> Array:
+        """The solution x."""
+        if self.by_products:
+            return conjugate_gradients(self._product, right, self.diagonal, CG_ACCURACY, CG_STEPS)[0]
+        if not self.wide:
+            return self._solved(right)
+        return np.asarray((right - self.columns @ self._solved(self.rows @ right)) / self.copies)
+
+    def _product(self, x: Array) -> Array:
+        return np.asarray(self.copies * x + self.columns @ (self.rows @ x))
+
+    def _solved(self, right: Array) -> Array:
+        """``cho_solve``, of which the checks take longer than the solve of a small system."""
+        return np.asarray(lapack.dpotrs(self.factor, right, lower=self.lower)[0])
+
+
 class Splitting:
     """State of one run of Douglas-Rachford splitting.
 
@@ -125,14 +163,9 @@ class Splitting:
             self.units = np.append(self.units, 1.0 / norm_of(A))
             self.base = Zero()
             self.prox = lambda v, t: np.append(prox(v[:-1], t[:-1]), last(v[-1:], t[-1:]))
-        self.rows = sp.csr_array(sp.diags_array(self.units) @ rows) if sp.issparse(rows) else self.units[:, None] * rows
-        self.columns = self.rows.T.tocsr() if sp.issparse(rows) else self.rows.T
-        self.copies = 1.0 + len(terms)
-        self.wide = self.rows.shape[0] < self.rows.shape[1]
-        gram = self.rows @ self.columns if self.wide else self.columns @ self.rows
-        gram = gram.toarray() if sp.issparse(gram) else gram
-        gram = gram + self.copies * np.eye(len(gram))
-        self.factor, self.lower = la.cho_factor(gram, overwrite_a=True, check_finite=False)
+        scaled = sp.csr_array(sp.diags_array(self.units) @ rows) if sp.issparse(rows) else self.units[:, None] * rows
+        self.normal = _Normal(scaled, 1.0 + len(terms))
+        self.rows, self.columns = self.normal.rows, self.normal.columns
         self.centres = [cone.zeros() if term.centre is None else term.centre for term in terms]
         self.steps, self.due, self.rho = 0, FIRST, 1.0
 
@@ -184,22 +217,12 @@ class Splitting:
         copies += [N - time * cone.coordinates(Y) for N, Y in zip(metrics[1:], self.slopes, strict=True)]
         z = np.concatenate([s, *copies])
         towards = 2.0 * z - self.v
-        x = self._agreed(towards[:T], towards[T:].reshape(metrics.shape).sum(axis=0))
+        # The metric nearest in least squares to the margins and to all copies.
+        x = self.normal.solve(self.columns @ towards[:T] + towards[T:].reshape(metrics.shape).sum(axis=0))
         apart = np.empty_like(z)
         apart[:T], apart[T:].reshape(metrics.shape)[:] = self.rows @ x, x
         apart -= z
         return z, apart
-
-    def _agreed(self, margins: Array, total: Array) -> Array:
-        """The metric x, in coordinates, nearest in least squares to ``margins`` and to copies that sum to ``total``."""
-        right = self.columns @ margins + total
-        if not self.wide:
-            return self._solved(right)
-        return np.asarray((right - self.columns @ self._solved(self.rows @ right)) / self.copies)
-
-    def _solved(self, right: Array) -> Array:
-        """``cho_solve``, of which the checks take longer than the solve of a small system."""
-        return np.asarray(lapack.dpotrs(self.factor, right, lower=self.lower)[0])
 
     def _balance(self, z: Array, apart: Array) -> None:
         """Change rho so that the relative residual of the copies is about the relative change of the slopes."""

@@ -275,17 +275,19 @@ class SeparableRisk(base.Risk):
         return base.RiskStatement(expression, [margins], lambda: np.asarray(margins.dual_value))
 
     def repair(self, M: Array) -> Array:
-        """Return ``M`` if all hard margins hold, rounding included; else scale it up until they do."""
+        """Return ``M`` if all hard margins hold, rounding included; else scale it until they do, if any factor does."""
         if not self.hard or self._holds(M):
             return M
         scale = self.loss.feasible_scale(self.comparisons.forward(M) - self._slack(M))
-        # Rounding may leave the smallest margin short: step up, further each time, until it holds in float64.
-        step = 4.0 * np.finfo(float).eps
+        # Rounding may leave the smallest margin short: step on, further each time, until it holds in float64.
+        up, step = scale > 1.0, 4.0 * np.finfo(float).eps
         while np.isfinite(scale) and np.isfinite(scale * M).all():
             # The test above: a repaired metric that is repaired again is returned unchanged.
             if self._holds(scale * M):
                 return scale * M
-            scale *= 1.0 + step
+            if scale == 0.0:
+                break
+            scale = scale * (1.0 + step) if up else scale / (1.0 + step)
             step *= 2.0
         return M
 

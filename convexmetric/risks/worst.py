@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from convexmetric.arguments import is_real
+from convexmetric.arguments import is_real, shown
 from convexmetric.arrays import Array
 from convexmetric.described import Described, description
 from convexmetric.errors import DualError, InputError
@@ -54,7 +54,7 @@ class Worst(Risk):
         if risk.hard:
             raise InputError(f"parts of {risk.words} may be infinite: they have no mean of the worst")
         if not is_real(share) or not 0.0 <= share <= 1.0:
-            raise InputError(f"share must be a number from 0 to 1, got {share!r}")
+            raise InputError(f"share must be a number from 0 to 1, got {shown(share)}")
         self.risk, self.share, self.cone = risk, float(share), risk.cone
 
     @property

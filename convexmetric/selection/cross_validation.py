@@ -14,7 +14,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convexmetric.arguments import check_integer, checked_weight
+from convexmetric.arguments import check_integer, checked_weight, shown
 from convexmetric.comparisons import Rankings, Relevance
 from convexmetric.comparisons.points import as_points
 from convexmetric.comparisons.relevance import as_labels
@@ -105,7 +105,7 @@ def cross_validate(
     wanted = _scores(score, measure_named(measure, k))
     clock, values = Clock(None), _checked_grid(C)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise InputError(f"n_jobs must be an integer other than 0, or None, got {n_jobs!r}")
+        raise InputError(f"n_jobs must be an integer other than 0, or None, got {shown(n_jobs)}")
 
     def trials(fold: int) -> list[Trial]:
         held, rest = fold_of == fold, fold_of != fold
@@ -162,7 +162,7 @@ def _checked_grid(C: Sequence[float]) -> list[float]:
     try:
         values = sorted({checked_weight(value, "C") for value in C})
     except TypeError as error:
-        raise InputError(f"C must be a sequence of positive numbers, got {C!r}") from error
+        raise InputError(f"C must be a sequence of positive numbers, got {shown(C)}") from error
     if not values:
         raise InputError("C is empty; give at least one value to try")
     return values

@@ -251,6 +251,8 @@ def _why(problem: MetricProblem, certificate: Certificate, status: str) -> str:
         if status == "max_seconds":
             return "; there was no time to evaluate the metric on all data: it is the best on a sample"
         return f"; {problem.risk.words} was infinite wherever it was asked: check_problem tells whether it may be"
+    if upper == np.inf:
+        return "; no metric was found that keeps all hard margins despite rounding: leave room between them"
     if lower == -np.inf and not problem.risk.nonnegative:
         return f"; {problem.risk.words} does not say that it is nonnegative, so that dual points may not be shrunk"
     if lower <= 0.0 <= upper < np.inf and problem.held_by_data_alone:

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
+import scipy.sparse as sp
+
 from convexmetric import risks
 from convexmetric.errors import InputError, UnsupportedProblemError
 from convexmetric.problem import MetricProblem
@@ -95,8 +98,18 @@ def _other_penalty(problem: MetricProblem) -> None:
     need(problem.quadratic() is None, "its penalty is linear or quadratic")
 
 
-def _soft_or_behind_a_barrier(problem: MetricProblem) -> None:
-    need(problem.risk.barrier or not problem.risk.hard, "its margins are hard constraints")
+def _of_items(problem: MetricProblem) -> bool:
+    """Whether full metrics act on items without features, one coordinate an item: a comparison has few entries."""
+    sets, n = problem.risk.points, problem.cone.d
+    if problem.cone.diagonal or problem.cone.free or not sets or any(X.shape != (n, n) for X in sets):
+        return False
+    return all(n == (X.nnz if sp.issparse(X) else np.count_nonzero(X)) for X in sets)
+
+
+def _soft_or_of_items(problem: MetricProblem) -> None:
+    if problem.risk.hard and not problem.risk.barrier:
+        need(_of_items(problem), "its margins are hard constraints")
+        problem.risk.form(risks.ListedHinges)
     # Multipliers of its last step are on the border of what proves a bound, where a certificate has no room.
     need(not problem.held_by_data_alone, "nothing but its data keeps metrics small")
 
@@ -129,7 +142,7 @@ MEASURING_SHARE = 0.02
 
 ROUTES: tuple[Route, ...] = (
     Route(
-        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, quadratic",
+        AugmentedLagrangian(), "listed comparisons, soft margins", "diagonal, linear or quadratic",
         "Newton steps by products alone; of many comparisons most steps see those near their kink",
     ),
     Route(
@@ -151,7 +164,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         ADMM(), "listed comparisons, also with losses that are infinite somewhere; sums of risks of them", "any",
-        "a step is a projection and a proximal map of each part", (_soft_or_behind_a_barrier,),
+        "a step is a projection and a proximal map of each part", (_soft_or_of_items,),
     ),
     Route(
         SmoothedLowRank(), "AUC, large margins, and other hinges over positives and negatives", "full, trace",

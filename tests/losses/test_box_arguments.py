@@ -24,3 +24,20 @@ def test_squared_errors_need_positive_weights():
         with pytest.raises(InputError, match=r"positive and finite: squared_error\(weights, targets\)"):
             BoxLoss.squared_error(weights, np.ones(3))
     np.testing.assert_allclose(BoxLoss.squared_error([1.0, 2.0], [0.5, 3.0]).curvature, [0.5, 0.25])
+
+
+def test_only_hinges_may_have_infinite_weights():
+    infinite = np.full(3, np.inf)
+    assert BoxLoss.hinge(infinite, TARGETS).hard
+    with pytest.raises(InputError, match="for s = y use subject_to"):
+        BoxLoss.absolute_error(infinite, TARGETS)
+    with pytest.raises(InputError, match="finite where linear"):
+        BoxLoss.hinge(infinite, TARGETS, np.array([True, False, False]))
+
+
+def test_a_hard_margin_may_hold_with_equality():
+    loss = BoxLoss.hinge(np.array([np.inf, np.inf, 2.0]), TARGETS)
+    np.testing.assert_array_equal(loss.values(np.array([0.0, 3.0, 1.0])), [0.0, 0.0, 2.0])
+    assert loss.values(TARGETS - 0.5)[0] == np.inf
+    assert BoxLoss.hinge(np.full(3, np.inf), -TARGETS - 1.0).feasible_scale(-2.0 * (TARGETS + 1.0)) == 0.5
+    assert BoxLoss.hinge(np.full(3, np.inf), TARGETS + 1.0).feasible_scale(np.array([-1.0, 1.0, 1.0])) == np.inf

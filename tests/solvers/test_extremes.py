@@ -18,10 +18,10 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import GapWarning, InputError
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.measures import AUC
+from convexmetric.numerics.conjugate_gradients import steihaug
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace
 from convexmetric.risks import RankingRisk, SeparableRisk
-from convexmetric.solvers.numerics.conjugate_gradients import steihaug
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::convexmetric.errors.GapWarning")
 

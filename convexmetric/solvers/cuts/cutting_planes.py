@@ -37,7 +37,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from convexmetric.arguments import check_count
+from convexmetric.arguments import check_count, shown
 from convexmetric.arrays import Array
 from convexmetric.cones.base import NO_CONE
 from convexmetric.errors import InputError
@@ -95,7 +95,7 @@ class CuttingPlanes(Solver):
         if self.epsilon is not None:
             check_positive(self, "epsilon")
         if not isinstance(self.stabilisation, Real) or not 0.0 <= self.stabilisation < 1.0:
-            raise InputError(f"stabilisation must be in [0, 1), got {self.stabilisation!r}")
+            raise InputError(f"stabilisation must be in [0, 1), got {shown(self.stabilisation)}")
         if self.drop_after is not None:
             check_count(self.drop_after, "drop_after", " or None")
 

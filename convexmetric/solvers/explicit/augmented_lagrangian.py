@@ -19,6 +19,11 @@ of weights may be positive. The line search goes along the arc :math:`[w + t d]_
 The problem of a width is solved when its gap is small compared with the proximal term. After few steps the next width
 is smaller; if no step decreases the objective, it is larger. Every step gives both bounds of the whole problem.
 
+A linear penalty has no curvature to keep weights apart: the proximal step is then one on the weights too, with
+:math:`\tfrac\delta2 \|w - w_k\|^2` around those of the last step in place of the squared norm (the proximal method of
+multipliers, Rockafellar 1976). The optimum of such a problem has few positive weights, and nothing of the size of all
+weights is made but vectors.
+
 With many comparisons few margins :math:`s_t` are near :math:`\mu_t`, where the hinge bends. Once the gap is moderate,
 the steps go on with a working set of these, written out as rows: the others keep the multipliers 0 or C, whose part of
 :math:`D^\top a` is added to G. The result is a next proximal point of the whole problem, which shows whether the
@@ -36,19 +41,22 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons.points import row_width
+from convexmetric.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.problem import MetricProblem
+from convexmetric.regularizers import SquaredFrobenius
 from convexmetric.risks import ListedHinges
-from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.numerics.interior_point import scaled_rows
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Details, Monitor, Run, Solver, Steps, drive
-from convexmetric.solvers.runtime.requirements import FLOAT, need_diagonal_metrics, positive_quadratic, soft_hinges
+from convexmetric.solvers.runtime.requirements import FLOAT, need_diagonal_metrics, quadratic_part, soft_hinges
 
 #: First width, in margins.
 FIRST_WIDTH = 10.0
 #: Factor by which the width shrinks after one that took few steps.
 WIDTH_FACTOR = 1.0 / 3.0
+#: Delta of the proximal term on the weights, as a share of the mean curvature of hinges of width one margin.
+PROXIMAL_SHARE = 0.01
 #: Newton steps for one width up to which the next width is smaller.
 FEW_STEPS = 3
 #: Newton steps for one width at most.
@@ -90,10 +98,10 @@ class AugmentedLagrangian(Solver):
     name: ClassVar[str] = "augmented-lagrangian"
 
     def prepare(self, problem: MetricProblem) -> Run:
-        """Needs soft hinges of listed comparisons, diagonal metrics and a quadratic regularizer."""
+        """Needs soft hinges of listed comparisons, diagonal metrics and a linear or quadratic regularizer."""
         need_diagonal_metrics(problem)
         hinges = soft_hinges(problem)
-        positive_quadratic(problem)
+        quadratic_part(problem)
         return partial(self._solve, problem, hinges)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -111,7 +119,7 @@ class AugmentedLagrangian(Solver):
             proximal.move(monitor.M, hinges.loss.clip(dual))
         elif monitor.start is not None:
             proximal.move(monitor.start)
-        elif (size := max(WORKING_SET, int(FIRST_SAMPLE * count))) <= WORKING_SHARE * count:
+        elif not proximal.linear and (size := max(WORKING_SET, int(FIRST_SAMPLE * count))) <= WORKING_SHARE * count:
             rows = np.sort(np.random.default_rng(0).permutation(count)[:size])
             part = proximal.part(rows, np.zeros(count), count / size, MODERATE_GAP)
             drive(part.follow(), part.monitor)
@@ -161,8 +169,13 @@ class _Proximal:
 
     def __init__(self, problem: MetricProblem, hinges: ListedHinges, monitor: Monitor) -> None:
         self.problem, self.hinges, self.monitor = problem, hinges, monitor
-        self.L, self.G = positive_quadratic(problem), problem.linear()
+        self.L, self.G = quadratic_part(problem), problem.linear()
         self.rng = np.random.default_rng(0)
+        #: The problem of a round: the problem itself, or that with a proximal term on the weights.
+        self.near, self.linear = problem, not np.any(self.L)
+        if self.linear:
+            self.L = self.delta = self._curvature()
+            self._recentre(problem.cone.zeros())
         self.multipliers = np.zeros(len(hinges.weights))
         #: Width of this proximal step, and of the next one.
         self.width, self.next = np.inf, FIRST_WIDTH * hinges.size
@@ -179,6 +192,18 @@ class _Proximal:
         self.width = np.inf
         self.here = self._at(w, s)
 
+    def _curvature(self) -> float:
+        """Delta: a share of the mean curvature that hinges of width one margin have, from a sample of the rows."""
+        hinges, count = self.hinges, len(self.hinges.weights)
+        rows = np.sort(self.rng.permutation(count)[:LEAST_SAMPLE])
+        B = scaled_rows(hinges.comparisons.block(rows, slice(None)), np.sqrt(hinges.weights[rows] / hinges.size))
+        return PROXIMAL_SHARE * count / rows.size * float((B * B).sum()) / B.shape[1] or 1.0
+
+    def _recentre(self, w: Array) -> None:
+        """Centre the proximal term at the weights w."""
+        self.G, constant = self.problem.linear() - self.delta * w, 0.5 * self.delta * float(w @ w)
+        self.near = MetricProblem(self.problem.risk, SquaredFrobenius(self.delta), self.G, constant=constant)
+
     def follow(self) -> Steps:
         """Take proximal steps until the gap no longer improves."""
         idle = 0
@@ -192,9 +217,11 @@ class _Proximal:
                 self.next /= WIDTH_FACTOR
                 continue
             self.multipliers = self.here.a
+            if self.linear:
+                self._recentre(self.here.w)
             if steps <= FEW_STEPS:
                 self.next *= WIDTH_FACTOR
-            if self.monitor.gap <= MODERATE_GAP:
+            if self.monitor.gap <= MODERATE_GAP and not self.linear:
                 yield from self.follow_some()
 
     def follow_some(self) -> Steps:
@@ -263,7 +290,7 @@ class _Proximal:
         away, C = hinges.margins - s, hinges.weights
         a = np.clip(u + C / self.width * away, 0.0, C)
         moved = 0.0 if np.isinf(self.width) else 0.5 * self.width * float(((a - u) ** 2 / C).sum())
-        value = self.problem.penalty(w) + float(a @ away) - moved
+        value = self.near.penalty(w) + float(a @ away) - moved
         return _Point(w, s, a, moved, value)
 
     def price(self) -> tuple[Array, float]:
@@ -274,6 +301,7 @@ class _Proximal:
         proven = hinges.loss.dual_value(here.a)
         bound = problem.bound(proven, S, here.w)
         self.monitor.dual(bound, lambda: here.a)
+        bound = self.near.bound(proven, S, here.w) if self.linear else bound
         return times(self.L, here.w) + self.G - S, here.value - (bound - here.moved)
 
     def _newton_step(self, gradient: Array) -> Array:

@@ -28,9 +28,9 @@ import numpy as np
 import scipy.linalg as la
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.conjugate_gradients import at_boundary, new_radius, steihaug
 from convexmetric.numerics.searches import SUFFICIENT, shortened
 from convexmetric.risks import Minorant
-from convexmetric.solvers.numerics.conjugate_gradients import at_boundary, new_radius, steihaug
 
 #: Rounding error of an objective, as a share of it: some multiples of the machine precision.
 ROUNDING = 1e-14

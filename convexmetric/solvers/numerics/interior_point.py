@@ -28,6 +28,7 @@ from convexmetric.arrays import Array
 from convexmetric.certificates.certificate import Bounds, relative_gap
 from convexmetric.cones.scaling import longest_step
 from convexmetric.deadline import until_deadline
+from convexmetric.losses.base import holding_factor
 from convexmetric.numerics.compiling import compiled
 from convexmetric.numerics.threads import blas_threads_for, over_rows
 from convexmetric.solvers.numerics.qp import ConicQP, Iterate, cold_start
@@ -148,12 +149,11 @@ def interior_points(qp: ConicQP, tol: float, *, start: Iterate | None = None, ma
 
 
 def _scaled_to_feasibility(qp: ConicQP, U: Array, margins: Array) -> Array | None:
-    """Scale ``U`` up until all hard rows hold, which needs ``A u > 0`` for rows with ``b > 0``."""
-    values = margins + qp.b
-    needed = qp.b > 0.0
-    if not needed.any() or (values[needed] <= 0.0).any():
+    """Scale ``U`` until all hard rows hold; None where no factor is enough."""
+    factor = holding_factor(margins + qp.b, qp.b)
+    if factor == np.inf:
         return None
-    scaled = U * float(np.max(qp.b[needed] / values[needed])) * (1.0 + 1e-14)
+    scaled = U * factor * (1.0 + np.sign(factor - 1.0) * 1e-14)
     return scaled if (qp.times(scaled) - qp.b).min() >= 0.0 else None
 
 

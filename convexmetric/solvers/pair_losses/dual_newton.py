@@ -29,12 +29,12 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pair_distances import symmetric
 from convexmetric.deadline import until_deadline
 from convexmetric.numerics.compiling import compiled_in_any_order
+from convexmetric.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.numerics.searches import SUFFICIENT, last_true, shortened
 from convexmetric.numerics.threads import over_rows
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import ListedPairs, Minorant
-from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, frobenius_norm, need_full_metrics
 

@@ -38,10 +38,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convexmetric.arrays import Array
+from convexmetric.numerics.conjugate_gradients import new_radius, steihaug
 from convexmetric.problem import MetricProblem
 from convexmetric.regularizers import NormWeights
 from convexmetric.risks import CutDual, ImagePass, ImageRisk, LabelledPairRisk, Minorant
-from convexmetric.solvers.numerics.conjugate_gradients import new_radius, steihaug
 from convexmetric.solvers.runtime import Details, Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.requirements import FLOAT, need, need_full_metrics, norm_or_trace
 

@@ -23,10 +23,10 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.cones.projection import Projection
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
+from convexmetric.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.numerics.threads import over_rows
 from convexmetric.risks import PairwiseRisk
 from convexmetric.risks.base import group_sums
-from convexmetric.solvers.numerics.conjugate_gradients import conjugate_gradients
 
 #: Multiplications up to which a system is factorised, without conjugate gradients.
 DIRECT_WORK = 1e9

@@ -121,14 +121,6 @@ def norm_or_trace(problem: MetricProblem) -> NormWeights:
     return norm_weights(problem, lambda w: not (w.norm and (w.trace or w.squared)), NORM_OR_TRACE)
 
 
-def positive_quadratic(problem: MetricProblem) -> float | Array:
-    """Q of a penalty ``<linear, M> + <M, Q M> / 2``; refuses one without a quadratic part."""
-    quadratic = problem.quadratic()
-    if quadratic is None or (not isinstance(quadratic, np.ndarray) and quadratic <= 0.0):
-        raise UnsupportedProblemError("its regularizer is not quadratic")
-    return quadratic
-
-
 def squared_norm(problem: MetricProblem) -> float:
     """Lambda of a penalty ``<linear, M> + lambda/2 ||M||^2``."""
     quadratic = problem.quadratic()

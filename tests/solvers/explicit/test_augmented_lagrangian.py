@@ -16,7 +16,7 @@ from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import GapWarning, UnsupportedProblemError
 from convexmetric.losses import BoxLoss, Hinge
 from convexmetric.problem import MetricProblem
-from convexmetric.regularizers import QuadraticForm, SquaredFrobenius, Trace
+from convexmetric.regularizers import Frobenius, QuadraticForm, SquaredFrobenius, Trace
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.explicit import augmented_lagrangian
 
@@ -36,12 +36,20 @@ def with_term(points=X, C=0.7, margin=0.8, regularizer=None):
     return MetricProblem(risk, regularizer or SquaredFrobenius(0.3), G=term)
 
 
+def with_trace(points=X, reg=0.3):
+    risk = SeparableRisk(Triplets(points, TRIPLETS, NonnegativeDiagonal(points.shape[1])), Hinge(0.5))
+    return MetricProblem(risk, Trace(reg))
+
+
 PROBLEMS = {
     "dense": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=0.5),
     "sparse": lambda: cm.RelativeComparisonProblem(sp.csc_array(X), TRIPLETS, C=0.5),
     "linear term": lambda: with_term(),
     "linear term, sparse": lambda: with_term(sp.csr_array(X), regularizer=SquaredFrobenius(2.0)),
     "linear term, quadratic form": lambda: with_term(regularizer=QuadraticForm(FORM)),
+    "trace": lambda: with_trace(),
+    "trace, sparse": lambda: with_trace(sp.csr_array(X), reg=3.0),
+    "linear term, trace": lambda: with_term(regularizer=Trace(4.0)),
     "A": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=0.5, A=MAP),
     "rbf": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=0.5, kernel="rbf"),
     "linear kernel": lambda: cm.RelativeComparisonProblem(X, TRIPLETS, C=0.5, kernel="linear"),
@@ -64,6 +72,22 @@ def bag_of_words(n=200, d=3_000, count=2_000, seed=0):
     share = np.sort(rng.random(d) ** 4)[::-1] * 0.5
     points = sp.csr_array((rng.random((n, d)) < share).astype(float))
     return points, cm.comparisons.triplets_from_labels(np.arange(n) % 4, count, random_state=seed)
+
+
+def test_few_weights_of_many_are_found_without_a_matrix_of_all():
+    rng, n, d = np.random.default_rng(0), 300, 20_000
+    y = np.arange(n) % 4
+    words = sp.random_array((n, d), density=0.002, rng=rng, data_sampler=lambda size: np.ones(size)).tolil()
+    for i in range(n):
+        words[i, 20 * y[i] + rng.permutation(20)[:5]] = 1.0
+    triplets = cm.comparisons.triplets_from_labels(y, 3_000, random_state=0)
+    risk = SeparableRisk(Triplets(words.tocsr(), triplets, NonnegativeDiagonal(d)), Hinge(1.0 / len(triplets)))
+    reg = 0.1 * risk.comparisons.adjoint(np.full(len(triplets), 1.0 / len(triplets))).max()
+    solution = cm.solve(MetricProblem(risk, Trace(reg)), tol=1e-4, max_memory=2e8)
+    assert (solution.status, solution.solver) == ("optimal", "augmented-lagrangian")
+    assert 0 < np.count_nonzero(solution.w > 1e-6 * solution.w.max()) < 1_000
+    # No weight gains from being positive.
+    assert risk.minorant(solution.certificate.dual).S.max() <= reg * (1.0 + 1e-2)
 
 
 def crowd(count=20_000, n=300, d=60):
@@ -213,7 +237,7 @@ def test_an_impossible_tolerance_ends_in_a_warning_and_true_bounds():
             MetricProblem(SeparableRisk(Triplets(X, TRIPLETS, PSDCone(D)), Hinge(1.0)), SquaredFrobenius(1.0)),
             "not diagonal",
         ),
-        (with_term(regularizer=Trace(1.0)), "not quadratic"),
+        (with_term(regularizer=Frobenius(1.0)), "neither linear nor quadratic"),
         (cm.load_problem("relative-wine-1000"), None),
         (cm.load_problem("ranking-auc-wine-c1"), "not"),
     ],

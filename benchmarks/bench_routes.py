@@ -59,15 +59,13 @@ def one(key: int | str, solver: str, tol: float, limit: float, pipe: Any) -> Non
     """Solve, in this process, and send what came out."""
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     for most in (min(LOADING, limit), limit):
-        problem, path = problem_of(key), list[tuple[float, float]]()
+        problem = problem_of(key)
         start = time.process_time()
-
-        def watch(progress: Any, path: Any = path, start: float = start, most: float = most) -> bool:
-            path.append((round(time.process_time() - start, 4), float(f"{progress.gap:.3g}")))
-            return path[-1][0] > most
-
         try:
-            solution = cm.solve(problem, tol=tol, solver=solver, max_seconds=3.0 * limit, callback=watch)
+            solution = cm.solve(
+                problem, tol=tol, solver=solver, max_seconds=3.0 * limit,
+                callback=lambda _, end=start + most: time.process_time() > end,
+            )  # fmt: skip
         except cm.errors.ConvexMetricError as error:
             pipe.send({"status": "failed", "message": str(error)[:200]})
             return

@@ -6,9 +6,9 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.comparisons import PairDistances, Triplets, triplets_from_labels
-from convexmetric.cones import PSDCone
+from convexmetric.cones import NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
-from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, NegativeLog
+from convexmetric.losses import BoxLoss, Hinge, ItakuraSaito, NegativeLog, NegativeRoot
 from convexmetric.regularizers import (
     Budget,
     EntrywiseL1,
@@ -166,3 +166,16 @@ def test_a_solution_says_that_zero_is_optimal():
     assert "the metric zero is optimal" in str(nothing)
     assert "the metric zero is optimal" in nothing._repr_html_()
     assert "the metric zero is optimal" not in str(something)
+
+
+@pytest.mark.parametrize("cone", [PSDCone(5), NonnegativeDiagonal(5)])
+def test_scales_of_features_do_not_matter_under_a_budget(cone):
+    # Xing et al. (2002): dissimilar pairs far apart, while the mean square of the similar ones is at most 1.
+    ends = []
+    for scales in (np.ones(5), np.logspace(-2.0, 2.0, 5)):
+        similar = cone.outer_sum(V[SIMILAR] * scales, np.full(SIMILAR.sum(), 1.0 / SIMILAR.sum()))
+        risk = SeparableRisk(PairDistances(X * scales, *FAR, cone), NegativeRoot(1.0 / len(FAR[0])))
+        solution = cm.solve(cm.MetricProblem(risk, Budget(similar)), tol=1e-5, solver="admm", max_iter=40)
+        assert solution.status == "optimal"
+        ends.append((solution.lower_bound, solution.upper_bound))
+    assert max(ends)[0] <= min(ends, key=lambda pair: pair[1])[1] + 1e-9

@@ -126,6 +126,13 @@ def test_points_for_what_is_right_and_a_hint_for_what_is_wrong(opened, site):
     assert not any("scipy" in url for url in asked)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_solutions_get_all_points(opened, name):
+    """Integers of this Python have 32 bits, which nothing else here shows."""
+    _, tasks, said = checked(opened[0], name, solution_of(name))
+    assert {task for task, state in tasks.items() if state != "done"} == ELSEWHERE.get(name, set()), said
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -102,7 +102,7 @@ class LabelledPairs(Pairs):
 
     def __init__(self, codes: np.ndarray, same: bool) -> None:
         self.codes, self.same = codes, same
-        self.counts = np.bincount(codes)
+        self.counts = np.bincount(codes.astype(np.intp))
         self.by_class = np.argsort(codes, kind="stable")
         within = int((self.counts * (self.counts - 1)).sum())
         self.size = within if same else codes.size * (codes.size - 1) - within
@@ -171,7 +171,7 @@ def label_codes(y: ArrayLike, n: int | None = None) -> NDArray[np.int64]:
         If they are malformed, not one for each of n points, or make no pair similar or none dissimilar.
     """
     codes = np.unique(as_labels(y, n), return_inverse=True)[1].ravel().astype(np.int64)
-    counts = np.bincount(codes)
+    counts = np.bincount(codes.astype(np.intp))
     if counts.size < 2:
         raise InputError("y has one class only, so that no pair is dissimilar")
     if counts.max() < 2:

@@ -126,7 +126,7 @@ class Rankings:
         relevant, first, last, irrelevant, start, stop = self.relevance.lists(queries)
         positives, negatives = _in_turn(relevant, first, last), _in_turn(irrelevant, start, stop)
         near, far = last - first, stop - start
-        owner = np.repeat(queries, self.pairs)
+        owner = np.repeat(queries, self.pairs.astype(np.intp))
         at = np.arange(len(owner)) - _begins(self.pairs)[owner]
         i = positives[_begins(near)[owner] + at // far[owner]]
         j = negatives[_begins(far)[owner] + at % far[owner]]
@@ -334,7 +334,7 @@ class Block:
 
     def scale(self, factors: Array) -> None:
         """Multiply the values of every query by a number."""
-        self.values *= np.repeat(factors, np.diff(self.first))
+        self.values *= np.repeat(factors, np.diff(self.first).astype(np.intp))
 
     def part(self, start: int, stop: int) -> Array:
         """The values of the block's rows from start to stop."""
@@ -408,6 +408,6 @@ def _begins(sizes: np.ndarray) -> np.ndarray:
 def _in_turn(storage: np.ndarray, start: np.ndarray, stop: np.ndarray) -> np.ndarray:
     """The slices of a storage one after the other, each in ascending order."""
     sizes = stop - start
-    owner = np.repeat(np.arange(len(sizes)), sizes)
+    owner = np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
     listed = storage[np.arange(len(owner)) + (start - _begins(sizes))[owner]]
     return np.asarray(listed[np.lexsort((listed, owner))])

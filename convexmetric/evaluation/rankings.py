@@ -220,7 +220,7 @@ def query_scores(rankings: Rankings, M: Any, measures: Iterable[Measure]) -> Arr
     relevance = rankings.relevance
     for block in rankings.blocks(M, np.arange(len(rankings))):
         b, start = irrelevant_above(block)
-        sizes = np.diff(start)
+        sizes = np.diff(start).astype(np.intp)
         i = np.arange(len(b)) - np.repeat(start[:-1], sizes) + 1
         p, n = (np.repeat(count[block.queries], sizes) for count in (relevance.n_relevant, relevance.n_irrelevant))
         for row, measure in zip(scores, measures, strict=True):

@@ -152,7 +152,7 @@ class LargeMarginProblem(MetricProblem):
         #: rho, and k and mu.
         self.ridge = checked_weight(ridge, "ridge", zero=True)
         self.n_neighbors, self.push = int(n_neighbors), float(push)
-        i = np.repeat(np.arange(n), relevance.n_relevant)
+        i = np.repeat(np.arange(n), relevance.n_relevant.astype(np.intp))
         #: Rows (i, j): x_j is a target neighbour of x_i, whose weight is positive.
         self.targets = np.column_stack([i, relevance.relevant])[own[i] > 0.0]
         if prior is None and reg is not None:

@@ -147,7 +147,7 @@ class LabelledPairRisk(Risk, ImageRisk):
     def _same_count(self) -> float:
         """Number of pairs of equal labels."""
         block = np.arange(self.parts) // self.size
-        sizes = np.bincount(self.codes + block * (self.codes.max() + 1)).astype(np.float64)
+        sizes = np.bincount((self.codes + block * (self.codes.max() + 1)).astype(np.intp)).astype(np.float64)
         return 0.5 * float(sizes @ (sizes - 1.0))
 
     @property
@@ -257,7 +257,7 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def within_scatter(self) -> Array:
         """``X^T Lap(c) X`` over all pairs of equal labels."""
-        own = np.bincount(self.codes)
+        own = np.bincount(self.codes.astype(np.intp))
         mean = sp.csr_array((1.0 / own[self.codes], (self.codes, np.arange(self.parts)))) @ self.X
         inside = self.X - mean[self.codes]
         return self.same.weight * (inside.T @ (own[self.codes, None] * inside))

@@ -62,6 +62,8 @@ Candidate = tuple[str, float, float]
 EUCLIDEAN: Candidate = ("identity", 1.0, ALONE)
 #: Strengths to which the grid goes on.
 LEAST_STRENGTH, MOST_STRENGTH = 1e-4, 1e3
+#: Strengths at which a path to a weaker one begins.
+ON_THE_WAY = (0.1, 0.01, 1e-3)
 #: Certified relative gaps, and absolute ones in units of the margin, of which either ends a solve: those that choose a
 #: candidate, and those that score the choice. Where few triplets break their margins, relative ones take long.
 CHOICE_TOL, SCORE_TOL = (0.2, 1e-2), (1e-2, 1e-3)
@@ -233,8 +235,11 @@ class Split:
                 if members[0][2] >= ALONE:
                     yield members.pop(0), 0.0, False, self._scores(problem.components(scale * metric))
                 reg = [one[2] * base.reg for one in members]
-                found = solve_path(problem, reg=reg, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
-                for one, solution in zip(members, found, strict=True):
+                # Newton's method is slow from afar: the weakest are reached by way of stronger ones.
+                above = [way * base.reg for way in ON_THE_WAY if members and way > members[0][2]]
+                path = [*above, *reg]
+                found = solve_path(problem, reg=path, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
+                for one, solution in zip(members, found[len(above) :], strict=True):
                     check_deadline()
                     gap = solution.gap if solution.status != "optimal" else 0.0
                     yield one, gap, gap == 0.0 and solution.gap > tol[0], self._scores(factor_of(solution))

@@ -187,7 +187,8 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         ----------
         X : (n, d) array, or (n,) indices with a ``preprocessor``
         """
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[shares.argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Array:
         """``(n, c)`` shares of the labels in the vote of :meth:`predict`, in the order of ``classes_``.
@@ -196,7 +197,8 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         ----------
         X : (n, d) array, or (n,) indices with a ``preprocessor``
         """
-        return np.asarray(self._voters.predict_proba(self._transformed(X)))
+        images = self._transformed(X)
+        return np.asarray(self._voters.predict_proba(images))
 
     def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
         candidates = self._candidates()

@@ -9,6 +9,7 @@ import pytest
 import scipy
 from sklearn.base import is_classifier
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -289,6 +290,23 @@ def test_strengths_go_on_while_the_smallest_wins_and_margins_are_broken(monkeypa
     assert {one[2] for one in path.candidates if one[0] == "identity"} == {1e9, 10.0, 1.0, 0.1, 0.01} | beyond
 
 
+def test_weak_strengths_are_reached_by_way_of_stronger_ones(monkeypatch):
+    asked, solve_path = [], neighbor_choice.solve_path
+
+    def recorded(problem, reg, **options):
+        asked.append(reg)
+        return solve_path(problem, reg=reg, **options)
+
+    monkeypatch.setattr(neighbor_choice, "solve_path", recorded)
+    (splits,) = neighbor_choice.stages(neighbor_choice.Table(X, Y, 3), 3, 1000, 0)
+    for strengths, ways in (((0.001,), (0.1, 0.01)), ((0.1, 0.01), ()), ((neighbor_choice.ALONE,), None)):
+        wanted = [("identity", 1.0, strength) for strength in strengths]
+        assert [one[0] for one in splits[0].scored(wanted, (0.2, 1e-2), None)] == wanted
+        if ways is not None:
+            np.testing.assert_allclose(asked.pop(), np.r_[ways, strengths] * splits[0].bases.of("identity").reg)
+    assert not asked
+
+
 def test_a_long_table_is_scored_on_rows_that_its_samples_do_not_have():
     rng = np.random.default_rng(0)
     labels, points = rng.integers(3, size=1200), rng.normal(size=(1200, 4))
@@ -338,9 +356,10 @@ def test_for_retrieval_discriminant_analysis_is_a_candidate():
 def test_labels_are_predicted_by_the_vote_of_the_nearest_rows_learned_from():
     names = np.array(["one", "two", "three"])[Y]
     learn, rest = slice(0, None, 2), slice(1, None, 2)
-    metric = cm.NeighborMetric(n_neighbors=5, prior="identity", scale=1.0, strength=0.1, tol=1e-2).fit(
-        X[learn], names[learn]
-    )
+    metric = cm.NeighborMetric(n_neighbors=5, prior="identity", scale=1.0, strength=0.1, tol=1e-2)
+    with pytest.raises(NotFittedError):
+        metric.predict(X)
+    metric.fit(X[learn], names[learn])
     assert metric.classes_.tolist() == ["one", "three", "two"]
     L = metric.components_
     squares = ((X[rest][:, None] @ L.T - X[learn] @ L.T) ** 2).sum(axis=2)

@@ -88,7 +88,7 @@ class SemismoothNewton(Solver):
         """Needs hinges over positives and negatives and a squared Frobenius norm, with a linear term or without.
 
         The run narrows the width until the certified gap closes, from where a neighbouring problem's solve left off if
-        that is given as ``warm``; the monitor's state is then where to go on for the next (:meth:`Warm.of`).
+        that is given as ``warm``; the monitor's state is then where to go on for the next (``Warm.of``).
         """
         need_cone(problem)
         return partial(self._follow, problem, problem.risk.form(PairwiseRisk), squared_norm(problem))

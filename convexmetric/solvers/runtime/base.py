@@ -30,7 +30,7 @@ class Monitor:
     """Best points and bounds so far, history, and the decision to stop.
 
     A solver offers every metric and every dual bound it has with :meth:`primal` and :meth:`dual`, and yields once an
-    iteration; :func:`drive` then calls :meth:`iterate`, which says when to stop. An interrupt loses no offer. Without a
+    iteration; ``drive`` then calls :meth:`iterate`, which says when to stop. An interrupt loses no offer. Without a
     ``problem``, for a solve within another one, the offers are taken at their word, and nothing is certified.
     """
 

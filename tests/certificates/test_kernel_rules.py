@@ -375,8 +375,8 @@ def test_blocks_of_rows_change_nothing(risk, monkeypatch):
     contents = certificate(np.random.default_rng(10), risk, "diagonal" if "sparse" in risk else "psd", "trace")
     whole = proved(contents)
     assert whole.upper is not None
-    # Few comparisons at a time, or few pairs of many.
-    for comparisons, points, pairs in ((4, 7, 3), (64, 7, 1), (4, 2**21, 2)):
+    # Few comparisons at a time, or few pairs or queries of many.
+    for comparisons, points, pairs in ((4, 7, 3), (64, 1, 1), (4, 2**21, 2)):
         monkeypatch.setattr(kernel.comparisons, "BLOCK", comparisons)
         monkeypatch.setattr(kernel.points, "BLOCK", points)
         monkeypatch.setattr(kernel.points, "PAIRS", pairs)

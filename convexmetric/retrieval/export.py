@@ -57,7 +57,6 @@ from convexmetric.arrays import Array, real_array
 from convexmetric.audits import read_map
 from convexmetric.comparisons.points import as_points, check_width
 from convexmetric.errors import InputError
-from convexmetric.estimators.saved import SavedMetric
 from convexmetric.evaluation import SimilarityOperator
 from convexmetric.files import all_or_nothing, check_writable
 from convexmetric.imports import optional
@@ -232,6 +231,9 @@ def register_onnx(*kinds: type) -> None:
         If ``skl2onnx`` is not installed.
     """
     skl2onnx = optional("skl2onnx", "export", "a pipeline in ONNX")
+    # Late: scikit-learn takes longer to import than all else, and the command line imports this module.
+    from convexmetric.estimators.saved import SavedMetric
+
     for kind in kinds or (SavedMetric,):
         alias = f"Convexmetric{kind.__name__}"
         skl2onnx.update_registered_converter(kind, alias, _note_shape, _convert, parser=partial(_parse, alias))

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.pairs import ListedPairs
-from convexmetric.comparisons.points import described_points, points_on
-from convexmetric.cones import Cone, PSDCone
+from convexmetric.comparisons.points import as_rows, described_points, points_on
+from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
 from convexmetric.numerics.compiling import compiled_in_any_order
@@ -36,7 +36,7 @@ class PairDistances(Comparisons):
 
     Parameters
     ----------
-    X : (n, d) array
+    X : (n, d) array or sparse matrix
         Points in rows.
     pairs : (T, 2) int array
         Rows ``(i, j)``; the same pair may occur more than once.
@@ -52,7 +52,7 @@ class PairDistances(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: Any, signs: Array, cone: Cone) -> None:
-        self.X, self.cone = points_on(X, cone, sparse=cone.diagonal), cone
+        self.X, self.cone = points_on(X, cone, sparse=True), cone
         self.pairs = ListedPairs(pairs, self.X.shape[0]).pairs
         self.signs = np.asarray(signs, dtype=np.float64)
 
@@ -84,9 +84,15 @@ class PairDistances(Comparisons):
         return self.X[i] - self.X[j]
 
     @property
+    def _stated(self) -> Any:
+        """All differences; sparse if X is and the metric is diagonal."""
+        V = self.differences(slice(None))
+        return V if self.cone.diagonal else as_rows(V)
+
+    @property
     def rows(self) -> Any:
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``; sparse if X is."""
-        rows = self.cone.outer_rows(self.differences(slice(None)))
+        rows = self.cone.outer_rows(self._stated)
         return sp.csr_array(rows.multiply(self.signs[:, None])) if sp.issparse(rows) else self.signs[:, None] * rows
 
     @cached_property
@@ -121,31 +127,28 @@ class PairDistances(Comparisons):
         i, j = self.pairs.T
         return np.asarray(self.signs * np.sum((images[i] - images[j]) ** 2, axis=1))
 
-    def laplacian(self, u: Array) -> sp.csr_array:
-        """``Lap(sigma u)``, ``(n, n)``."""
-        i, j = self.pairs.T
-        T = symmetric(i, j, self.signs * u, len(self.X))
-        return sp.csr_array(sp.diags_array(np.asarray(T.sum(axis=1)).ravel()) - T)
-
     def adjoint(self, u: Array) -> Array:
         """``X^T Lap(sigma u) X``."""
-        if self._entries is not None:
-            n = len(self.X)
-            T = np.asarray(np.bincount(self._entries, self.signs * u, n * n), dtype=np.float64).reshape(n, n)
-            return self.cone.cross(self.X, np.diag(T.sum(axis=0) + T.sum(axis=1)) - T - T.T, self.X)
-        if not isinstance(self.cone, PSDCone):
+        w, n = self.signs * u, self.X.shape[0]
+        if sp.issparse(self.X):
             S = self.cone.zeros()
             for first in until_deadline(range(0, len(self), BLOCK)):
                 rows = slice(first, first + BLOCK)
-                S = S + self.cone.outer_sum(self.differences(rows), (self.signs * u)[rows])
+                S = S + self.cone.outer_sum(self.differences(rows), w[rows])
             return S
-        S = self.X.T @ (self.laplacian(u) @ self.X)
-        return np.asarray(0.5 * (S + S.T))
+        i, j = self.pairs.T
+        degrees = np.bincount(i, w, n) + np.bincount(j, w, n)
+        # Weights need not be symmetric, as their product with the points is made so.
+        if self._entries is not None:
+            T = np.diag(degrees) - 2.0 * np.bincount(self._entries, w, n * n).reshape(n, n)
+        else:
+            places = np.arange(n)
+            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[places, i], np.r_[places, j])), shape=(n, n))
+        return self.cone.cross(self.X, T, self.X)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
-        V = self.differences(slice(None))
-        return cp.multiply(self.signs, self.cone.quadratic_form_expressions(V, M))
+        return cp.multiply(self.signs, self.cone.quadratic_form_expressions(self._stated, M))
 
 
 @compiled_in_any_order

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.points import as_rows, described_points, listed_rows, points_on
+from convexmetric.comparisons.pair_distances import PairDistances
+from convexmetric.comparisons.points import Checked, described_points, listed_rows, points_on
 from convexmetric.cones import Cone
 from convexmetric.described import Described
 from convexmetric.errors import InputError
@@ -69,10 +70,10 @@ class Triplets(Comparisons):
         return self.triplets
 
     @cached_property
-    def _pairs(self) -> tuple[Any, sp.csr_array]:
-        """Differences of the distinct pairs, and the signed incidence of triplets on pairs."""
-        pairs, incidence = self._distinct
-        return self.X[pairs[:, 0]] - self.X[pairs[:, 1]], incidence
+    def _distances(self) -> PairDistances:
+        """Squared distances of the distinct pairs under full metrics."""
+        pairs, _ = self._distinct
+        return PairDistances(Checked(self.X), pairs, np.ones(len(pairs)), self.cone)
 
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
         """The distinct pairs, and the signed incidence of triplets on them."""
@@ -90,6 +91,10 @@ class Triplets(Comparisons):
         incidence = sp.csr_array((signs, (rows, position.ravel())), shape=(T, distinct.size))
         return np.column_stack(np.divmod(distinct, n)), incidence
 
+    @property
+    def _incidence(self) -> sp.csr_array:
+        return self._distinct[1]
+
     @cached_property
     def _diagonal(self) -> DiagonalTriplets:
         """The operator under diagonal metrics."""
@@ -106,8 +111,7 @@ class Triplets(Comparisons):
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``; for statements and small solves."""
         if self.cone.diagonal:
             return self._diagonal.block(slice(None), slice(None))
-        differences, incidence = self._pairs
-        return incidence @ self.cone.outer_rows(as_rows(differences))
+        return self._incidence @ self._distances.rows
 
     def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, made without the others if the metric is diagonal."""
@@ -119,22 +123,19 @@ class Triplets(Comparisons):
         """``s = D(M)``, shape ``(T,)``."""
         if self.cone.diagonal:
             return np.asarray(self.rows @ M) if self._written_out else self._diagonal.forward(M)
-        differences, incidence = self._pairs
-        return incidence @ self.cone.quadratic_forms(differences, M)
+        return self._incidence @ self._distances.forward(M)
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
         if self.cone.diagonal:
             return np.asarray(self.rows.T @ u) if self._written_out else self._diagonal.adjoint(u)
-        differences, incidence = self._pairs
-        return self.cone.outer_sum(differences, incidence.T @ u)
+        return self._distances.adjoint(self._incidence.T @ u)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
         if self.cone.diagonal:
             return self.rows @ M
-        differences, incidence = self._pairs
-        return incidence @ self.cone.quadratic_form_expressions(as_rows(differences), M)
+        return self._incidence @ self._distances.expression(M)
 
 
 def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:

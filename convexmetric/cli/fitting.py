@@ -33,7 +33,7 @@ METHODS = {
     "projection": ("RandomProjectionMetric", "triplets of all rows, the fastest"),
     "operator": ("OperatorMarginMetric", "same or different, with a threshold"),
 }
-#: Default method: keeps Euclidean distance unless held-out rows favour the learned metric, and is the fastest.
+#: Default method: keeps Euclidean distance unless held-out rows favour the learned metric.
 DEFAULT_METHOD = "neighbors"
 #: Methods that keep rows that are alone in their class, as dissimilar to all others; other methods leave them out with
 #: a note.

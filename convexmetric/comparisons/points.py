@@ -238,7 +238,8 @@ def rows_of(indices: Any, n: int, name: str) -> np.ndarray:
         array = array.astype(np.int64)
     if not np.issubdtype(array.dtype, np.integer):
         raise InputError(f"{name} must hold integer row numbers, got dtype {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= n):
-        wrong = int(array.min()) if array.min() < 0 else int(array.max())
-        raise InputError(f"{name} points to row {wrong}, but there are {n} rows (0 to {n - 1})")
+    if array.size and array.min() < 0:
+        raise InputError(f"{name} points to row {array.min()}, but rows are numbered from 0")
+    if array.size and array.max() >= n:
+        raise InputError(f"{name} points to row {array.max()}, but there are {n} rows (0 to {n - 1})")
     return array.astype(np.int64)

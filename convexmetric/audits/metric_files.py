@@ -41,6 +41,8 @@ __all__ = ["Iterates", "read_certificate", "read_iterates", "read_map", "read_me
 LETTERS = ("M", "W", "w")
 #: Name of the map of a saved metric, by the side that it is for.
 MAPS = {"both": "components", "query": "query_map"}
+#: Name of a map in a file for a search engine, which does not say whether it is the metric or a factor of it.
+EXPORTED = "weight"
 #: Name in files of a dual point that consists of one multiplier for each comparison.
 MULTIPLIERS = "u"
 #: Bytes of a row of text in addition to its numbers.
@@ -313,6 +315,10 @@ def _chosen(path: Path, names: Sequence[str], variable: str | None) -> str:
         if variable not in names:
             raise InputError(f"{path} has no variable {variable!r}; it has: {listed}")
         return variable
+    if list(names) == [EXPORTED]:
+        raise InputError(
+            f"{path} holds {EXPORTED!r} alone, as a map that was exported does; a metric is called M, W or w"
+        )
     if len(names) == 1:
         return names[0]
     if not names:

@@ -103,7 +103,8 @@ class CertifiedEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __getstate__(self) -> Any:
         """State for pickling, without the problem and its data, and without an executor; a client is an address."""
         state = dict(super().__getstate__())
-        state.pop("_solution", None)
+        for name in ("_solution", "_clock"):
+            state.pop(name, None)
         if state.get("backend") is not None:
             state["backend"] = ENGINES.open().picklable(self.backend)
         return state
@@ -324,7 +325,8 @@ class MetricEstimator(CertifiedEstimator):
         """
         check_is_fitted(self)
         L = self.components_
-        return SimilarityOperator(as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, self._features)
+        T, names = as_rows(L[np.diff(L.indptr) > 0]) if sp.issparse(L) else L, getattr(self, "feature_names_in_", None)
+        return SimilarityOperator(T, self._features, names)
 
     def get_metric(self) -> Callable[..., float]:
         """Return the learned distance as a function of two points, such as for ``metric=`` of scikit-learn.

@@ -51,8 +51,8 @@ class SavedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         path : path
-            What ``convexmetric fit --save`` (with names of features), ``adapt --save``, ``solve --save`` or
-            ``get_operator().save`` wrote, or any other metric that ``convexmetric audit`` reads.
+            What ``convexmetric fit --save``, ``adapt --save``, ``solve --save`` or ``get_operator().save`` wrote, with
+            the names of features where that knew them, or any other metric that ``convexmetric audit`` reads.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class SavedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         if str(path).lower().endswith(".npz") and "embedding" in read_arrays(path):
             operator = SimilarityOperator.load(path)
-            return cls(operator.components, None, operator.embedding)
+            return cls(operator.components, operator.feature_names, operator.embedding)
         return cls(*read_map(path)[1:])
 
     def fit(self, X: Any = None, y: Any = None) -> Self:

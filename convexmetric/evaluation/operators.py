@@ -12,6 +12,7 @@ seen by their projection on that span; T ignores the rest, so that ``T x`` is th
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,14 @@ class SimilarityOperator:
         which everything is similar.
     embedding : Embedding, optional
         Map from points to coordinates, by ``transform(X) -> (n, d')``; None where these are the features.
+    feature_names : sequence of str, optional
+        Names of the features, which files keep.
 
     Raises
     ------
     InputError
-        If ``components`` is not a finite matrix, or the embedding has no ``transform``.
+        If ``components`` is not a finite matrix, the embedding has no ``transform``, or names are not as many as
+        features.
 
     Examples
     --------
@@ -56,7 +60,9 @@ class SimilarityOperator:
     [1, 0, -1]
     """
 
-    def __init__(self, components: ArrayLike, embedding: Embedding | None = None) -> None:
+    def __init__(
+        self, components: ArrayLike, embedding: Embedding | None = None, feature_names: Sequence[str] | None = None
+    ) -> None:
         T = np.ascontiguousarray(real_array(components, "components"))
         if T.ndim != 2 or T.shape[1] == 0:
             raise InputError(f"components must have shape (rank, coordinates), got {T.shape}")
@@ -64,7 +70,10 @@ class SimilarityOperator:
             raise InputError("components contains NaN or infinite entries; remove them first")
         if embedding is not None and not isinstance(embedding, Embedding):
             raise InputError(f"embedding must have a method transform(X), got {type(embedding).__name__}")
+        if feature_names is not None and embedding is None and len(feature_names) != T.shape[1]:
+            raise InputError(f"feature_names has {len(feature_names)} names for components of {T.shape[1]} features")
         self.components, self.embedding = T, embedding
+        self.feature_names = None if feature_names is None else [str(name) for name in feature_names]
 
     @classmethod
     def of(cls, solution: Solution) -> SimilarityOperator:
@@ -161,7 +170,7 @@ class SimilarityOperator:
         return float(np.sqrt(self.singular_values[0])) if self.singular_values.size else 0.0
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the operator and its embedding as an NPZ file, all or nothing.
+        """Write the operator, its embedding and the names of its features as an NPZ file, all or nothing.
 
         Raises
         ------
@@ -170,6 +179,8 @@ class SimilarityOperator:
         """
         target = check_solution_path(path, "an operator")
         arrays: dict[str, Any] = {"components": self.components}
+        if self.feature_names is not None:
+            arrays["columns"] = np.array(self.feature_names)
         if self.embedding is not None:
             if not isinstance(self.embedding, StorableEmbedding):
                 raise InputError(
@@ -197,7 +208,8 @@ class SimilarityOperator:
         if "embedding" in arrays:
             parts = {name.removeprefix(PREFIX): a for name, a in arrays.items() if name.startswith(PREFIX)}
             embedding = embedding_from_arrays(str(arrays["embedding"]), parts)
-        return cls(arrays["components"], embedding)
+        names = arrays["columns"].ravel().tolist() if "columns" in arrays else None
+        return cls(arrays["components"], embedding, names)
 
     def __repr__(self) -> str:
         rank, d = self.components.shape

@@ -10,9 +10,10 @@ from sklearn.preprocessing import StandardScaler
 
 import convexmetric as cm
 from convexmetric.audits import write_solution
+from convexmetric.cli.fitting import METHODS
 from convexmetric.errors import InputError
 from convexmetric.estimators import SavedMetric
-from convexmetric.retrieval.export import register_onnx
+from convexmetric.retrieval.export import register_onnx, write
 
 iris = cm.datasets.load("iris")
 X, Y = iris.X[::3], np.asarray(iris.y)[::3]
@@ -37,6 +38,7 @@ def fitted(request):
 
 def test_a_pickle_has_the_map_and_what_proves_its_bounds_but_not_the_rows(fitted):
     pickled = pickle.dumps(fitted)
+    assert b"Clock" not in pickled
     other = pickle.loads(pickled)
     np.testing.assert_array_equal(other.transform(X), fitted.transform(X))
     if getattr(fitted, "embedding_", None) is None:
@@ -66,23 +68,59 @@ def test_what_an_estimator_saves_is_a_transformer(fitted, tmp_path):
     assert hasattr(saved, "n_features_in_") == (saved.embedding is None)
 
 
-def test_what_fit_saves_knows_its_columns(command, tmp_path):
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_fit_saves_is_what_apply_reads_and_knows_its_columns(command, tmp_path, method):
+    header = ",".join([*NAMES, "label"])
+    np.savetxt(tmp_path / "iris.csv", np.column_stack([X, Y]), "%.17g", ",", header=header, comments="")
+    saved, written = tmp_path / "m.npz", tmp_path / "images.npy"
+    settings = ["--method", method, "--no-held-out", "--tol", "1e-2", "-q", "--save", saved]
+    assert command("fit", tmp_path / "iris.csv", "--label", "label", *settings)[0] == 0
+    assert command("apply", saved, tmp_path / "iris.csv", "--save", written)[0] == 0
+    metric = SavedMetric.load(saved)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_allclose(metric.transform(X), np.load(written), rtol=1e-12)
+        with pytest.raises(ValueError, match="X has 3 features, but SavedMetric is expecting 4"):
+            metric.transform(X[:, :3])
+    assert list(metric.feature_names_in_) == NAMES
+
+
+@pytest.mark.parametrize("name", ["MLR", "MLR of a kernel", "NeighborMetric"])
+def test_names_of_a_frame_go_with_the_map(tmp_path, name):
+    learned = FITTED[name]()
+    assert SavedMetric.load(learned.get_operator().save(tmp_path / "m.npz")).feature_names is None
+    learned.feature_names_in_ = np.array(NAMES, dtype=object)
+    path = learned.get_operator().save(tmp_path / "m.npz")
+    assert (
+        list(SavedMetric.load(path).feature_names_in_)
+        == NAMES
+        == cm.evaluation.SimilarityOperator.load(path).feature_names
+    )
+
+
+def test_frames_keep_their_columns(tmp_path):
     pd = pytest.importorskip("pandas")
-    names = ["a", "b", "c", "d"]
-    frame = pd.DataFrame(X, columns=names)
-    frame.assign(label=Y).to_csv(tmp_path / "iris.csv", index=False)
-    settings = ["--label", "label", "--method", "mlr", "--set", "C=1", "--no-held-out", "--tol", "1e-2", "-q"]
-    assert command("fit", str(tmp_path / "iris.csv"), *settings, "--save", str(tmp_path / "m.npz"))[0] == 0
-    saved = SavedMetric.load(tmp_path / "m.npz")
-    scaled = make_pipeline(StandardScaler(), cm.MLR(C=1.0, tol=1e-2)).fit(X, Y).transform(X)
-    distances = [((Z[:, None] - Z) ** 2).sum(axis=2) for Z in (saved.transform(frame), scaled)]
-    np.testing.assert_allclose(*distances, atol=1e-9 * distances[1].max())
-    assert list(saved.feature_names_in_) == names
+    frame = pd.DataFrame(X, columns=NAMES)
+    learned = cm.MLR(C=1.0, **QUICK).fit(frame, Y)
+    saved = SavedMetric.load(learned.get_operator().save(tmp_path / "m.npz"))
+    np.testing.assert_array_equal(saved.transform(frame), learned.transform(frame))
     assert list(saved.set_output(transform="pandas").transform(frame)) == [f"savedmetric{k}" for k in range(4)]
     with pytest.raises(ValueError, match="feature names should match"):
-        saved.transform(frame[names[::-1]])
-    with pytest.raises(ValueError, match="X has 3 features, but SavedMetric is expecting 4"):
-        saved.transform(X[:, :3])
+        saved.transform(frame[NAMES[::-1]])
+
+
+def test_skops_needs_no_trust_but_in_the_class(fitted, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    saved = SavedMetric.load(fitted.get_operator().save(tmp_path / "m.npz"))
+    for model in (fitted, saved):
+        written = skops.dumps(model)
+        unknown = skops.get_untrusted_types(data=written)
+        assert all(name.startswith(("convexmetric.", "sklearn.")) for name in unknown)
+        np.testing.assert_array_equal(skops.loads(written, trusted=unknown).transform(X), model.transform(X))
+    if saved.embedding is None:
+        assert unknown == ["convexmetric.estimators.saved.SavedMetric"]
 
 
 def test_maps_of_queries_and_metrics_are_read_and_what_is_none_is_refused(tmp_path):
@@ -97,6 +135,10 @@ def test_maps_of_queries_and_metrics_are_read_and_what_is_none_is_refused(tmp_pa
     np.savez(tmp_path / "nothing.npz", a=np.array(["b"]))
     with pytest.raises(InputError, match="real numbers"):
         SavedMetric.load(tmp_path / "nothing.npz")
+    # A square factor of a metric would pass for the metric.
+    exported = write(np.diag([2.0, 3.0]), tmp_path / "m.map.npz", "numpy")
+    with pytest.raises(InputError, match="holds 'weight' alone, as a map that was exported does"):
+        SavedMetric.load(exported)
 
 
 @pytest.mark.parametrize("single", [False, True])

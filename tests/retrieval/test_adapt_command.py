@@ -53,6 +53,7 @@ def test_what_is_written_is_what_the_estimator_finds(command, files, tmp_path):
         np.testing.assert_allclose(arrays["components"], adapter.components_)
         assert arrays["queries"].tolist() == NAMES
         assert arrays["gap"] <= 1e-2
+    np.testing.assert_allclose(cm.estimators.SavedMetric.load(saved).transform(CORPUS), adapter.transform(CORPUS))
     text = page.read_text()
     assert adapter.verdict.replace(">", "&gt;") in text
     assert "<svg" in text

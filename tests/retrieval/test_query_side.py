@@ -256,6 +256,8 @@ def test_from_the_command_line(command, adapter, tmp_path):
         assert (str(arrays["side"]), str(arrays["loss"])) == ("query", "softmax@0.1")
         assert "components" not in arrays
         np.testing.assert_allclose(arrays["query_map"], adapter.components_, atol=1e-9)
+    images = cm.estimators.SavedMetric.load(saved).transform(QUERIES)
+    np.testing.assert_allclose(images @ CORPUS.T, scores_of(adapter), atol=1e-6)
     code, out, _ = command("adapt", *files, *how, "--quiet")
     assert code == 0
     assert "rank" in out

@@ -33,10 +33,12 @@ def written(figure):
     for ax in figure.axes:
         hidden |= {id(text) for text in ax.findobj(Text)} if not ax.get_visible() else set()
         for axis in (ax.xaxis, ax.yaxis):
-            low, high = sorted(axis.get_view_interval())
+            # As it is drawn: on a logarithmic axis a share of the span would reach beyond small numbers.
+            place = axis.get_transform().transform
+            low, high = sorted(place(axis.get_view_interval()))
             margin = 1e-9 * (high - low)
             ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
-            outside = [tick for tick in ticks if not low - margin <= tick.get_loc() <= high + margin]
+            outside = [tick for tick in ticks if not low - margin <= place(tick.get_loc()) <= high + margin]
             gone = ticks if not ax.axison else outside
             hidden |= {id(label) for tick in gone for label in (tick.label1, tick.label2)}
             hidden |= {id(axis.label)} if not ax.axison else set()

@@ -4,6 +4,7 @@ import re
 import runpy
 import sys
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,8 @@ import pytest
 import convexmetric as cm
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 
 
 def text(name):
@@ -74,6 +76,11 @@ def test_every_session_of_the_workflow_exists():
     assert set(sessions) <= set(defined)
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"])
-def test_what_the_sdist_promises_is_there(name):
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "SECURITY.md", ".github/workflows/tests.yml", "constraints-oldest.txt", "noxfile.py", "LICENSE"],
+)
+def test_the_sdist_has_what_tests_read(name):
     assert (ROOT / name).stat().st_size > 0
+    patterns = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert any(fnmatch(name, pattern.removeprefix("/")) or name.startswith(f"{pattern}/") for pattern in patterns)

@@ -96,6 +96,11 @@ class PairDistances(Comparisons):
         return sp.csr_array(rows.multiply(self.signs[:, None])) if sp.issparse(rows) else self.signs[:, None] * rows
 
     @cached_property
+    def _kept(self) -> Any:
+        """The differences, where pairs are no more than points; else None."""
+        return self.differences(slice(None)) if len(self) <= self.X.shape[0] else None
+
+    @cached_property
     def _entries(self) -> np.ndarray | None:
         """Places of the pairs in a matrix of all pairs of points; None if they are a small share of them."""
         i, j = self.pairs.T
@@ -104,6 +109,8 @@ class PairDistances(Comparisons):
 
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
+        if self._kept is not None:
+            return self.signs * self.cone.quadratic_forms(self._kept, M)
         if self._entries is not None:
             products = self.cone.gram(self.X, M, self.X)
             norms = products.diagonal().copy()
@@ -130,6 +137,8 @@ class PairDistances(Comparisons):
     def adjoint(self, u: Array) -> Array:
         """``X^T Lap(sigma u) X``."""
         w, n = self.signs * u, self.X.shape[0]
+        if self._kept is not None:
+            return self.cone.outer_sum(self._kept, w)
         if sp.issparse(self.X):
             S = self.cone.zeros()
             for first in until_deadline(range(0, len(self), BLOCK)):

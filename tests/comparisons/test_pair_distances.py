@@ -57,20 +57,30 @@ def test_many_pairs_of_few_points_are_made_by_one_product(cone, T):
     M, u = random_metric(rng, many.cone), rng.normal(size=T)
     assert (many._entries is not None) == (T >= 49 * pair_distances.MANY)
     plain = PairDistances(many.X, many.pairs, many.signs, many.cone)
-    plain.__dict__["_entries"] = None
+    plain.__dict__ |= {"_entries": None, "_kept": None}
     np.testing.assert_allclose(many.forward(M), plain.forward(M), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(many.adjoint(u), plain.adjoint(u), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("cone", CONES)
+@pytest.mark.parametrize("T", [6, 7, 8])
+def test_differences_are_kept_where_pairs_are_no_more_than_points(cone, T):
+    rng, few = made(5, cone, T=T)
+    M, u = random_metric(rng, few.cone), rng.normal(size=T)
+    assert (few._kept is not None) == (T <= 7)
+    forms = few.cone.quadratic_forms(few.differences(slice(None)), M)
+    np.testing.assert_allclose(few.forward(M), few.signs * forms, rtol=1e-10, atol=1e-12)
+    assert few.cone.inner(few.adjoint(u), M) == pytest.approx(u @ few.forward(M), rel=1e-9)
+
+
+@pytest.mark.parametrize("cone", CONES)
 def test_blocks_change_nothing(cone, monkeypatch):
-    rng, pairs = made(3, cone, max(SIZES))
-    if cone is NonnegativeDiagonal:
-        pairs = PairDistances(sp.csr_array(pairs.X), pairs.pairs, pairs.signs, pairs.cone)
+    rng, dense = made(3, cone, max(SIZES), T=max(SIZES) + 1)
+    pairs = PairDistances(sp.csr_array(dense.X), dense.pairs, dense.signs, dense.cone)
     M, u = random_metric(rng, pairs.cone), rng.normal(size=len(pairs))
-    whole = pairs.forward(M), pairs.adjoint(u)
+    whole = dense.forward(M), dense.adjoint(u)
     monkeypatch.setattr(pair_distances, "BLOCK", 4)
-    np.testing.assert_allclose(pairs.forward(M), whole[0], rtol=1e-14)
+    np.testing.assert_allclose(pairs.forward(M), whole[0], rtol=1e-12)
     np.testing.assert_allclose(pairs.adjoint(u), whole[1], rtol=1e-12, atol=1e-14)
 
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from convexmetric.arrays import Array
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import Minorant, PairwiseRisk, SmoothedPairs
-from convexmetric.solvers.numerics.interior_point import interior_point
+from convexmetric.solvers.numerics.interior_point import interior_points
 from convexmetric.solvers.numerics.qp import ConicQP, Penalty, SubspacePenalty
 from convexmetric.solvers.pairwise.kinks import Kinks
 from convexmetric.solvers.runtime import Monitor, Steps
@@ -39,13 +39,16 @@ NEGLIGIBLE = 1e-7
 ACCURACY = 0.1
 
 
-def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float) -> Steps:
+def finish(
+    problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Array, width: float, most: float = np.inf
+) -> Steps:
     """Close the gap from a metric near the optimum, if few pairs are on the kink of hinges smoothed over a width.
 
-    The penalty is linear, with a multiple of the squared Frobenius norm or without.
+    The penalty is linear, with a multiple of the squared Frobenius norm or without. It ends before a program whose
+    steps take more than ``most`` multiplications.
     """
-    most = int(min(risk.pairs.max(), 4 * MOST_FREE // risk.parts + 16))
-    here = risk.smoothed(M, width, 1.0, most)
+    listed = int(min(risk.pairs.max(), 4 * MOST_FREE // risk.parts + 16))
+    here = risk.smoothed(M, width, 1.0, listed)
     if len(here.sample) < here.kinks or here.kinks > MOST_FREE:
         return
     order = np.lexsort(here.places.T[::-1])
@@ -54,7 +57,17 @@ def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Arra
     subspace = None if problem.cone.diagonal else _range(M)
     for _ in range(ROUNDS):
         others, kinks = risk.with_exceptions(M, places, np.zeros(len(places))), Kinks(risk, sample, np.empty(0))
-        metric, u = _solved(problem, subspace, risk.margin, others, kinks, accuracy)
+        qp, found = _program(problem, subspace, risk.margin, others, kinks), None
+        few, many = sorted(qp.A.shape)
+        if float(few) ** 2 * many > most:
+            return
+        for found in interior_points(qp, accuracy, max_steps=STEPS):  # noqa: B007
+            yield {"kinks": len(places), "width": 0.0}
+        if found is None:
+            return
+        best = found()
+        metric = problem.cone.project(best.U if subspace is None else subspace @ best.U @ subspace.T)
+        u = np.clip(best.a[1:], 0.0, kinks.weights)
         total = others.value + risk.margin * float(u.sum())
         point = Minorant(total, others.S + kinks.adjoint(u), 2.0 * total / risk.margin)
         monitor.primal(metric, problem.value(metric), by_risk=True)
@@ -69,10 +82,8 @@ def finish(problem: MetricProblem, risk: PairwiseRisk, monitor: Monitor, M: Arra
         places, sample, subspace = together, np.concatenate([sample, rows])[first], wider
 
 
-def _solved(
-    problem: MetricProblem, V: Array | None, margin: float, others: Minorant, kinks: Kinks, tol: float
-) -> tuple[Array, Array]:
-    """Solve the small program; returns the metric and the multipliers of the free pairs."""
+def _program(problem: MetricProblem, V: Array | None, margin: float, others: Minorant, kinks: Kinks) -> ConicQP:
+    """The small program: a row for the other pairs, and one for each free pair."""
     b, weights = np.full(len(kinks) + 1, margin), np.concatenate([[1.0], kinks.weights])
     b[0] = others.value
     penalty: Penalty
@@ -83,9 +94,7 @@ def _solved(
         positives, negatives = kinks.turned(V).differences()
         rows, S = penalty.cone.outer_rows(negatives) - penalty.cone.outer_rows(positives), penalty.restricted(others.S)
     A = sp.vstack([sp.csr_array(S[None]), rows], format="csr") if sp.issparse(rows) else np.vstack([S[None], rows])
-    found = interior_point(ConicQP(penalty, A, b, np.arange(len(b)), weights), tol, max_steps=STEPS)
-    metric = found.U if V is None else V @ found.U @ V.T
-    return problem.cone.project(metric), np.clip(found.a[1:], 0.0, kinks.weights)
+    return ConicQP(penalty, A, b, np.arange(len(b)), weights)
 
 
 def _range(M: Array) -> Array:

@@ -74,6 +74,9 @@ SHORTEST_STEP = 1e-4
 SHORT_STEPS = 3
 #: Short steps before the interior point is tried again, where it did not close the gap.
 RETRY_AFTER = 10
+#: Factor by which steps of the interior point may take longer the next time; the first time they take no longer than
+#: Newton steps.
+MORE_WORK = 8.0
 #: Gap down to which the warm start for a neighbouring problem is updated.
 WARM_GAP = 1e-4
 
@@ -178,6 +181,7 @@ class _Run:
         #: Kinks of a query that are listed at most: several times its share of the sample.
         self.most = int(min(4 * SAMPLE_SIZE // risk.parts + 16, risk.pairs.max()))
         self.warm: Warm | None = None
+        self.most_work = DIRECT_WORK
 
     def follow(self, warm: Warm | None) -> Steps:
         """Take Newton steps, and narrow the width whenever the smoothed problem is solved well enough."""
@@ -207,8 +211,9 @@ class _Run:
             held = False
             stuck = step == 0.0 or short >= SHORT_STEPS
             if stuck and there.complete:
-                yield from finish(self.problem, self.risk, self.monitor, there.M, self.width)
-                short = -RETRY_AFTER
+                most = np.inf if step == 0.0 else self.most_work
+                yield from finish(self.problem, self.risk, self.monitor, there.M, self.width, most)
+                short, self.most_work = -RETRY_AFTER, MORE_WORK * self.most_work
             if step == 0.0:
                 return
             at = there

@@ -66,3 +66,16 @@ def test_it_leaves_many_pairs_alone():
     assert risk.pairs.sum() > MOST_FREE
     drive(finish(problem, risk, monitor, problem.cone.zeros(), 10.0 * risk.margin), monitor)
     assert monitor.M is None
+
+
+def test_it_yields_after_each_step_and_ends_before_long_ones():
+    problem = lists(diagonal=False)
+    risk, M = problem.risk.form(PairwiseRisk), cm.solve(problem, 1e-3).certificate.M
+    runs = []
+    for most in (np.inf, 1.0):
+        monitor = Monitor(1e-8, None, None)
+        drive(finish(problem, risk, monitor, M, 0.05 * risk.margin, most), monitor)
+        runs.append(monitor)
+    assert len(runs[0].history) > 5
+    assert runs[0].M is not None
+    assert not runs[1].history

@@ -19,7 +19,17 @@ from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, random_triplets, some
 
 import convexmetric as cm
-from convexmetric.certificates import as_rational, checker, describe, kernel, statement, verify_instance, writer
+from convexmetric.certificates import (
+    as_rational,
+    checker,
+    describe,
+    dual_points,
+    kernel,
+    statement,
+    verify_instance,
+    writer,
+)
+from convexmetric.certificates.dual_points import hinge_sums
 from convexmetric.certificates.instances import difference
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
@@ -673,6 +683,26 @@ def test_large_sparse_points_stay_sparse_and_points_that_nothing_names_are_left_
             assert written.sizes["points"] == len(np.unique(rows))
             assert second_checker.judge((tmp_path / "c.npz").read_bytes()).accepted
         np.testing.assert_allclose(bounds, bounds[:1] * 4, rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5, 3.0, 1e9])
+@pytest.mark.parametrize("held", [2**20, 5])
+def test_sums_of_slopes_are_those_of_the_matrix_that_is_not_made(width, held, monkeypatch):
+    monkeypatch.setattr(dual_points, "PAIRS", held)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        p, n = rng.integers(1, 12, 2)
+        # Multiples of 1/8, whose differences are exact, with many equal ones.
+        t, z = np.rint(8.0 * rng.standard_normal(p)) / 8.0, np.rint(8.0 * rng.standard_normal(n)) / 8.0
+        at = np.array(np.divmod(rng.permutation(p * n)[: rng.integers(p * n + 1)], n))
+        own, weight = rng.random(at.shape[1]), int(rng.integers(1, 2**36))
+        off = t[:, None] - z
+        slopes = np.clip(0.5 + off / width, 0.0, 1.0) if width else np.where(off > 0.0, 1.0, 0.0)
+        slopes[*at] = own
+        whole = np.rint(slopes * weight).astype(np.int64)
+        r, c = hinge_sums(t, z, width, weight, at, own)
+        np.testing.assert_array_equal(r, whole.sum(axis=1))
+        np.testing.assert_array_equal(c, whole.sum(axis=0))
 
 
 def test_a_limit_is_said_before_the_work(tmp_path, monkeypatch):

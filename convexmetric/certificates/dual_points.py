@@ -62,7 +62,7 @@ def between(one: Described, other: Described, share: float) -> Described:
         arrays["weights"] = np.vstack(weights)
         return replace(one, arrays=arrays | {n: np.concatenate([first[n], second[n]]) for n in ("witnesses", "widths")})
     mixed = {
-        name: first[name] * shares[0] + second[name] * shares[1]
+        name: np.asarray(first[name]) * shares[0] + np.asarray(second[name]) * shares[1]
         for name in ("slopes", "probabilities")
         if name in first
     }
@@ -339,7 +339,7 @@ FORMS: dict[type, Form] = {
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
-    kernel.AllPairs: COMPARISONS,
+    kernel.AllPairs: COMPARISONS._replace(stored=lambda risk, said, stated: ({"kind": "slopes"}, said.arrays)),
     kernel.ListedChoices: Form(_trials, _rows_of_comparisons),
     kernel.OwnRisk: Form(lambda risk, said, stated: ({"kind": "own"}, said.arrays), lambda risk, found, rows: found),
 }

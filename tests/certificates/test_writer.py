@@ -705,6 +705,33 @@ def test_sums_of_slopes_are_those_of_the_matrix_that_is_not_made(width, held, mo
         np.testing.assert_array_equal(c, whole.sum(axis=0))
 
 
+@pytest.mark.parametrize("width", [0.05, 0.01])
+def test_a_repair_of_distances_trusts_some_and_changes_others(width, tmp_path):
+    """Squared distances of items: trusted ones stay in an interval (two hard hinges), others move at a price."""
+    rng, (i, j) = np.random.default_rng(0), np.triu_indices(12, 1)
+    Z, trusted = rng.standard_normal((12, 3)), rng.random(66) < 0.3
+    q = np.square(Z[i] - Z[j]).sum(axis=1) * np.where(trusted, 1.0, np.exp(0.5 * rng.standard_normal(66)))
+    room, signs = np.where(trusted, width, 0.0), np.repeat([1.0, -1.0], 66)
+    margins, weights = (
+        signs * np.tile(q, 2) * (1.0 - signs * np.tile(room, 2)),
+        np.where(np.tile(trusted, 2), np.inf, 1 / 66),
+    )
+    pairs = PairDistances(np.eye(12), np.tile(np.column_stack([i, j]), (2, 1)), signs, PSDCone(12))
+    problem = cm.MetricProblem(SeparableRisk(pairs, BoxLoss.hinge(weights, margins)), Trace(1e-3))
+    solution = cm.solve(problem)
+    M = cp.Variable((12, 12), PSD=True)
+    d = cp.diag(M)[i] + cp.diag(M)[j] - 2.0 * M[i, j]
+    off, held = cp.sum(cp.abs(d - q)[~trusted]) / 66, cp.abs(d - q)[trusted] <= width * q[trusted]
+    optimum = cp.Problem(cp.Minimize(off + 1e-3 * cp.trace(M)), [held]).solve(solver="CLARABEL")
+    assert (solution.status, solution.upper_bound) == ("optimal", pytest.approx(optimum, rel=1e-6))
+    s = pairs.forward(solution.M) - margins
+    assert (s[np.isinf(weights)] >= 0.0).all()
+    # Some of them bind from below, and some from above.
+    assert all((np.abs(s[np.isinf(weights) & (signs == sign)]) < 1e-4).any() for sign in (1.0, -1.0))
+    written = cm.write_certificate(tmp_path / "c.npz", solution)
+    assert (cm.verify(tmp_path / "c.npz").accepted, written.gap <= 2e-6) == (True, True)
+
+
 def test_a_limit_is_said_before_the_work(tmp_path, monkeypatch):
     solution = cm.solve(instance("psd triplets, trace"), tol=0.1)
     monkeypatch.setattr(writer, "_files", None)

@@ -20,14 +20,43 @@ Floats of a table are parameters: files hold the rationals that they were typed 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from convexmetric.arrays import Array
 from convexmetric.errors import InputError
 
-__all__ = ["Described", "description", "symmetric", "unknown"]
+__all__ = ["Described", "OnDemand", "description", "symmetric", "unknown"]
+
+
+@dataclass(frozen=True)
+class OnDemand:
+    """Floats ``first`` to ``stop`` of a vector that may be larger than the memory: ``make`` makes them, for an array.
+
+    Attributes
+    ----------
+    make : callable
+        From a first and a last place to these numbers.
+    first, stop : int
+    """
+
+    make: Callable[[int, int], Array]
+    first: int
+    stop: int
+
+    dtype = np.dtype(np.float64)
+
+    def __getitem__(self, rows: slice) -> OnDemand:
+        return replace(self, first=self.first + rows.start, stop=self.first + rows.stop)
+
+    def __mul__(self, factor: float) -> OnDemand:
+        return replace(self, make=lambda first, stop: factor * self.make(first, stop))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return self.make(self.first, self.stop)
 
 
 @dataclass(frozen=True)
@@ -47,7 +76,7 @@ class Described:
     """
 
     table: dict[str, Any] = field(default_factory=dict)
-    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    arrays: dict[str, Any] = field(default_factory=dict)
     summands: tuple[Described, ...] = ()
     constant: float = 0.0
 

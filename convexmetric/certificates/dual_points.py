@@ -26,6 +26,8 @@ from convexmetric.risks import Risk
 BITS = 36
 #: Bits of weights of queries, which may be small.
 CAP_BITS = 40
+#: Pairs of a query whose slopes are held at a time, about, and the least width of a smoothed hinge.
+PAIRS, TINY = 2**20, 1e-300
 
 
 def stored(risk: Risk, said: Described, stated: Any) -> tuple[Table, Arrays]:
@@ -60,7 +62,7 @@ def between(one: Described, other: Described, share: float) -> Described:
         arrays["weights"] = np.vstack(weights)
         return replace(one, arrays=arrays | {n: np.concatenate([first[n], second[n]]) for n in ("witnesses", "widths")})
     mixed = {
-        name: first[name] * shares[0] + second[name] * shares[1]
+        name: np.asarray(first[name]) * shares[0] + np.asarray(second[name]) * shares[1]
         for name in ("slopes", "probabilities")
         if name in first
     }
@@ -106,11 +108,9 @@ def _lists(risk: Any, said: Described, stated: Any) -> tuple[Table, Arrays]:
         found = _of_rankings(risk, rankings, hints, stated)
         return {"kind": "rankings", "bits": bits}, found
     if stated.loss == "logistic":
-        slopes = np.concatenate([own.ravel() for own in _slopes(rankings, hints, stated, one, None)])
+        slopes = np.concatenate([own.ravel() for own in _slopes(rankings, hints, stated)])
         return {"kind": "slopes", "bits": bits}, {"slopes": slopes}
-    margin = float(stated.margin.mid)
-    each = [(own.sum(axis=1), own.sum(axis=0)) for own in _slopes(rankings, hints, stated, one, margin)]
-    positives, negatives = zip(*each, strict=True)
+    positives, negatives = zip(*_sums(rankings, hints, stated), strict=True)
     sums = {"near_sums": np.concatenate(positives), "far_sums": np.concatenate(negatives)}
     # Trailing zero bits that all sums share are dropped: slopes of 0 and 1 need no bits.
     spare = int(np.bitwise_or.reduce([np.bitwise_or.reduce(array) for array in sums.values()])) | one
@@ -228,32 +228,79 @@ def _order_of_far(rankings: Rankings, stated: Any, q: int) -> np.ndarray:
     return np.arange(len(own)) if np.array_equal(own, stated.negatives[q]) else np.argsort(own, kind="stable")
 
 
-def _slopes(rankings: Rankings, hints: Arrays, stated: Any, one: int, margin: float | None) -> Iterator[np.ndarray]:
-    """Yield slopes of all pairs of every query as integers over ``one``, (p, n); logistic if margin is None."""
+def _each(rankings: Rankings, hints: Arrays) -> Iterator[list[tuple[int, float, Array, Array, Array, Array]]]:
+    """Yield for every query what each witness with a weight says: weight, width, distances of positives and negatives.
+
+    Last come the exceptions, places and slopes of pairs; they belong to the one metric with which they were given.
+    """
     passes = [_distances(rankings, M) for M in hints["witnesses"]]
     places = hints.get("exceptions", np.empty((0, 3), dtype=np.int64))
     order = np.argsort(places[:, 0], kind="stable")
-    places, own = places[order], hints.get("exception_slopes", np.empty(0))[order]
+    places, own = places[order], np.clip(hints.get("exception_slopes", np.empty(0))[order], 0.0, 1.0)
     begin = np.searchsorted(places[:, 0], np.arange(len(rankings) + 1))
     for q in range(len(rankings)):
-        total = np.zeros((stated.p[q], stated.n[q]), dtype=np.int64)
+        found, here = [], slice(begin[q], begin[q + 1])
         for number, (rows, width, weights) in enumerate(zip(passes, hints["widths"], hints["weights"], strict=True)):
             _, x, z = next(rows)
-            weight = int(weights[hints["groups"][q]])
-            if not weight:
-                continue
-            t = (x + (margin or 0.0))[:, None] - z[None, :]
-            if margin is None:
-                with np.errstate(over="ignore"):
-                    slopes = 1.0 / (1.0 + np.exp(-t))
-            else:
-                slopes = np.clip(0.5 + t / width, 0.0, 1.0) if width > 0.0 else (t > 0.0).astype(np.float64)
-            if number == 0:
-                # Exceptions belong to the one metric with which they were given.
-                _, positives, negatives = places[begin[q] : begin[q + 1]].T
-                slopes[positives, negatives] = np.clip(own[begin[q] : begin[q + 1]], 0.0, 1.0)
+            some = here if number == 0 else slice(0)
+            found.append((int(weights[hints["groups"][q]]), width, x, z, places[some, 1:].T, own[some]))
+        yield [one for one in found if one[0]]
+
+
+def _slopes(rankings: Rankings, hints: Arrays, stated: Any) -> Iterator[np.ndarray]:
+    """Yield logistic slopes of all pairs of every query as integers, (p, n)."""
+    for q, each in enumerate(_each(rankings, hints)):
+        total = np.zeros((stated.p[q], stated.n[q]), dtype=np.int64)
+        for weight, _, x, z, at, own in each:
+            with np.errstate(over="ignore"):
+                slopes = 1.0 / (1.0 + np.exp(z - x[:, None]))
+            slopes[*at] = own
             total += np.rint(slopes * weight).astype(np.int64)
         yield total[:, _order_of_far(rankings, stated, q)]
+
+
+def _sums(rankings: Rankings, hints: Arrays, stated: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield for every query the sums over positives and over negatives of slopes of hinges as integers."""
+    for q, each in enumerate(_each(rankings, hints)):
+        r, c = np.zeros(stated.p[q], dtype=np.int64), np.zeros(stated.n[q], dtype=np.int64)
+        for weight, width, x, z, at, own in each:
+            of_rows, of_columns = hinge_sums(x + float(stated.margin.mid), z, width, weight, at, own)
+            r, c = r + of_rows, c + of_columns
+        yield r, c[_order_of_far(rankings, stated, q)]
+
+
+def hinge_sums(
+    t: Array, z: Array, width: float, weight: int, at: np.ndarray, own: Array
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums over rows and over columns of the integers nearest to ``weight clip(1/2 + (t_i - z_j) / width, 0, 1)``.
+
+    Slopes at the places ``at`` (rows, then columns) are ``own``. No matrix is made: with z sorted a row has ones, then
+    slopes between one and zero, then zeros.
+    """
+    order, m, n = np.argsort(z, kind="stable"), len(t), len(z)
+    z, rank = z[order], np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    first, end = np.searchsorted(z, t - 0.5 * width), np.searchsorted(z, t + 0.5 * width)
+    r, c = weight * first, weight * (m - np.cumsum(np.bincount(first, minlength=n))[:n])
+
+    def add(i: np.ndarray, j: np.ndarray, found: np.ndarray) -> None:
+        # Sums are below 2^53, and exact in floats.
+        r[:] += np.bincount(i, found, m).astype(np.int64)
+        c[:] += np.bincount(j, found, n).astype(np.int64)
+
+    def between(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        slopes = np.clip(0.5 + (t[i] - z[j]) / max(width, TINY), 0.0, 1.0)
+        return np.rint(slopes * weight).astype(np.int64)
+
+    counts = end - first
+    for some in np.split(np.arange(m), np.flatnonzero(np.diff(np.cumsum(counts) // PAIRS)) + 1):
+        rows = np.repeat(some, counts[some])
+        columns = np.arange(len(rows)) + np.repeat(end[some] - np.cumsum(counts[some]), counts[some])
+        add(rows, columns, between(rows, columns))
+    i, j = at[0], rank[at[1]]
+    before = np.where(j < first[i], weight, np.where(j < end[i], between(i, j), 0))
+    add(i, j, np.rint(own * weight).astype(np.int64) - before)
+    return r, c[rank]
 
 
 def _of_rankings(risk: Any, rankings: Rankings, hints: Arrays, stated: Any) -> Arrays:
@@ -292,7 +339,7 @@ FORMS: dict[type, Form] = {
     kernel.Rankings: LISTS,
     kernel.Choices: LISTS,
     kernel.ListedRisk: COMPARISONS,
-    kernel.AllPairs: COMPARISONS,
+    kernel.AllPairs: COMPARISONS._replace(stored=lambda risk, said, stated: ({"kind": "slopes"}, said.arrays)),
     kernel.ListedChoices: Form(_trials, _rows_of_comparisons),
     kernel.OwnRisk: Form(lambda risk, said, stated: ({"kind": "own"}, said.arrays), lambda risk, found, rows: found),
 }

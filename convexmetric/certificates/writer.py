@@ -126,7 +126,8 @@ def write_certificate(
         document, arrays = _stated(problem, title)
         proof, files = _proven(problem, certificate, document, arrays, parts)
         claimed = {"lower": str(proof.claimed[0]), "upper": str(proof.claimed[1])}
-        for number, (table, own) in enumerate(files, 1):
+        for number, (table, found) in enumerate(files, 1):
+            own = _made(found)
             table |= {"claimed": claimed, "sha256": {name: kernel.digest(array) for name, array in own.items()}}
             write_contents(path if parts == 1 else path.with_stem(f"{path.stem}-{number}"), table, own, parts)
         verdict = checker.as_verdict(proof, document["title"], perf_counter() - start)
@@ -219,7 +220,7 @@ def _proven(
         stated, arrays = kernel.Problem(document, kernel.Arrays(arrays | own)), arrays | own
         ends = _ends(stated.risk, parts, checker.forecast(document, arrays))
         files = _files(problem, stated, certificate, point, document, arrays, ends)
-        proof = checker.prove(files)
+        proof = checker.prove((table, _made(own)) for table, own in files)
     if proof.upper is None or proof.lower is None:
         raise InputError(f"nothing is proven: {proof.reason}")
     if max(abs(proof.upper), abs(proof.lower)) > MOST:
@@ -361,7 +362,7 @@ def _said(
     dual, said = [], []
     for rows, own in in_parts(stated.risk, found, ends):
         dual.append((table | ({"rows": rows} if len(ends) > 2 else {}), {name: small(of) for name, of in own.items()}))
-        said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(dual[-1][1])))
+        said.append(stated.risk.part(slice(*rows)).dual(dual[-1][0], kernel.Arrays(_made(dual[-1][1]))))
     return dual, functools.reduce(operator.add, said)
 
 
@@ -383,10 +384,15 @@ def _upper(problem: MetricProblem, stated: kernel.Problem, M: Array, arrays: Arr
     raise AssertionError
 
 
-def small(array: np.ndarray) -> np.ndarray:
+def _made(arrays: Mapping[str, Any]) -> Arrays:
+    """Arrays of types of files; those made that are made on demand."""
+    return {name: plain(array) for name, array in arrays.items()}
+
+
+def small(array: Any) -> Any:
     """Convert integers to the shortest type of files that holds them."""
     if array.dtype.kind == "f":
-        return plain(array)
+        return array
     most = int(array.max(initial=0))
     return np.ascontiguousarray(array, dtype="|u1" if most < 2**8 else "<i4" if most < 2**31 else "<i8")
 

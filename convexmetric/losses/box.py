@@ -53,8 +53,8 @@ class BoxLoss(Loss):
         """``c_t max(0, mu_t - s_t)``; ``c_t (mu_t - s_t)`` where ``linear``, for margins that are never reached.
 
         A weight of infinity makes a constraint, ``s_t >= mu_t``: of a distance, ``d <= q`` with the sign -1 and the
-        margin -q. All of them may be infinite; beside finite ones they are left to a conic solver, for small problems,
-        whose metric is scaled until the constraints hold: lower and upper ones at once leave no room for that.
+        margin -q. All of them may be infinite; beside finite ones they are left to a conic solver, for small problems.
+        Lower and upper ones need room between them: ``d == q`` is for ``subject_to``.
 
         Raises
         ------

@@ -44,13 +44,13 @@ from convexmetric import arguments
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.pairs import LabelledPairs, ListedPairs, label_codes, one_a_pair, pair_signs
-from convexmetric.comparisons.points import Checked, as_points
-from convexmetric.cones import Cone, PSDCone
+from convexmetric.comparisons.points import Checked, as_points, as_rows
+from convexmetric.cones import Cone, NonnegativeDiagonal, PSDCone
 from convexmetric.errors import InputError
 from convexmetric.features import Kernel, KernelSpan
 from convexmetric.losses import BoxLoss
 from convexmetric.papers.cvxpy_terms import check_size, given, given_pairs, inner
-from convexmetric.papers.spanned import SpannedProblem
+from convexmetric.papers.spanned import SpannedProblem, check_no_kernel
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Frobenius, Regularizer, SquaredFrobenius, Trace, towards
@@ -73,9 +73,15 @@ class _PairProblem(SpannedProblem):
     #: A_0; None without a prior.
     prior: ArrayLike | str | None = None
 
-    def _spanned(self, points: Any, kernel: Any, pairs: np.ndarray | None) -> tuple[Array, KernelSpan | None]:
+    def _spanned(
+        self, points: Any, kernel: Any, pairs: np.ndarray | None, diagonal: bool = False
+    ) -> tuple[Any, KernelSpan | None]:
         """Return coordinates of the points, and their span if there is a kernel or more features than points."""
+        arguments.check_flag(diagonal, "diagonal")
         n, d = points.shape
+        if diagonal:
+            check_no_kernel(kernel)
+            return points, None
         # A prior acts outside of the span of the training points as well, where new points may lie.
         if kernel is None and (d <= n or self.prior is not None):
             return (points.toarray() if sp.issparse(points) else points), None
@@ -115,10 +121,10 @@ class _PairProblem(SpannedProblem):
         self, pairs: np.ndarray, mean: cp.Expression, bind: Callable[[int, cp.Expression], cp.Constraint]
     ) -> program.Program:
         """Write the program in CVXPY; ``bind`` maps a pair's number and ``<Q, A>`` to the constraint on its loss."""
-        (X,) = self.risk.points
+        X = as_rows(self.risk.points[0])
         A, in_cone, users = self._stated_variable()
         lam, m, constraints = given("lambda", self.reg, nonneg=True), cp.Constant(self.m, name="m"), []
-        norm = cp.norm(A, "fro") if self.norm == "frobenius" else cp.trace(A)
+        norm = cp.norm(A, "fro") if self.norm == "frobenius" else self.cone.trace_expression(A)
         if self.prior is not None:
             norm = cp.sum_squares(A - cp.Constant(self.as_stated(np.asarray(self.prior)), name="A0")) / 2
         Q = given_pairs("Q", lambda i, j: self.as_stated(self.cone.outer(X[i] - X[j])))
@@ -176,8 +182,10 @@ class PairMarginProblem(_PairProblem):
         Weights of the pairs: a pair of weight 2 counts as if it were there twice, also in m. Those of weight 0 are
         left out.
     prior : "identity" or array, optional
-        A_0 of ``lambda / (2 sqrt(m)) ||A - A_0||_2^2``, which takes the place of the norm: a ``(d, d)`` metric, or one
-        on coordinates of the span under a kernel. Not with the trace.
+        A_0 of ``lambda / (2 sqrt(m)) ||A - A_0||_2^2``, which takes the place of the norm: a ``(d, d)`` metric or the
+        weights of a diagonal one, or one on coordinates of the span under a kernel. Not with the trace.
+    diagonal : bool
+        Learn one weight a feature instead of a matrix. Not with a kernel.
 
     Raises
     ------
@@ -211,6 +219,7 @@ class PairMarginProblem(_PairProblem):
         kernel: Kernel | ArrayLike | None = None,
         weights: ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
+        diagonal: bool = False,
     ) -> None:
         points = as_points(X, sparse=True)
         listed = ListedPairs(pairs, points.shape[0]).pairs
@@ -219,12 +228,13 @@ class PairMarginProblem(_PairProblem):
         self.r, self.prior = r, prior
         self.margin = arguments.checked_margins(margin)
         self.n_similar = int((r > 0.0).sum())
-        features, self.span = self._spanned(points, kernel, listed)
+        features, self.span = self._spanned(points, kernel, listed, diagonal)
         gamma = np.where(r > 0.0, *self.margin)
-        distances = PairDistances(Checked(features), listed, -r, PSDCone(features.shape[1]))
+        cone = NonnegativeDiagonal(features.shape[1]) if diagonal else PSDCone(features.shape[1])
+        distances = PairDistances(Checked(features), listed, -r, cone)
         costs = 1.0 / (gamma * r.size) if self.pair_weights is None else shares / gamma
         loss = BoxLoss.hinge(costs, gamma - r, linear=(r > 0.0) & (gamma >= 1.0))
-        self._finish(SeparableRisk(distances, loss), len(features), self.m, reg, penalty)
+        self._finish(SeparableRisk(distances, loss), points.shape[0], self.m, reg, penalty)
 
     @classmethod
     def from_labels(
@@ -240,6 +250,7 @@ class PairMarginProblem(_PairProblem):
         penalty: str = "frobenius",
         kernel: Kernel | ArrayLike | None = None,
         prior: ArrayLike | str | None = None,
+        diagonal: bool = False,
     ) -> PairMarginProblem:
         """State the problem on labelled points: pairs of equal labels are similar, others are not (section 5.1).
 
@@ -254,7 +265,7 @@ class PairMarginProblem(_PairProblem):
             Whether similar and dissimilar pairs are equally likely to be drawn, or have the same total weight.
         random_state : int, numpy.random.Generator or None
             Seed or generator for the draws.
-        reg, margin, penalty, kernel, prior
+        reg, margin, penalty, kernel, prior, diagonal
             As for the class. With all pairs, m is the number n of points: no more of them are independent (section
             6.4).
 
@@ -269,22 +280,24 @@ class PairMarginProblem(_PairProblem):
         count = codes.size * (codes.size - 1) // 2
         if n_pairs is not None:
             pairs, r = balanced_pairs(y, n_pairs, random_state=random_state, balanced=bool(balanced))
-            problem = cls(
-                Checked(points), pairs, r, reg=reg, margin=margin, penalty=penalty, kernel=kernel, prior=prior
-            )
+            options: dict[str, Any] = {"penalty": penalty, "kernel": kernel, "prior": prior, "diagonal": diagonal}
+            problem = cls(Checked(points), pairs, r, reg=reg, margin=margin, **options)
             problem.drawn_of = count
             return problem
         problem = cls.__new__(cls)
         problem.pairs, problem.margin, problem.prior = None, arguments.checked_margins(margin), prior
         problem.balanced = bool(balanced)
         problem.n_similar = len(LabelledPairs(codes, same=True)) // 2
-        features, problem.span = problem._spanned(points, kernel, None)
+        features, problem.span = problem._spanned(points, kernel, None, diagonal)
+        if sp.issparse(features):
+            raise InputError("X is sparse, and all of its pairs need a dense one: pass n_pairs, or X.toarray()")
         shares = [0.5 / kind if balanced else 1.0 / count for kind in (problem.n_similar, count - problem.n_similar)]
         same, other = (
             PairHinge(share / gamma, gamma - r, similar=r > 0)
             for share, gamma, r in zip(shares, problem.margin, (1, -1), strict=True)
         )
-        risk = LabelledPairRisk(Checked(features), codes, same, other, PSDCone(features.shape[1]))
+        cone = NonnegativeDiagonal(features.shape[1]) if diagonal else PSDCone(features.shape[1])
+        risk = LabelledPairRisk(Checked(features), codes, same, other, cone)
         problem._finish(risk, codes.size, codes.size, reg, penalty)
         return problem
 
@@ -324,10 +337,11 @@ class PairMarginProblem(_PairProblem):
         kind = f"{'all ' if self.pairs is None else ''}{self._count}{'' if self.pair_weights is None else ' weighted'}"
         inside, outside = self.margin
         weighing = "; similar ones weigh as much as others" if self.balanced else ""
+        cone = "diagonal and nonnegative" if self.cone.diagonal else "positive semidefinite"
         return (
             f"Operator-valued large-margin classifier (Maurer 2008)\n\n"
             f"  minimise    mean_S h(r (1 - ||Tx - Tx'||^2)) + {self.reg:g} / sqrt(m) {self._norm_text()},  A = T*T\n"
-            f"  subject to  A positive semidefinite\n\n"
+            f"  subject to  A {cone}\n\n"
             f"  A         {self.cone.d} {space}\n"
             f"  S         {kind} pairs{drawn} of {self.n_points} points, {self.n_similar} similar; "
             f"m = {self._size}{weighing}\n"
@@ -339,11 +353,12 @@ class PairMarginProblem(_PairProblem):
         n, same, mean, pairs = self._count, self.n_similar, self._mean_latex(), ""
         if self.pairs is None:
             mean, pairs = r"\frac{1}{|S|} \sum_{(x_i, x'_i, r_i) \in S}", rf",\quad |S| = {n}"
+        cone = r"A \in \mathrm{diag}(\mathbb{R}^d_+)" if self.cone.diagonal else r"A \succeq 0"
         if self.balanced:
             mean, sizes = mean + " c_{r_i}", rf"|S_1| = {same},\quad |S_{{-1}}| = {n - same}"
             pairs += rf",\quad c_r = \frac{{|S|}}{{2 |S_r|}},\quad {sizes}"
         return (
-            rf"$$\begin{{aligned}}\min_{{A \succeq 0}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
+            rf"$$\begin{{aligned}}\min_{{{cone}}}\quad & {mean} h_{{\gamma_{{r_i}}}}"
             r"(r_i (1 - \langle Q_{x_i - x'_i}, A\rangle)) \\"
             rf"& + {self._norm_latex()}\end{{aligned}}$$"
             r"$$h_\gamma(t) = \max(0, 1 - t / \gamma) = \min_{\xi \ge 0,\, \gamma (1 - \xi) \le t} \xi,\quad "

@@ -50,7 +50,7 @@ from convexmetric.features import Kernel, KernelSpan
 from convexmetric.measures import Measure, measure_named
 from convexmetric.papers.choices import penalised, points_under
 from convexmetric.papers.cvxpy_terms import check_size, given, inner, span_of
-from convexmetric.papers.spanned import SpannedProblem
+from convexmetric.papers.spanned import SpannedProblem, check_no_kernel
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.programs.lazy import program
 from convexmetric.regularizers import Regularizer, towards
@@ -151,11 +151,9 @@ class RankingProblem(SpannedProblem):
     ) -> None:
         corpus = points_under(diagonal, X)
         points = corpus if queries is None else points_under(diagonal, queries, "queries")
+        if diagonal:
+            check_no_kernel(kernel)
         if kernel is not None:
-            if diagonal:
-                raise InputError(
-                    "diagonal and kernel exclude each other: under a kernel there are no features to weigh"
-                )
             corpus, points, self.span = _spanned(corpus, points, kernel, same=queries is None)
         relevance = Relevance.from_lists(
             relevant, irrelevant, points.shape[0], corpus.shape[0], exclude_self=queries is None

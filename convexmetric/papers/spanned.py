@@ -24,6 +24,12 @@ from convexmetric.problem import MetricProblem
 from convexmetric.programs.lazy import cvxpy as cp
 
 
+def check_no_kernel(kernel: Any) -> None:
+    """Refuse a kernel where metrics are diagonal."""
+    if kernel is not None:
+        raise InputError("diagonal and kernel exclude each other: under a kernel there are no features to weigh")
+
+
 class SpannedProblem(MetricProblem):
     """Problem stated on coordinates of a span, whose metric is returned on the features or on :attr:`embedding`."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from convexmetric.comparisons import PairDistances
 from convexmetric.comparisons.points import as_points, translated
 from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
-from convexmetric.described import Described, description
+from convexmetric.described import Described, OnDemand, description
 from convexmetric.losses import BoxLoss
 from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import blas_threads_for, over_rows
@@ -112,21 +113,27 @@ class LabelledPairRisk(Risk, ImageRisk):
 
     def hints(self, dual: Any) -> Described:
         """One slope per pair (i, j), i < j: multiplier over weight; 1 where a hinge is linear."""
-        numbers, slopes, at = self._numbers, np.zeros(self.count), 0
+        return Described({"kind": "slopes"}, {"slopes": OnDemand(partial(self._slopes, dual), 0, self.count)})
+
+    def _slopes(self, dual: Any, first: int, stop: int) -> Array:
+        """Slopes of the pairs from ``first`` to ``stop``, by i, then j."""
+        numbers, slopes = self._numbers, np.zeros(stop - first)
+        starts = np.append(0, np.cumsum(np.arange(self.parts - 1, 0, -1)))
         clipped = None if isinstance(dual, np.ndarray) else dual.clipped()
         witnesses = [] if clipped is None else zip(clipped.witnesses, clipped.weights[:, clipped.groups], strict=True)
         passes = [(P := self.cone.times(self.X, M), np.einsum("ik,ik->i", P, self.X), 0.5 * w) for M, w in witnesses]
-        for i in range(self.parts - 1):
-            after = slice(i + 1, None)
+        for i in range(int(np.searchsorted(starts, first, "right")) - 1, int(np.searchsorted(starts, stop))):
+            low, high = max(first, int(starts[i])), min(stop, int(starts[i + 1]))
+            after = slice(i + 1 + low - starts[i], i + 1 + high - starts[i])
             sign, weight, margin, linear = numbers[(self.codes[after] != self.codes[i]).astype(np.int64)].T
-            own = slopes[at : (at := at + len(sign))]
+            own = slopes[low - first : high - first]
             for P, square, halves in passes:
                 d = square[after] + square[i] - 2.0 * (self.X[after] @ P[i])
                 own += (halves[after] + halves[i]) * (margin - sign * d > 0.0)
             if clipped is None:
-                own[:] = np.clip(dual[at - len(own) : at] / weight, 0.0, 1.0)
+                own[:] = np.clip(dual[low:high] / weight, 0.0, 1.0)
             own[linear > 0.0] = 1.0
-        return Described({"kind": "slopes"}, {"slopes": slopes})
+        return slopes
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -54,8 +54,8 @@ class ListedHinges:
 
     @cached_property
     def size(self) -> float:
-        """Largest absolute margin; widths of smoothing are relative to it."""
-        return float(np.abs(self.margins).max())
+        """Largest absolute margin, 1 where all are zero; widths of smoothing are relative to it."""
+        return float(np.abs(self.margins).max()) or 1.0
 
     @cached_property
     def loss(self) -> BoxLoss:

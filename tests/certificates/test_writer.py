@@ -19,7 +19,17 @@ from forgery import claim, opened, written
 from samples import random_cut_dual, random_metric, random_triplets, some
 
 import convexmetric as cm
-from convexmetric.certificates import as_rational, checker, describe, kernel, statement, verify_instance, writer
+from convexmetric.certificates import (
+    as_rational,
+    checker,
+    describe,
+    dual_points,
+    kernel,
+    statement,
+    verify_instance,
+    writer,
+)
+from convexmetric.certificates.dual_points import hinge_sums
 from convexmetric.certificates.instances import difference
 from convexmetric.comparisons import PairDistances, Rankings, Relevance, Triplets
 from convexmetric.cones import AllMatrices, BlockDiagonal, NonnegativeDiagonal, PSDCone
@@ -673,6 +683,53 @@ def test_large_sparse_points_stay_sparse_and_points_that_nothing_names_are_left_
             assert written.sizes["points"] == len(np.unique(rows))
             assert second_checker.judge((tmp_path / "c.npz").read_bytes()).accepted
         np.testing.assert_allclose(bounds, bounds[:1] * 4, rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5, 3.0, 1e9])
+@pytest.mark.parametrize("held", [2**20, 5])
+def test_sums_of_slopes_are_those_of_the_matrix_that_is_not_made(width, held, monkeypatch):
+    monkeypatch.setattr(dual_points, "PAIRS", held)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        p, n = rng.integers(1, 12, 2)
+        # Multiples of 1/8, whose differences are exact, with many equal ones.
+        t, z = np.rint(8.0 * rng.standard_normal(p)) / 8.0, np.rint(8.0 * rng.standard_normal(n)) / 8.0
+        at = np.array(np.divmod(rng.permutation(p * n)[: rng.integers(p * n + 1)], n))
+        own, weight = rng.random(at.shape[1]), int(rng.integers(1, 2**36))
+        off = t[:, None] - z
+        slopes = np.clip(0.5 + off / width, 0.0, 1.0) if width else np.where(off > 0.0, 1.0, 0.0)
+        slopes[*at] = own
+        whole = np.rint(slopes * weight).astype(np.int64)
+        r, c = hinge_sums(t, z, width, weight, at, own)
+        np.testing.assert_array_equal(r, whole.sum(axis=1))
+        np.testing.assert_array_equal(c, whole.sum(axis=0))
+
+
+@pytest.mark.parametrize("width", [0.05, 0.01])
+def test_a_repair_of_distances_trusts_some_and_changes_others(width, tmp_path):
+    """Squared distances of items: trusted ones stay in an interval (two hard hinges), others move at a price."""
+    rng, (i, j) = np.random.default_rng(0), np.triu_indices(12, 1)
+    Z, trusted = rng.standard_normal((12, 3)), rng.random(66) < 0.3
+    q = np.square(Z[i] - Z[j]).sum(axis=1) * np.where(trusted, 1.0, np.exp(0.5 * rng.standard_normal(66)))
+    room, signs = np.where(trusted, width, 0.0), np.repeat([1.0, -1.0], 66)
+    margins, weights = (
+        signs * np.tile(q, 2) * (1.0 - signs * np.tile(room, 2)),
+        np.where(np.tile(trusted, 2), np.inf, 1 / 66),
+    )
+    pairs = PairDistances(np.eye(12), np.tile(np.column_stack([i, j]), (2, 1)), signs, PSDCone(12))
+    problem = cm.MetricProblem(SeparableRisk(pairs, BoxLoss.hinge(weights, margins)), Trace(1e-3))
+    solution = cm.solve(problem)
+    M = cp.Variable((12, 12), PSD=True)
+    d = cp.diag(M)[i] + cp.diag(M)[j] - 2.0 * M[i, j]
+    off, held = cp.sum(cp.abs(d - q)[~trusted]) / 66, cp.abs(d - q)[trusted] <= width * q[trusted]
+    optimum = cp.Problem(cp.Minimize(off + 1e-3 * cp.trace(M)), [held]).solve(solver="CLARABEL")
+    assert (solution.status, solution.upper_bound) == ("optimal", pytest.approx(optimum, rel=1e-6))
+    s = pairs.forward(solution.M) - margins
+    assert (s[np.isinf(weights)] >= 0.0).all()
+    # Some of them bind from below, and some from above.
+    assert all((np.abs(s[np.isinf(weights) & (signs == sign)]) < 1e-4).any() for sign in (1.0, -1.0))
+    written = cm.write_certificate(tmp_path / "c.npz", solution)
+    assert (cm.verify(tmp_path / "c.npz").accepted, written.gap <= 2e-6) == (True, True)
 
 
 def test_a_limit_is_said_before_the_work(tmp_path, monkeypatch):

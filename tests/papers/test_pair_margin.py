@@ -155,6 +155,50 @@ def test_the_certified_optimum_is_that_of_the_papers_problem(backend, norm, marg
     assert statement.value == pytest.approx(solution.lower_bound, rel=1e-6)
 
 
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("pairs", ["listed", "sparse", "all"])
+def test_weights_of_features_are_those_of_the_papers_problem_with_a_diagonal_operator(pairs, norm, tmp_path):
+    X, y = points(3, 12, 4)
+    X = X / 2.0
+    options = {"reg": 0.1, "margin": (0.5, 1.5), "penalty": norm, "diagonal": True}
+    rows = np.column_stack(np.triu_indices(12, 1))[:: 1 if pairs == "all" else 2]
+    r = np.where(y[rows[:, 0]] == y[rows[:, 1]], 1.0, -1.0)
+    if pairs == "all":
+        problem = cm.PairMarginProblem.from_labels(X, y, **options)
+        weights, m = np.where(r > 0, 0.5 / (r > 0).sum(), 0.5 / (r < 0).sum()), 12
+    else:
+        problem = cm.PairMarginProblem(sp.csr_array(X) if pairs == "sparse" else X, rows, r, **options)
+        weights, m = np.full(len(rows), 1.0 / len(rows)), len(rows)
+    w = cp.Variable(4, nonneg=True)
+    margins = cp.multiply(r, 1.0 - np.square(X[rows[:, 0]] - X[rows[:, 1]]) @ w)
+    losses = cp.pos(1.0 - cp.multiply(margins, 1.0 / np.where(r > 0, 0.5, 1.5)))
+    plain = cp.Problem(
+        cp.Minimize(weights @ losses + 0.1 / np.sqrt(m) * (cp.norm(w) if norm == "frobenius" else cp.sum(w)))
+    )
+    optimum = plain.solve(solver="CLARABEL")
+    solution = cm.solve(problem)
+    assert solution.status == "optimal"
+    assert solution.w.shape == (4,)
+    assert solution.lower_bound <= optimum * (1.0 + 1e-7)
+    assert solution.upper_bound == pytest.approx(optimum, rel=2e-6)
+    assert problem.to_cvxpy().solve(solver="CLARABEL") == pytest.approx(optimum, rel=1e-6)
+    assert "A diagonal and nonnegative" in str(problem)
+    assert r"\mathrm{diag}(\mathbb{R}^d_+)" in problem.latex()
+    cm.write_certificate(tmp_path / "c.npz", solution)
+    assert cm.verify(tmp_path / "c.npz").accepted
+
+
+def test_weights_of_features_keep_more_features_than_points_and_a_prior():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 30))
+    pairs, r = cm.papers.balanced_pairs(np.arange(8) % 2, 12, random_state=0)
+    problem = cm.PairMarginProblem(X, pairs, r, reg=0.3, prior=np.linspace(0.0, 0.1, 30), diagonal=True)
+    assert problem.cone.shape == (30,)
+    assert problem.span is None
+    # The prior is its optimum as lambda grows.
+    np.testing.assert_allclose(cm.solve(problem.with_reg(1e6)).w, np.linspace(0.0, 0.1, 30), atol=1e-4)
+
+
 @pytest.mark.parametrize("loss", ["squared", "absolute", "weighted", "printed"])
 @pytest.mark.parametrize("norm", NORMS)
 def test_similarity_regression(loss, norm):

@@ -157,6 +157,25 @@ def test_multipliers_come_one_a_pair():
         risk(np.random.default_rng(0)).minorant(np.zeros(110))
 
 
+@pytest.mark.parametrize("multipliers", [False, True])
+def test_slopes_of_some_pairs_are_made_alone(multipliers, monkeypatch):
+    rng = np.random.default_rng(4)
+    whole = risk(rng)
+    witnesses, groups = np.array([random_metric(rng, whole.cone, 0.5) for _ in range(2)]), np.arange(11) % 2
+    dual = rng.uniform(size=55) if multipliers else CutDual(witnesses, rng.dirichlet([1, 1], 2).T, groups)
+    slopes, made = whole.hints(dual).arrays["slopes"], []
+    every = np.asarray(slopes)
+    monkeypatch.setattr(
+        whole, "_slopes", lambda *given: made.append(given[1:]) or LabelledPairRisk._slopes(whole, *given)
+    )
+    slopes = whole.hints(dual).arrays["slopes"]
+    for first, stop in ((0, 55), (0, 3), (7, 31), (9, 10), (54, 55), (20, 20)):
+        np.testing.assert_array_equal(slopes[first:stop], every[first:stop])
+        np.testing.assert_array_equal(0.5 * every[first:stop], slopes[first:stop] * 0.5)
+    assert max(stop - first for first, stop in made[2:]) == 24
+    assert len(set(every)) > 2
+
+
 def test_too_many_pairs_are_not_written_out(monkeypatch):
     monkeypatch.setattr(labelled_pairs, "PAIRS_LIMIT", 54)
     with pytest.raises(InputError, match="55 pairs; keep it to 54"):

@@ -7,7 +7,12 @@ import pytest
 from samples import clarabel, random_triplets
 
 import convexmetric as cm
+from convexmetric.comparisons import PairDistances
+from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import GapWarning
+from convexmetric.losses import BoxLoss
+from convexmetric.regularizers import QuadraticForm
+from convexmetric.risks import SeparableRisk
 
 RNG = np.random.default_rng(9)
 X = RNG.standard_normal((16, 3))
@@ -95,3 +100,17 @@ def test_scaling_the_data_scales_the_weights_of_an_equivalent_problem(kind):
     plain = cm.solve(scaled(kind, 1.0, 3.0), tol=1e-8)
     other = cm.solve(scaled(kind, t, 3.0 / t**power), tol=1e-8)
     assert other.upper_bound * t**power == pytest.approx(plain.upper_bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["interior-point", "augmented-lagrangian"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_margins_of_zero_leave_the_scale_to_the_linear_term(solver, scale):
+    """A fit of weights by least squares: the risk is zero, and nothing but G says how large they are."""
+    A, target = np.abs(RNG.standard_normal((20, 5))), np.array([0.0, 2.0, 0.0, 0.5, 1.0])
+    zero = PairDistances(np.eye(5), [[0, 1]], np.ones(1), NonnegativeDiagonal(5))
+    risk = SeparableRisk(zero, BoxLoss.hinge(np.ones(1), np.zeros(1)))
+    solution = cm.solve(cm.MetricProblem(risk, QuadraticForm(A.T @ A), -scale * A.T @ (A @ target)), solver=solver)
+    assert solution.status == "optimal"
+    optimum = -0.5 * scale**2 * np.square(A @ target).sum()
+    assert solution.upper_bound == pytest.approx(optimum, rel=2e-6)
+    assert solution.lower_bound <= optimum * (1.0 - 1e-9)

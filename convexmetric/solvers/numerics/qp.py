@@ -327,8 +327,8 @@ def _best_scale(qp: ConicQP, U: Array) -> float:
     """The multiple of ``U`` with the least objective, on a logarithmic grid."""
     along = qp.times(U)
     longest = float(np.abs(along).max())
-    if longest == 0.0:
-        # No row depends on the metric: any finite multiple will do.
+    if longest == 0.0 or not qp.b.any():
+        # No row depends on the metric, or all margins are zero: any finite multiple will do.
         return 1.0
     size = float(np.abs(qp.b).max()) / longest
     scales = size * np.logspace(-1, 6, 29)

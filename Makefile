@@ -11,7 +11,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1
 # Compiled files are kept, even where the environment forbids it: every process would compile all modules and tests anew.
 KEPT := PYTHONDONTWRITEBYTECODE=
 
-.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove release instances course
+.PHONY: help demo test integration lint types layers fix bench docs docs-check clean clean-cache slow notebooks prove rehearse release instances course
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/'
@@ -80,11 +80,12 @@ notebooks: $(BIN)/.ready ## lessons and exercises as notebooks in build/notebook
 course: $(BIN)/.ready-docs ## slides, questions and exercises of the course in build/course, for the site too, and solutions beside it (minutes)
 	$(ONE_THREAD) $(BIN)/python docs/take_away.py build/course --pictures build/drawn
 
-release: integration ## sdist and wheel in dist/, tried in an empty environment away from the checkout
-	$(BIN)/python -m pip install --quiet 'build>=1.2'
+rehearse: $(BIN)/.ready ## sdist and wheel in dist/, checked, and used in an empty environment away from the checkout (minutes)
+	$(BIN)/python -m pip install --quiet 'build>=1.2' 'twine>=6.1' 'check-wheel-contents>=0.6'
 	rm -rf dist
-	$(BIN)/python -m build
-	$(BIN)/python tests/try_wheel.py dist/*.whl
+	$(ONE_THREAD) $(BIN)/python tests/rehearse.py dist
+
+release: integration rehearse ## what a release needs before its tag
 
 clean-cache: ## remove compiled loops, after editing one that another file's calls
 	find convexmetric -name '*.nb[ic]' -delete

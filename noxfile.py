@@ -6,7 +6,7 @@
 
     nox                       # the quick suite on every interpreter that is there
     nox -s oldest             # ... with the oldest dependencies that pyproject.toml allows
-    nox -s lessons docs wheel
+    nox -s lessons docs rehearse
     nox --default-venv-backend uv      # fetches interpreters that are missing
 
 Options after -- go to pytest: nox -s tests-3.13 -- -x -n 4
@@ -77,13 +77,10 @@ def docs(session):
 
 
 @nox.session(python=PYTHONS, default=False)
-def wheel(session):
-    """Build sdist and wheel, and try the wheel in an empty environment away from the checkout."""
-    session.install("build>=1.2")
-    folder = session.create_tmp()
-    session.run("python", "-m", "build", "--outdir", folder)
-    newest = max(Path(folder).glob("*.whl"), key=os.path.getmtime)
-    session.run("python", "tests/try_wheel.py", str(newest))
+def rehearse(session):
+    """Build sdist and wheel, check both, and use the wheel in an empty environment away from the checkout."""
+    session.install("build>=1.2", "twine>=6.1", "check-wheel-contents>=0.6")
+    session.run("python", "tests/rehearse.py", *(session.posargs or [session.create_tmp()]), env=ONE_THREAD)
 
 
 if __name__ == "__main__":

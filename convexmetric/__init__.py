@@ -47,7 +47,7 @@ from convexmetric.selection import cross_validate, held_out, solve_path
 from convexmetric.solution import Solution
 from convexmetric.solvers import explain, solve
 
-__version__ = "0.2.0rc1"
+__version__ = "0.3.0"
 
 if _typing.TYPE_CHECKING:
     from convexmetric import estimators

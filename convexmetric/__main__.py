@@ -1,11 +1,18 @@
 """``python -m convexmetric`` is the command ``convexmetric``; its limit on time counts from the process's start."""
 
-from convexmetric.cli import main
+import sys
+
 from convexmetric.deadline import BEGUN
 
 
 def run() -> None:
     """Run the command, in a process of its own."""
+    try:
+        # Takes half a second, in which Ctrl-C ends the command as later.
+        from convexmetric.cli import main
+    except KeyboardInterrupt:
+        print("interrupted: nothing was begun", file=sys.stderr)
+        sys.exit(130)
     main(BEGUN)
 
 

@@ -23,7 +23,17 @@ def text(name):
 
 def test_the_version_is_one():
     assert PROJECT["version"] == cm.__version__
-    assert re.search(r"^version: (.+)$", text("CITATION.cff"), re.MULTILINE)[1] == cm.__version__
+    cited = dict(re.findall(r"^(version|date-released): (.+)$", text("CITATION.cff"), re.MULTILINE))
+    assert cited["version"] == cm.__version__
+    # The newest heading of the changelog is that of this version and its day, or of what is not released yet.
+    newest = re.search(r"^## (.+)$", text("CHANGELOG.md"), re.MULTILINE)[1]
+    assert newest in (f"{cm.__version__} - {cited['date-released']}", "Unreleased")
+
+
+def test_the_address_of_the_repository_is_one():
+    source = PROJECT["urls"]["Source"]
+    assert all(url.startswith(source) for url in PROJECT["urls"].values())
+    assert f"repository-code: {source}\n" in text("CITATION.cff")
 
 
 def test_the_license_is_one():
@@ -70,8 +80,21 @@ def test_actions_are_pinned_by_commit_and_keep_no_token():
         assert all("@sha256:" in image for image in re.findall(r"container: (.+)", said)), path
 
 
-def test_every_session_of_the_workflow_exists():
-    sessions = re.findall(r"session: ([a-z]+)", text(".github/workflows/tests.yml"))
+def test_what_is_published_was_rehearsed_and_only_that_job_may_sign():
+    rehearsal, publishing = text(".github/workflows/publish.yml").split("  publish:\n")
+    assert "nox --session rehearse" in rehearsal
+    assert "upload-artifact" in rehearsal
+    assert "needs: rehearse" in publishing
+    assert re.findall(r"(\S+): write", rehearsal) == []
+    assert re.findall(r"(\S+): write", publishing) == ["id-token"]
+    assert "attestations: true" in publishing
+    assert "secrets." not in rehearsal + publishing
+
+
+def test_every_session_of_the_workflows_exists():
+    sessions = re.findall(
+        r"session:? ([a-z]+)", text(".github/workflows/tests.yml") + text(".github/workflows/publish.yml")
+    )
     defined = re.findall(r"^def (\w+)\(session", text("noxfile.py"), re.MULTILINE)
     assert set(sessions) <= set(defined)
 

@@ -10,7 +10,7 @@ import typer
 
 from convexmetric.bench import reports
 from convexmetric.bench.benchmarking import RUNS_FILE, benchmark
-from convexmetric.bench.exporting import export_instance
+from convexmetric.bench.exporting import FORMATS, export_instance
 from convexmetric.bench.library import list_problems, load_instance
 from convexmetric.bench.records import read_runs
 from convexmetric.bench.submissions import submit
@@ -26,13 +26,22 @@ def list_(as_json: shared.AsJson = False) -> None:
     if as_json:
         shared.print_json([reports.instance_record(instance) for instance in instances])
     else:
-        shared.console().print(reports.instances_table(instances))
+        out = shared.console()
+        # Names are there to be copied: a narrow terminal has them on lines of their own.
+        wide = out.width >= shared.PIPE_WIDTH
+        out.print(reports.instances_table(instances) if wide else reports.instances_text(instances))
 
 
 @shared.app.command("export-instance")
 def export_instance_(
     name: Annotated[str, typer.Argument(help="Name of an instance.", autocompletion=shared.complete_name)],
-    to: Annotated[str, typer.Option(help="arrays, cvxpy (arrays and a Python file), cbf or sdpa.")] = "arrays",
+    to: Annotated[
+        str,
+        typer.Option(
+            help="arrays, cvxpy (arrays and a Python file), cbf or sdpa.",
+            autocompletion=shared.completing(FORMATS),
+        ),
+    ] = "arrays",
     output: Annotated[Path, typer.Option(help="An existing folder.")] = Path(),
 ) -> None:
     """Write an instance as files that need nothing of this package."""
@@ -77,7 +86,13 @@ def bench(
             autocompletion=shared.complete_solver,
         ),
     ] = None,
-    suite: Annotated[str | None, typer.Option(help="small, paper, large or open. Default: small.")] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            help="small, paper, large or open. Default: small.",
+            autocompletion=shared.completing(("small", "paper", "large", "open")),
+        ),
+    ] = None,
     instances: Annotated[
         list[str] | None,
         typer.Option(

@@ -173,7 +173,11 @@ def load_instance(name: str) -> Instance:
     known = list_problems()
     if not isinstance(name, str) or name not in known:
         close = difflib.get_close_matches(str(name).lower(), known, n=3)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "cm.bench.list_problems() has their names"
+        hint = (
+            f"did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else "'convexmetric list' and cm.bench.list_problems() name all"
+        )
         raise InputError(f"there is no problem named {name!r}; {hint}")
     file = library_folder() / f"{name}.toml"
     return read_instance(file.read_text(encoding="utf-8"), file.name)

@@ -43,6 +43,15 @@ def instances_table(instances: list[Instance]) -> Table:
     return table
 
 
+def instances_text(instances: list[Instance]) -> str:
+    """The same as lines: a name, and below what is known of it."""
+    return "\n".join(
+        f"{one.name}\n    {digits(one.lower_bound, one.gap, ROUND_FLOOR)} to "
+        f"{digits(one.upper_bound, one.gap, ROUND_CEILING)}, {'open' if one.open else one.grade}, {one.data['set']}"
+        for one in instances
+    )
+
+
 def benchmark_table(runs: Sequence[Run]) -> Table:
     """Table of runs by solver: numbers by status, seconds of the optimal ones, and the largest memory."""
     table = columned("solver", (*STATUSES, "median seconds", "peak MB"))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperCommand, TyperGroup
 
 from convexmetric.arrays import plain
 from convexmetric.doors import LIBRARY
@@ -39,8 +40,35 @@ NOT_CERTIFIED, WRONG_INPUT, UNWRITTEN, INTERRUPTED = 1, 2, 3, 130
 #: Columns of a table that does not go to a terminal: wide enough to wrap nothing.
 PIPE_WIDTH = 160
 
+
+class _Named:
+    """Names the value of an option by the option, as NAME, and none of a flag: every Typer would do it otherwise."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options, as help shows them."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if param.metavar is None:
+                param.metavar = "" if getattr(param, "is_flag", False) else param.name.upper()
+        return params
+
+
+class Command(_Named, TyperCommand):
+    """A command."""
+
+
+class Group(_Named, TyperGroup):
+    """The command of commands; Ctrl-C that none of them expects ends it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        with interruptible("nothing was finished"):
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
     name="convexmetric",
+    cls=Group,
     help="Exact metric learning: convex statements, certified optima.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

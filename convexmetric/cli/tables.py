@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import json
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -67,7 +73,7 @@ def fit(
         typer.Argument(
             metavar="FILE",
             help="Text with columns between commas, semicolons, tabs, | or blanks, also as .gz, .bz2 or .xz; Parquet; "
-            "Excel.",
+            "Excel; - for standard input.",
             show_default=False,
         ),
     ],
@@ -128,7 +134,8 @@ def fit(
         raise InputError("a metric under a kernel acts on no column of the table: leave out --save or the kernel")
     with shared.noted(), shared.interruptible("there is no metric yet, and nothing is saved"):
         reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
-        data = read_labelled(file, label, drop, **reading)
+        with _as_file(file) as table:
+            data = read_labelled(table, label, drop, **reading)
         if method in KEEP_LONE:
             _say_lone(data)
         fitted = fit_table(data, method, chosen, scale, tol, clock.left(), score, not quiet)
@@ -206,7 +213,12 @@ def apply(
         Path, typer.Argument(metavar="METRIC", help="What 'fit --save' wrote, or another metric.", show_default=False)
     ],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A table with the columns that it learned from.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A table with the columns that it learned from; - for standard input.",
+            show_default=False,
+        ),
     ],
     save: Annotated[
         Path,
@@ -216,29 +228,58 @@ def apply(
             callback=shared.writable("rows are written", (".csv", ".npy")),
         ),
     ],
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column, of labels or names, to write beside the rows of a .csv.",
+            show_default=False,
+        ),
+    ] = None,
     drop: Drop = None,
     header: Header = None,
     drop_missing: DropMissing = False,
     encode: Encode = False,
     encoding: Encoding = "utf-8",
+    as_json: shared.AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No message of success.")] = False,
 ) -> None:
     """Transform a table, so that Euclidean distances of what is written are distances by a learned metric.
 
-    Columns are found by their names, in any order; others, such as labels, are left out. A metric that knows no names
-    takes all columns but those to --drop.
+    Columns are found by their names, in any order; others are left out, but for that of --label. A metric that knows no
+    names takes all columns but those to --drop.
     """
-    with shared.noted():
+    if label is not None and save.suffix.lower() != ".csv":
+        raise InputError(f"--label goes into a .csv file; {save} holds numbers alone")
+    with shared.noted(), _as_file(file) as table:
         _, components, columns = read_map(metric)
         reading: Any = {"header": header, "drop_missing": drop_missing, "encode": encode, "encoding": encoding}
-        data = read_table(file, columns, drop=drop or [], **reading)
+        data = read_table(table, columns, drop=drop or [], label=label, **reading)
     if data.X.shape[1] != components.shape[1]:
         raise InputError(
             f"{file} has {data.X.shape[1]} columns ({', '.join(data.extras['columns'])}), but {metric} takes "
             f"{components.shape[1]} and knows no names of columns: leave out the others by --drop"
         )
     images = data.X @ components.T
-    write_rows(save, images)
-    shared.say(f"rows: {save}: {len(images)} rows, {data.X.shape[1]} columns transformed to {images.shape[1]}")
+    write_rows(save, images, label, data)
+    done = {"file": str(save), "rows": len(images), "columns": data.X.shape[1], "components": images.shape[1]}
+    if as_json:
+        shared.print_json(done)
+    if not quiet:
+        shared.say("rows: {file}: {rows} rows, {columns} columns transformed to {components}".format(**done))
+
+
+@contextmanager
+def _as_file(file: Path) -> Iterator[Path]:
+    """The path of a table; what comes from standard input is a file while it is read."""
+    if str(file) != "-":
+        yield file
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "standard-input"
+        with copy.open("xb") as whole:
+            shutil.copyfileobj(sys.stdin.buffer, whole)
+        yield copy
 
 
 def save_components(path: Path, fitted: Fitted) -> None:
@@ -290,11 +331,17 @@ def metric_on_table(path: Path, variable: str | None, data: Dataset, scale: bool
     return np.asarray(L.T @ L)
 
 
-def write_rows(path: Path, rows: Array) -> None:
-    """Write rows as text with names of columns, or as an array, all or nothing."""
-    with all_or_nothing(path) as unfinished, open(unfinished, "xb") as file:
+def write_rows(path: Path, rows: Array, label: str | None, data: Dataset) -> None:
+    """Write rows as text with names of columns, and of labels the words, or as an array, all or nothing."""
+    with all_or_nothing(path) as unfinished:
         if path.suffix.lower() == ".npy":
-            np.save(file, rows)
-        else:
-            names = ",".join(f"component{place}" for place in range(rows.shape[1]))
-            np.savetxt(file, rows, "%.17g", ",", header=names, comments="")
+            with open(unfinished, "xb") as binary:
+                np.save(binary, rows)
+            return
+        words = [()] * len(rows) if data.y is None else [(data.target_names[code],) for code in data.y]
+        with open(unfinished, "x", encoding="utf-8", newline="") as text:
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(
+                [f"component{place}" for place in range(rows.shape[1])] + ([] if label is None else [label])
+            )
+            writer.writerows([*map("{:.17g}".format, row), *word] for row, word in zip(rows, words, strict=True))

@@ -1,4 +1,4 @@
-"""Data sets that need no folder and no network: those that scikit-learn bundles."""
+"""Data sets that need no folder and no network: those that come with scikit-learn or this package, or are drawn."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PRINTED = [f"{how}-{what}" for how in ("rotated", "scaled", "rotated-scaled") fo
 
 BUNDLED: dict[str, Callable[[], Dataset]] = {
     **{name: partial(_from_scikit_learn, name) for name in SCIKIT_LEARN},
-    "cranfield-100": partial(beside, "retrieval.cranfield:bundled_part"),
+    "see-also": partial(beside, "retrieval.see_also:bundled_collection"),
     **{name: partial(beside, "bench.readers.printed:read_printed", name) for name in PRINTED},
 }
 """Name to loader."""

@@ -136,8 +136,9 @@ def read_table(
     drop_missing: bool = False,
     encoding: str = "utf-8",
     encode: bool = False,
+    label: str | int | None = None,
 ) -> Dataset:
-    """Read columns of a table of numbers, without labels.
+    """Read columns of a table of numbers; it need not have labels.
 
     Parameters
     ----------
@@ -147,12 +148,14 @@ def read_table(
         Which columns, in this order. By default all but those to ``drop``.
     drop, header, drop_missing, encoding, encode
         As for :func:`read_csv`; ``columns`` are then those that it made.
+    label : str or int, optional
+        A column of words to read beside them, where none need be.
 
     Returns
     -------
     Dataset
-        ``y`` is None; names of the columns in ``extras["columns"]``, the line on which each row ends in
-        ``extras["lines"]``.
+        ``y`` is None without ``label``; names of the columns in ``extras["columns"]``, the line on which each row ends
+        in ``extras["lines"]``.
 
     Raises
     ------
@@ -166,7 +169,8 @@ def read_table(
             c for c, name in enumerate(table.names) if any(f"{column}=".startswith(f"{name}=") for column in columns)
         ]
         table = table.complete(named, None, drop_missing).encoded(named, columns)[0]
-    chosen = table.kept(drop) if columns is None else [table.number(column) for column in columns]
+    beside = [] if label is None else [table.number(label)]
+    chosen = table.kept(drop, *beside) if columns is None else [table.number(column) for column in columns]
     if not chosen:
         raise InputError(f"{path}: there is no column left to read")
     table = table.complete(chosen, None, drop_missing)
@@ -175,7 +179,8 @@ def read_table(
     X = table.numbers(chosen)
     if columns is None:
         table.warn_of_counts(chosen, X)
-    return Dataset(_stem(path), X, None, (), path.name, table.extras(chosen))
+    names, codes = table.labels(beside[0]) if beside else ([], None)
+    return Dataset(_stem(path), X, codes, tuple(names), path.name, table.extras(chosen))
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from convexmetric.cli.reports import attributes, figures_table, paired_record, s
 from convexmetric.errors import InputError
 from convexmetric.files import read_array, write_arrays
 from convexmetric.imports import optional
-from convexmetric.retrieval.export import FORMATS, SUFFIXES, read_adapter
+from convexmetric.retrieval.export import FORMATS, FORMS, SUFFIXES, read_adapter
 from convexmetric.retrieval.export import write as write_export
+from convexmetric.retrieval.judgements import UNJUDGED
 from convexmetric.retrieval.reading import read_identifiers, read_qrels, read_texts
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def adapt(
         list[str] | None,
         typer.Option(
             help="What is mapped: both, queries and documents, or query, with documents as they are; may come again, "
-            "to choose. Default: query for ridge and InfoNCE, both for others."
+            "to choose. Default: query for ridge and InfoNCE, both for others.",
+            autocompletion=shared.completing(("both", "query")),
         ),
     ] = None,
     weights: Annotated[
@@ -77,7 +79,11 @@ def adapt(
         typer.Option(help="Keep the map only if the p-value of its gain is below this. Default: any mean gain counts."),
     ] = None,
     unjudged: Annotated[
-        str, typer.Option(help="Of documents that nobody judged for a query: irrelevant, ignore, mined.")
+        str,
+        typer.Option(
+            help="Of documents that nobody judged for a query: irrelevant, ignore, mined.",
+            autocompletion=shared.completing(UNJUDGED),
+        ),
     ] = "irrelevant",
     relevant_from: Annotated[int, typer.Option(help="The degree from which a document is relevant.")] = 1,
     tol: Annotated[float, typer.Option(help="Certified relative gap at which solves stop.")] = 1e-2,
@@ -282,7 +288,8 @@ def export(
         typer.Option(
             help="distance, the default: one map for documents and queries. augmented: a map for queries, and "
             "documents with one number more. inner-product: a map for queries only, which ranks by q'Mx and not by the "
-            "distance. query: the only form, and the default, of a map of queries alone."
+            "distance. query: the only form, and the default, of a map of queries alone.",
+            autocompletion=shared.completing(FORMS),
         ),
     ] = None,
     corpus: Annotated[

@@ -1,9 +1,8 @@
-"""The Cranfield collection: a part that comes with the package, and the whole from the data folder."""
+"""The Cranfield collection, from the data folder."""
 
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -14,28 +13,6 @@ from convexmetric.datasets.reading import locate
 from convexmetric.files import guarded, opened
 from convexmetric.retrieval.judgements import Qrels
 from convexmetric.retrieval.reading import read_qrels
-
-
-def bundled_part() -> Dataset:
-    """Load the bundled part: the first hundred questions, and all documents relevant to them.
-
-    Extras: ``queries`` (100, 32), ``qrels`` (by rows of both), ``documents`` and ``questions`` (their numbers in the
-    collection, from 1).
-    """
-    with (files(__package__) / "cranfield-100.npz").open("rb") as file, np.load(file, allow_pickle=False) as part:
-        X, queries = (np.asarray(part[name], dtype=np.float64) for name in ("documents", "questions"))
-        relevant = zip(part["question"].tolist(), part["document"].tolist(), strict=True)
-        qrels = Qrels.of((question, document, 1) for question, document in relevant)
-        numbers = np.asarray(part["number"], dtype=np.int64)
-    return Dataset(
-        "cranfield-100",
-        X,
-        None,
-        (),
-        "Part of the Cranfield collection (Cleverdon 1967): 509 abstracts on aerodynamics, the first 100 questions, "
-        "and who is relevant to whom; latent semantic analysis of 32 dimensions, of length one, in single precision.",
-        {"queries": queries, "qrels": qrels, "documents": numbers, "questions": np.arange(1, 101)},
-    )
 
 
 def read_cranfield(folder: Path | None) -> Dataset:

@@ -6,7 +6,7 @@ r"""Linear maps for retrieval, compared on held-out queries: exact adapters, cla
     python examples/retrieval_study/study.py --output thirds.jsonl --splits 3 \
         --methods "inner products" whitening ridge InfoNCE adapter
 
-Needs the data folder, but for cranfield-100. Each three splits are the thirds of the queries, in a random order: every
+Needs the data folder. Each three splits are the thirds of the queries, in a random order: every
 query is held out once.
 
 =================  =====================================================================================================
@@ -89,17 +89,23 @@ class Collection:
 
 def cranfield(rng: np.random.Generator) -> Collection:
     """1,400 abstracts and 225 questions, LSA of 100 dimensions."""
-    data = cm.datasets.load("cranfield")
-    words = TfidfTransformer(sublinear_tf=True).fit(data.X)
-    lsa = TruncatedSVD(100, random_state=0).fit(words.transform(data.X))
-    documents, questions = (normalize(lsa.transform(words.transform(of))) for of in (data.X, data.extras["queries"]))
-    return _judged(documents, questions, data.extras["qrels"])
+    return _cranfield(100)
 
 
 def cranfield_100(rng: np.random.Generator) -> Collection:
-    """The part of it that comes with the package: 509 abstracts and 100 questions."""
-    data = cm.datasets.load("cranfield-100")
-    return _judged(np.asarray(data.X), np.asarray(data.extras["queries"]), data.extras["qrels"])
+    """The first 100 questions, and the 509 abstracts that are relevant to any, LSA of 32 dimensions of the whole."""
+    whole = _cranfield(32)
+    relevant = whole.relevant[:100]
+    documents = relevant.any(axis=0)
+    return Collection(whole.corpus[documents], whole.queries[:100], relevant[:, documents])
+
+
+def _cranfield(rank: int) -> Collection:
+    data = cm.datasets.load("cranfield")
+    words = TfidfTransformer(sublinear_tf=True).fit(data.X)
+    lsa = TruncatedSVD(rank, random_state=0).fit(words.transform(data.X))
+    documents, questions = (normalize(lsa.transform(words.transform(of))) for of in (data.X, data.extras["queries"]))
+    return _judged(documents, questions, data.extras["qrels"])
 
 
 def _judged(documents: np.ndarray, questions: np.ndarray, judged: cm.retrieval.Qrels) -> Collection:

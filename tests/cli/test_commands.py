@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.io import savemat
 
 import convexmetric as cm
@@ -57,6 +58,54 @@ def test_list_names_every_instance_with_its_bounds(command):
         assert bounds == pytest.approx([instance.lower_bound, instance.upper_bound], rel=1e-6 + instance.gap)
         assert bounds[0] <= instance.lower_bound <= instance.upper_bound <= bounds[1]
         assert (f"{instance.data['set']} *" in line) == instance.needs_data_folder
+
+
+def test_a_narrow_list_has_whole_names_and_the_same_bounds(command, monkeypatch):
+    monkeypatch.setattr("convexmetric.cli.shared.console", lambda: Console(width=80))
+    code, out, _ = command("list")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[::2] == list_problems()
+    for name, line in zip(lines[::2], lines[1::2], strict=True):
+        assert re.fullmatch(r"    \S+ to \S+, (open|float|rigorous), \S+", line)
+        instance = load_instance(name)
+        assert [float(bound) for bound in re.findall(r"(\S+) to (\S+),", line)[0]] == pytest.approx(
+            [instance.lower_bound, instance.upper_bound], rel=1e-6 + instance.gap
+        )
+
+
+@pytest.mark.parametrize("words", [["solve"], ["fit"], ["apply"], ["bench"], ["adapt"], ["verify"], []], ids=str)
+def test_values_of_options_are_in_capitals_and_flags_have_none(command, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "200")
+    out = command(*words, "--help")[1]
+    options = out.partition(" Options ")[2]
+    assert "--help" in options
+    assert not re.search(r"<(bool|str|path|int|float|list)|\b(TEXT|PATH|INTEGER|FLOAT|BOOLEAN)\b", options)
+
+
+def test_ctrl_c_where_nothing_expects_it_is_said_in_a_word(command, monkeypatch):
+    monkeypatch.setattr("convexmetric.bench.command.load_instance", interrupted)
+    assert command("list") == (130, "", "interrupted: nothing was finished\n")
+
+
+def test_ctrl_c_while_the_command_is_imported_is_said_in_a_word(monkeypatch, capsys):
+    class Interrupting:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "convexmetric.cli", Interrupting())
+    with pytest.raises(SystemExit) as stop:
+        run()
+    assert (stop.value.code, capsys.readouterr().err) == (130, "interrupted: nothing was begun\n")
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_an_unknown_instance_is_told_where_names_are(command):
+    code, _, err = command("solve", "nothing-like-it")
+    assert (code, "'convexmetric list'" in err) == (2, True)
 
 
 def test_list_as_json(command):
@@ -433,6 +482,8 @@ def test_a_process_whose_verdict_cannot_be_written_ends_with_three(module):
     [
         ("solve ranking-auc-wine-c1000", ["ranking-auc-wine-c10000"]),
         (f"solve {WINE} --solver cutting", ["cutting-planes", "cutting-planes-plain"]),
+        ("bench --suite p", ["paper"]),
+        ("adapt --unjudged i", ["irrelevant", "ignore"]),
     ],
 )
 def test_names_complete_in_the_shell(words, completed):

@@ -1,12 +1,16 @@
 """fit, apply and audit on tables of one's own: what is said, what is written, and what is refused."""
 
+import csv
 import gzip
+import io
 import itertools
 import json
 import re
+import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -622,6 +626,39 @@ def test_apply_finds_columns_by_name_in_any_order(command, helpful, learned, tmp
     assert command("apply", learned, helpful, "--save", straight)[0] == 0
     assert command("apply", learned, other, "--save", turned)[0] == 0
     np.testing.assert_array_equal(np.load(straight), np.load(turned))
+
+
+def test_apply_keeps_labels_beside_the_rows_and_can_be_quiet(command, helpful, learned, tmp_path):
+    bare, kept = tmp_path / "bare.npy", tmp_path / "kept.csv"
+    assert command("apply", learned, helpful, "--save", bare, "--quiet") == (0, "", "")
+    code, out, err = command("apply", learned, helpful, "--save", kept, "--label", "kind", "--json", "--quiet")
+    rank = np.load(bare).shape[1]
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {"file": str(kept), "rows": 80, "columns": 10, "components": rank}
+    again, data = cm.datasets.read_csv(kept, "kind"), cm.datasets.read_csv(helpful, "kind")
+    np.testing.assert_array_equal(again.X, np.load(bare))
+    assert [again.target_names[code] for code in again.y] == [data.target_names[code] for code in data.y]
+    code, _, err = command("apply", learned, helpful, "--save", bare, "--label", "kind")
+    assert (code, "--label goes into a .csv file" in err) == (2, True)
+
+
+def test_labels_that_are_missing_or_have_commas_are_kept_as_they_are(command, learned, tmp_path):
+    table, kept = tmp_path / "new.csv", tmp_path / "kept.csv"
+    names = ",".join(np.load(learned)["columns"])
+    table.write_text(f'who,{names}\n"a, b"{",1" * 10}\n{",2" * 10}\n')
+    assert command("apply", learned, table, "--save", kept, "--label", "who")[0] == 0
+    with kept.open(newline="") as file:
+        assert [row[-1] for row in csv.reader(file)] == ["who", "a, b", ""]
+
+
+def test_a_table_may_come_from_standard_input(command, helpful, learned, tmp_path, monkeypatch):
+    direct, piped, saved = tmp_path / "direct.npy", tmp_path / "piped.npy", tmp_path / "again.npz"
+    assert command("apply", learned, helpful, "--save", direct)[0] == 0
+    for arguments in (["apply", learned, "-", "--save", piped], ["fit", "-", "--label", "kind", "--save", saved]):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(helpful.read_bytes())))
+        assert command(*arguments, *["--quiet", "--no-held-out"][: 1 + (arguments[0] == "fit")])[0] == 0
+    np.testing.assert_array_equal(np.load(direct), np.load(piped))
+    np.testing.assert_array_equal(np.load(saved)["components"], np.load(learned)["components"])
 
 
 @pytest.mark.integration

@@ -1,14 +1,13 @@
-import re
+import inspect
+from importlib.resources import files
 
 import numpy as np
 import pytest
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.preprocessing import normalize
+import scipy
+from retrieval_study import see_also
 
 from convexmetric.datasets import Dataset, list_datasets, load, sha256
 from convexmetric.errors import InputError
-from convexmetric.retrieval import read_qrels
 
 
 @pytest.mark.parametrize(
@@ -50,33 +49,58 @@ def test_breast_cancer_equals_the_file_of_the_data_folder(data_folder):
     assert [dataset.target_names[code] for code in dataset.y] == [names[row[1]] for row in rows]
 
 
-def test_a_part_of_cranfield_is_made_of_the_files_of_the_data_folder(data_folder):
-    part, folder = load("cranfield-100"), data_folder / "cranfield"
-    judged = read_qrels(folder / "cranqrel").subset([str(number) for number in range(1, 101)])
-    numbers = sorted({int(name) for name in judged.documents})
-    assert part.extras["documents"].tolist() == numbers
-    relevant = {
-        (str(part.extras["questions"][int(query)]), str(numbers[int(document)]))
-        for query, row in part.extras["qrels"].to_dict().items()
-        for document in row
-    }
-    assert relevant == {(query, document) for query, row in judged.to_dict().items() for document in row}
-    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
-    counts = words.fit_transform(smart(folder / "cran.all.1400"))
-    lsa = TruncatedSVD(32, random_state=0).fit(counts)
-    abstracts = lsa.transform(counts[np.array(numbers) - 1])
-    questions = lsa.transform(words.transform(smart(folder / "cran.qry")[:100]))
-    # Of the directions of the decomposition others may have other signs.
-    made, held = np.vstack([abstracts, questions]), np.vstack([part.X, part.extras["queries"]])
-    np.testing.assert_allclose(np.linalg.norm(held, axis=1), 1.0, rtol=1e-6)
-    made = normalize(made)
-    np.testing.assert_allclose(held @ held.T, made @ made.T, atol=1e-5)
+DOCSTRING = """
+    first(a, b)
+
+    Do one thing.
+
+    More of it.
+
+    Parameters
+    ----------
+    a : words
+        Of the argument.
+
+    See Also
+    --------
+    second, module.third : Do others.
+    fourth
+
+    Notes
+    -----
+    Said at length.
+"""
 
 
-def smart(path):
-    """The texts of a file of the SMART system."""
-    entries = re.split(r"^\.I ", path.read_text(), flags=re.M)[1:]
-    return [re.sub(r"^\.[A-Z]$", " ", entry.partition("\n")[2], flags=re.M) for entry in entries]
+def test_who_is_named_under_see_also_is_read_from_the_docstring():
+    summary, text, others = see_also.sections(inspect.cleandoc(DOCSTRING), "first")
+    assert (summary, others) == ("Do one thing.", {"second", "third", "fourth"})
+    assert [word in text for word in ("More", "Said", "argument", "fourth", "others")] == [True] * 3 + [False] * 2
+
+
+def test_judgements_of_the_bundled_collection_are_mutual_names_of_functions():
+    data = load("see-also")
+    assert (data.X.shape, data.extras["queries"].shape) == ((471, 32), (393, 32))
+    for vectors in (data.X, data.extras["queries"]):
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-3)
+    documents, questions = data.extras["documents"], data.extras["questions"]
+    assert not set(documents) & set(questions)
+    judged = data.extras["qrels"].to_dict()
+    assert set(judged) == set(map(str, range(len(questions))))
+    named = {questions[int(q)]: {documents[int(d)] for d in row} for q, row in judged.items()}
+    assert named["divmod"] == {"mod", "remainder"}
+
+
+def test_the_bundled_collection_is_made_of_what_is_installed():
+    with (files("convexmetric.retrieval") / "see-also.npz").open("rb") as file, np.load(file) as held:
+        if held["versions"].tolist() != [np.__version__, scipy.__version__]:
+            pytest.skip(f"made of the documentation of NumPy and SciPy {held['versions']}")
+        made = see_also.collection()
+        for name in ("documents", "questions", "query", "relevant"):
+            assert made[name].tolist() == held[name].tolist()
+        # Of the directions of the decomposition others may have other signs.
+        again, kept = (np.vstack([of["X"], of["queries"]]).astype(float) for of in (made, held))
+    np.testing.assert_allclose(again @ again.T, kept @ kept.T, atol=5e-3)
 
 
 def test_wdbc_is_an_alias():

@@ -73,8 +73,8 @@ def test_the_message_says_what_was_looked_for_and_what_to_do(name, place, monkey
     assert repr(name) in message
     assert f"{name}/" in message
     assert "Set CONVEXMETRIC_DATA to the folder that holds <subfolder>/<file>" in message
-    assert "breast-cancer, cranfield-100, digits, iris, rotated-digits," in message
-    assert "wine always work" in message
+    assert "breast-cancer, digits, iris, rotated-digits," in message
+    assert "see-also, wine always work" in message
     assert {"unset": "is not set", "empty": str(tmp_path), "absent": "not a folder"}[place] in message
     assert ("no network here" in message) == (name in UCI)
 

@@ -275,8 +275,8 @@ def test_from_the_command_line(command, adapter, tmp_path):
 
 
 @pytest.mark.parametrize(("side", "C"), [("both", 30.0), ("query", 10.0)])
-def test_on_a_part_of_cranfield_softmax_finds_more(side, C):
-    data = cm.datasets.load("cranfield-100")
+def test_on_documentation_softmax_finds_more(side, C):
+    data = cm.datasets.load("see-also")
     found = cm.RetrievalAdapter("nDCG@10", loss="softmax@0.05", side=side, C=C)
     found.fit(data.X, data.extras["queries"], data.extras["qrels"])
     gains = {name: scores.difference for name, scores in found.held_out_.scores.items()}

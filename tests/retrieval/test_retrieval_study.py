@@ -110,7 +110,7 @@ def test_in_batch_learns_and_is_audited_against_all_documents():
     assert found["gap"] <= 1e-4
 
 
-def test_some_methods_on_a_split():
+def test_some_methods_on_a_split(data_folder):
     found = study.split_record("cranfield-100", 0, ["identity", "ridge", "exact: softmax, query"])
     assert list(found["methods"]) == ["identity", "ridge", "exact: softmax, query"]
     assert found["methods"]["exact: softmax, query"]["best"][1] == "query"

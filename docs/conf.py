@@ -133,6 +133,11 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
 
 def link_out(app: Any, name: str, source: list[str]) -> None:
     """Lead links to files beside the documentation, which hold on a forge, to their page, or else to the repository."""
+    # What only the site understands is a comment elsewhere.
+    source[0] = re.sub(r"^<!--\n(```\{.*?^```)\n-->$", r"\1", source[0], flags=re.MULTILINE | re.DOTALL)
+    source[0] = take_away.slides.PICTURE.sub(r":::{picture} \3 \1\n\2\n:::", source[0])
+    if name.startswith("gallery/"):
+        source[0] = course.linked(source[0])
     beside = r"\]\((?:\.\./)+examples/"
     source[0] = re.sub(rf"{beside}(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0])
     source[0] = re.sub(rf"{beside}exercises/exercise_0?(\d+)_\w+\.py\)", r"](#exercise-\1)", source[0])

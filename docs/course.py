@@ -18,19 +18,15 @@ LABEL = """
 .. _exercise-{number}:
 """
 
-TEXT = r'''
-.. include:: ../examples/exercises/exercise_{name}.py
-   :start-after: r"""
-   :end-before: """
-'''
-
 EDITOR = """
 .. raw:: html
 
    <div class="exercise" data-name="{name}"></div>
 """
 
-EXERCISE = r'''
+BELOW = (
+    EDITOR,
+    r'''
 .. admonition:: exercise_{name}.py
    :collapsible: closed
 
@@ -46,7 +42,8 @@ EXERCISE = r'''
 
    .. literalinclude:: ../examples/exercises/solutions/solution_{name}.py
       :lines: {solution}
-'''
+''',
+)
 
 
 def code(path: Path) -> str:
@@ -59,8 +56,19 @@ def shown(path: Path) -> list[str]:
     """Write what the page shows of one exercise."""
     name = path.stem.removeprefix("exercise_")
     solution = code(FOLDER / "solutions" / f"solution_{name}.py")
-    text = LABEL + TEXT + EDITOR + EXERCISE
-    return text.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution).splitlines()
+    about = linked(ast.parse(path.read_text(encoding="utf-8")).body[0].value.value)
+    parts = (part.format(name=name, number=int(name[:2]), blanks=code(path), solution=solution) for part in BELOW)
+    return "\n".join([LABEL.format(number=int(name[:2])), about, *parts]).splitlines()
+
+
+def linked(text: str) -> str:
+    """Lead the numbers of lessons, as in "lessons 5 and 14", to their pages, in reStructuredText."""
+    names = {str(int(path.stem[5:7])): path.stem for path in FOLDER.parent.glob("plot_*.py")}
+
+    def links(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: f":doc:`{number[0]} </gallery/{names[number[0]]}>`", found[0])
+
+    return re.sub(r"\b[Ll]essons?\s\d+(?:(?:,| and)\s\d+)*", links, text)
 
 
 def paths() -> list[Path]:
@@ -85,11 +93,10 @@ def lines() -> list[str]:
     pages = []
     for path in paths():
         text = path.read_text(encoding="utf-8")
-        stars = int(re.search(r"^STARS, BROWSER = (\d)", text, re.MULTILINE)[1])  # type: ignore[index]
         title = text.splitlines()[1]
         points = {name: check.points for name, check in checking.checks_of(path.stem[9:]).items()}  # type: ignore[attr-defined]
         tasks = ", ".join(f"``{name}`` {number}" for name, number in points.items())
-        table += [f"   * - `{title}`_", f"     - {'★' * stars}", f"     - {tasks}"]
+        table += [f"   * - `{title}`_", f"     - {'★' * text.count('★')}", f"     - {tasks}"]
         pages += shown(path)
     return [*table, "", *pages]
 

@@ -43,9 +43,9 @@ PYODIDE: str = LOCK["pyodide"]
 RUNTIME = HERE / "_build" / f"pyodide-{PYODIDE}"
 CERTIFICATES = ROOT / "convexmetric" / "certificates"
 EXERCISES = ROOT / "examples" / "exercises"
-#: Exercises whose checks solve by the package. Others get by with NumPy, but for a task of exercise 6, which would take
+#: Exercises whose checks solve by the package. Others get by with NumPy, but for a task of exercise 5, which would take
 #: minutes where loops are not compiled.
-BY_PACKAGE = ("05_oracles", "07_a_tight_lift", "08_sgd_audited", "10_certificates")
+BY_PACKAGE = ("04_oracles", "03_a_tight_lift", "11_sgd_audited", "12_certificates")
 #: Lessons with a page on which their numbers can be changed.
 LESSONS = ("plot_03_cutting_planes.py", "plot_05_duality.py")
 
@@ -195,7 +195,7 @@ def exercises() -> Iterator[tuple[str, dict[str, object]]]:
     for path in sorted(EXERCISES.glob("exercise_*.py")):
         name = path.stem.partition("_")[2]
         _, about, text = path.read_text(encoding="utf-8").split('"""', 2)
-        text = re.sub(r"^STARS.*\n+", "\n", text.partition("\n\nif __name__")[0], flags=re.MULTILINE)
+        text = text.partition("\n\nif __name__")[0]
         tasks = zip(re.findall(r"^def (\w+)", text, re.MULTILINE), about.split("**Task ")[1:], strict=True)
         yield (
             name,

@@ -10,7 +10,6 @@ scripts, with their checks. The site serves this folder, if it is there. Solutio
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,6 @@ FOLDER = HERE.parent / "build" / "course"
 HOMEWORK = HERE / "course" / "homework.md"
 #: Kinds of files that go into archives.
 KINDS = (".py", ".ipynb")
-ANSWER = re.compile(r":::\{admonition\} Solution\n.*?\n:::\n", re.DOTALL)
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -52,7 +50,7 @@ p {{ break-inside: avoid; }}
 
 def questions() -> str:
     """The homework without its answers, as a page."""
-    text = ANSWER.sub("", HOMEWORK.read_text(encoding="utf-8"))
+    text = slides.ANSWER.sub("", HOMEWORK.read_text(encoding="utf-8"))
     return PAGE.format(font=slides.embedded(slides.FONT), questions=slides.parser().render(text[text.index("\n## ") :]))
 
 

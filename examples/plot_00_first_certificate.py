@@ -1,6 +1,6 @@
 """
-A first certificate
-===================
+0. A first certificate
+======================
 
 Learn a metric that ranks wines of the same grape first, and read how far from optimal it can be at most.
 """

@@ -1,6 +1,6 @@
 r"""
-One convex problem for five papers
-==================================
+1. One convex problem for five papers
+=====================================
 
 Five papers learn metrics in five ways: from rankings, from comparisons "i is closer to j than to k", from the links of
 a graph, from pairs that are similar or not, and from images and texts that belong together. Underneath they are one
@@ -105,8 +105,9 @@ show_pictures()
 
 # %%
 # Another thing that the five have in common: optimal metrics are often simple. Here are their eigenvalues above 1e-6 of
-# the largest; the five are moved apart a little, as they would hide each other. Most eigenvalues are zero, up to the
-# requested accuracy, although the rank was never fixed. The distance then depends on a few directions of the data only.
+# the largest; the five are moved apart a little, as they would hide each other. Of problem 2 all
+# 13 are; of the others most eigenvalues are zero, up to the requested accuracy, although the rank was never fixed. The
+# distance then depends on a few directions of the data only.
 
 figure, spectra = plt.subplots()
 for place, (name, solution) in enumerate(solutions.items()):

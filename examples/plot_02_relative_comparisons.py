@@ -1,6 +1,6 @@
 r"""
-Relative comparisons: from judgements to maps
-=============================================
+2. Relative comparisons: from judgements to maps
+================================================
 
 "A is closer to B than to C" is a judgement that people and search logs give readily, without having to quantify it.
 Schultz and Joachims (2003) learn a metric from such triplets :math:`(i, j, k)`, with one nonnegative weight for each

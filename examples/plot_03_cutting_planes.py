@@ -1,6 +1,6 @@
 r"""
-Cutting planes, watched in two dimensions
-=========================================
+3. Cutting planes, watched in two dimensions
+============================================
 
 With sliders, in the browser: :doc:`/in-browser`.
 

@@ -1,6 +1,6 @@
 r"""
-Oracles: why NDCG and average precision are harder than AUC
-===========================================================
+4. Oracles: why NDCG and average precision are harder than AUC
+==============================================================
 
 A ranking of :math:`p` relevant and :math:`n` irrelevant items is a choice of the places of the relevant ones. Metric
 learning to rank asks, for every query and in every pass, for the *most violated* one of all these rankings,

@@ -1,6 +1,6 @@
 r"""
-Duality: a certificate by hand
-==============================
+5. Duality: a certificate by hand
+=================================
 
 With sliders, in the browser: :doc:`/in-browser`.
 
@@ -10,16 +10,17 @@ metric's objective falls below. This lesson computes one with NumPy alone and co
 The problem is that of triplets with a squared norm,
 
 .. math:: \min_{R \succeq 0} \; F(R) = \frac{\lambda}{2} \|R\|_F^2
-   + \frac{1}{|S|} \sum_{(i,j,k) \in S} \max(0, \; 1 - \langle H_{ijk}, R \rangle), \qquad
-   H_{ijk} = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top .
+   + \frac1n \sum_{t=1}^n \max(0, \; 1 - \langle D_t, R \rangle), \qquad
+   D_t = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top
 
-A hinge is a maximum of lines: :math:`\max(0, 1 - s) = \max_{0 \le u \le 1} u (1 - s)`. Choose any
-:math:`u_t \in [0, 1]` for every triplet, and the hinges are at least :math:`u_t (1 - \langle H_t, R \rangle)`. What
-remains is a quadratic function of :math:`R`, which can be minimised in closed form:
+for the triplets :math:`t = (i, j, k)`. A hinge is a maximum of lines:
+:math:`\frac1n \max(0, 1 - s) = \max_{0 \le u \le 1/n} u (1 - s)`. Choose any :math:`u_t \in [0, \frac1n]` for every
+triplet, and the hinges are at least :math:`u_t (1 - \langle D_t, R \rangle)`. What remains is a quadratic function of
+:math:`R`, which can be minimised in closed form:
 
-.. math:: F(R) \;\ge\; \frac{1}{|S|} \sum_t u_t
+.. math:: F(R) \;\ge\; \sum_t u_t
    + \min_{R \succeq 0} \Bigl[ \frac{\lambda}{2} \|R\|_F^2 - \langle A, R \rangle \Bigr]
-   \;=\; \frac{1}{|S|} \sum_t u_t - \frac{\|A_+\|_F^2}{2 \lambda}, \qquad A = \frac{1}{|S|} \sum_t u_t H_t ,
+   \;=\; \sum_t u_t - \frac{\|A_+\|_F^2}{2 \lambda}, \qquad A = \sum_t u_t D_t ,
 
 where :math:`A_+` keeps the positive eigenvalues; the minimum is at :math:`R = A_+ / \lambda`.
 """
@@ -47,8 +48,8 @@ print(problem)
 # Both sides, in a few lines
 # --------------------------
 #
-# No matrix :math:`H_t` is ever made: :math:`\langle H_t, R \rangle` is a difference of two squared distances, and
-# :math:`\sum_t u_t H_t` a difference of two weighted products.
+# No matrix :math:`D_t` is ever made: :math:`\langle D_t, R \rangle` is a difference of two squared distances, and
+# :math:`\sum_t u_t D_t` a difference of two weighted products.
 
 far, near = X[triplets[:, 0]] - X[triplets[:, 2]], X[triplets[:, 0]] - X[triplets[:, 1]]
 count = len(triplets)
@@ -61,7 +62,7 @@ def positive_part(A):
 
 
 def margins(R):
-    """``<H_t, R>`` of every triplet."""
+    """``<D_t, R>`` of every triplet."""
     return ((far @ R) * far).sum(axis=1) - ((near @ R) * near).sum(axis=1)
 
 
@@ -71,14 +72,14 @@ def primal(R):
 
 
 def weighted(u):
-    """``sum_t u_t H_t / |S|``."""
-    return ((far * u[:, None]).T @ far - (near * u[:, None]).T @ near) / count
+    """``sum_t u_t D_t``."""
+    return (far * u[:, None]).T @ far - (near * u[:, None]).T @ near
 
 
 def dual(u):
     """The lower bound that u proves, and the metric that belongs to it."""
     A_plus = positive_part(weighted(u))
-    return u.mean() - (A_plus**2).sum() / (2 * reg), A_plus / reg
+    return u.sum() - (A_plus**2).sum() / (2 * reg), A_plus / reg
 
 
 # %%
@@ -86,7 +87,7 @@ def dual(u):
 # ---------------------
 #
 # The bound is a concave function of :math:`u`, and its gradient at :math:`u_t` is
-# :math:`(1 - \langle H_t, R \rangle) / |S|` with the metric :math:`R = A_+ / \lambda`: climb, clip to :math:`[0, 1]`,
+# :math:`1 - \langle D_t, R \rangle` with the metric :math:`R = A_+ / \lambda`: climb, clip to :math:`[0, \frac1n]`,
 # and look at both sides. Nesterov's momentum makes the climb quicker. Nothing is taken on trust: each step gives a
 # metric and a number that no metric's objective falls below.
 
@@ -94,9 +95,9 @@ def dual(u):
 u = rng.random(count)
 for _ in range(30):
     u = margins(weighted(u / np.linalg.norm(u)))
-steepness = 1.1 * np.linalg.norm(u) / (count * reg)
+steepness = 1.1 * np.linalg.norm(u) / reg
 
-u = v = np.full(count, 0.5)
+u = v = np.full(count, 0.5 / count)
 momentum, best_upper, best_lower, history = 1.0, np.inf, -np.inf, []
 for _ in range(400):
     bound, R = dual(v)
@@ -106,12 +107,12 @@ for _ in range(400):
     if bound > best_lower:
         best_lower, best_u = bound, v
     history.append((best_upper, best_lower))
-    gradient = (1.0 - margins(R)) / count
-    last, u = u, np.clip(v + gradient / steepness, 0.0, 1.0)
+    gradient = 1.0 - margins(R)
+    last, u = u, np.clip(v + gradient / steepness, 0.0, 1.0 / count)
     before, momentum = momentum, (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
     if gradient @ (u - last) < 0.0:
         momentum = before = 1.0
-    v = np.clip(u + (before - 1.0) / momentum * (u - last), 0.0, 1.0)
+    v = np.clip(u + (before - 1.0) / momentum * (u - last), 0.0, 1.0 / count)
 
 print(f"by hand: {best_lower:.9f} <= optimum <= {best_upper:.9f}")
 
@@ -119,10 +120,10 @@ print(f"by hand: {best_lower:.9f} <= optimum <= {best_upper:.9f}")
 # The same by the package
 # -----------------------
 #
-# ``certify`` takes a metric and a dual point, of any origin, and evaluates both sides. Multipliers of the
-# package contain the weight :math:`1 / |S|`. Its own solver's interval must overlap with ours: both hold the optimum.
+# ``certify`` takes a metric and a dual point, of any origin, and evaluates both sides. Its own solver's interval must
+# overlap with ours: both hold the optimum.
 
-certificate = cm.certify(problem, best_R, best_u / count)
+certificate = cm.certify(problem, best_R, best_u)
 print(certificate)
 assert np.isclose(certificate.upper_bound, best_upper, rtol=1e-12)
 assert np.isclose(certificate.lower_bound, best_lower, rtol=1e-12)
@@ -137,14 +138,14 @@ assert best_lower <= solution.upper_bound
 # ------------------------
 #
 # What if the dual point is wrong, because of a mistake or on purpose? By hand, we have to clip to
-# :math:`[0, 1]` ourselves: for :math:`u = 1.5` the formula gives a number that proves nothing. ``certify`` clips its
+# :math:`[0, \frac1n]` ourselves: for larger ones the formula gives a number that proves nothing. ``certify`` clips its
 # input, so that any point yields a valid bound, if perhaps a useless one.
 
 wrong = {
-    "the best one": best_u / count,
-    "ten times too large": 10.0 * best_u / count,
-    "negative": -best_u / count,
-    "shuffled": rng.permutation(best_u) / count,
+    "the best one": best_u,
+    "ten times too large": 10.0 * best_u,
+    "negative": -best_u,
+    "shuffled": rng.permutation(best_u),
     "noise": rng.normal(0.0, 3.0, count) / count,
     "not a number": np.full(count, np.nan),
 }
@@ -160,8 +161,8 @@ for name, multipliers in wrong.items():
 bounds, values = [], []
 for _ in range(600):
     sharpness = rng.uniform(0.0, 1.0)
-    mixed = np.clip(best_u + sharpness**3 * rng.normal(0.0, 1.0, count), 0.0, 1.0)
-    bounds.append(cm.certify(problem, best_R, mixed / count).lower_bound)
+    mixed = np.clip(best_u + sharpness**3 * rng.normal(0.0, 1.0, count) / count, 0.0, 1.0 / count)
+    bounds.append(cm.certify(problem, best_R, mixed).lower_bound)
     L = rng.normal(0.0, 1.0, best_R.shape)
     values.append(problem.objective(best_R + sharpness**3 * 0.1 * L @ L.T / len(L)))
 assert max(bounds) <= solution.upper_bound

@@ -1,6 +1,6 @@
 r"""
-Stochastic against exact: finding mistakes in print
-===================================================
+6. Stochastic against exact: finding mistakes in print
+======================================================
 
 Three of the papers print an algorithm that takes many cheap steps and never tells how far it got. All three have a
 mistake in print. As printed one comes to rest as if nothing were wrong, one never leaves the zero metric, and one

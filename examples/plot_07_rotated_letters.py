@@ -1,6 +1,6 @@
 r"""
-Kernels and rotated letters: similar under any angle
-====================================================
+7. Kernels and rotated letters: similar under any angle
+=======================================================
 
 Are these two images the same letter, turned? Maurer (2008) learns an operator :math:`T` that answers such questions:
 points nearer than 1 under :math:`T` are similar, points farther than 1 are not. From pairs :math:`(x, x')` with

@@ -1,6 +1,6 @@
 r"""
-Random projections: how much is lost
-====================================
+8. Random projections: how much is lost
+=======================================
 
 On a large graph with many features a full metric is out of reach, and the third paper learns one on a projection
 :math:`v = L x` to :math:`r` dimensions instead. What does the projection cost? Experiments usually answer with test

@@ -1,6 +1,6 @@
 r"""
-Pictures and words: retrieval across two modalities
-===================================================
+9. Pictures and words: retrieval across two modalities
+======================================================
 
 Ask with an image, get texts. The objects of the two kinds have different features, so there is no distance between them
 to begin with; the fifth paper learns maps :math:`U` and :math:`V` to a common space from the rankings that queries of

@@ -1,6 +1,6 @@
 r"""
-Validate a solver of your own
-=============================
+10. Validate a solver of your own
+=================================
 
 You have written a solver, for a problem in this package or for one that can be stated with it. Does it work? A falling
 objective does not answer that, nor does a useful result. The *instance library* holds problems on

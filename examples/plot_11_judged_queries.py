@@ -1,6 +1,6 @@
 r"""
-Judged queries: a linear map that is kept only if it helps
-==========================================================
+11. Judged queries: a linear map that is kept only if it helps
+==============================================================
 
 Documents and queries are vectors of some encoder, and for a few queries the relevant documents were judged.
 :class:`convexmetric.RetrievalAdapter` learns a linear map under which these come first,

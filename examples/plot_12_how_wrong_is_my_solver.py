@@ -1,6 +1,6 @@
 r"""
-How wrong is my solver?
-=======================
+12. How wrong is my solver?
+===========================
 
 A conic solver stops when some residuals are small, and says ``optimal``. It does not say how far its value may be from
 the optimum. This lesson asks for the lightest truss, a semidefinite program that looks harmless, and proves what the

@@ -1,6 +1,6 @@
 r"""
-Reading a statement
-===================
+13. Reading a statement
+=======================
 
 ``problem.to_cvxpy()`` is a problem of this package as a program in CVXPY: the paper's letters, one line for every
 comparison. This lesson reads such a program line by line. CVXPY has two sets of rules for it: *DCP* (disciplined convex
@@ -97,7 +97,7 @@ stops = [descent(start) for start in ([3.0, 3.0], [1.5, 0.0])]
 share = np.linspace(-0.6, 1.0, 321)
 segment = stops[0] + share[:, None] * (stops[1] - stops[0])
 with_roots, without = (np.array([objective(w, root) for w in segment]) for root in (np.sqrt, np.positive))
-print("stops at", *(f"{np.round(stop, 3)} with {objective(stop, np.sqrt):.3f}" for stop in stops))
+print("stops at", ", and at ".join(f"{np.round(stop, 3)} with {objective(stop, np.sqrt):.3f}" for stop in stops))
 between = with_roots[(share > 0.0) & (share < 1.0)].max()
 assert between > 1.02 * max(objective(stop, np.sqrt) for stop in stops)
 # Without roots every piece of the segment is below its chord.

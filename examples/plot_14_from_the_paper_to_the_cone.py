@@ -1,19 +1,19 @@
 r"""
-From the paper to the cone
-==========================
+14. From the paper to the cone
+==============================
 
 Between a paper's formula and the numbers that a conic solver sees are a few steps, which textbooks show and programs
 hide: Lagrangian, dual, optimality conditions, standard form. This lesson takes all of them for the smallest instance
 that shows all of them: four points, two features, three triplets. Each formula is followed by an ``assert``.
 
-With :math:`H_t = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top` of triplet :math:`t = (i, j, k)`, a
-squared norm and margins :math:`\xi_t` (all 1 for now), the hinges :math:`\max(0, \xi_t - \langle H_t, R \rangle)`
+With :math:`D_t = (x_i - x_k)(x_i - x_k)^\top - (x_i - x_j)(x_i - x_j)^\top` of triplet :math:`t = (i, j, k)`, a
+squared norm and margins :math:`\gamma_t` (all 1 for now), the hinges :math:`\max(0, \gamma_t - \langle D_t, R \rangle)`
 become slacks:
 
-.. math:: \min_{R, s} \; \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t s_t
-   \qquad \text{such that} \qquad \langle H_t, R \rangle + s_t \ge \xi_t, \quad s \ge 0, \quad R \succeq 0 .
+.. math:: \min_{R, \xi} \; \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t \xi_t
+   \qquad \text{such that} \qquad \langle D_t, R \rangle + \xi_t \ge \gamma_t, \quad \xi \ge 0, \quad R \succeq 0 .
 
-The lesson on duality has the bound alone, for thousands of triplets.
+Lesson 5 has the bound alone, for thousands of triplets.
 """
 
 import cvxpy as cp
@@ -25,13 +25,13 @@ from convexmetric.plotting import COLOURS, STYLE, show_pictures
 
 plt.style.use(STYLE)
 
-X = np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 3.0], [0.0, 0.0]])
-triplets = np.array([[0, 2, 3], [1, 0, 2], [2, 0, 1]])
-reg, n = 0.5, len(triplets)
+X = np.array([[0.0, 1.0], [2.0, 1.0], [0.0, 0.0], [0.0, 3.0]])
+triplets = np.array([[0, 2, 3], [1, 3, 0], [2, 0, 1]])
+reg, n = 2.0, len(triplets)
 ones = np.ones(n)
-H = np.array([np.outer(X[i] - X[k], X[i] - X[k]) - np.outer(X[i] - X[j], X[i] - X[j]) for i, j, k in triplets])
+D = np.array([np.outer(X[i] - X[k], X[i] - X[k]) - np.outer(X[i] - X[j], X[i] - X[j]) for i, j, k in triplets])
 for t, (i, j, k) in enumerate(triplets):
-    print(f"t = {t + 1}: x{i} nearer to x{j} than to x{k},  H = {H[t].astype(int).tolist()}")
+    print(f"t = {t + 1}: x{i} nearer to x{j} than to x{k},  D = {D[t].astype(int).tolist()}")
 
 # %%
 # Lagrangian
@@ -40,8 +40,8 @@ for t, (i, j, k) in enumerate(triplets):
 # Every constraint gets a multiplier: :math:`u_t \ge 0` the margins, :math:`v_t \ge 0` the signs of the slacks,
 # :math:`Z \succeq 0` the cone.
 #
-# .. math:: \mathcal L(R, s; u, v, Z) = \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t s_t
-#    + \sum_t u_t (\xi_t - \langle H_t, R \rangle - s_t) - \sum_t v_t s_t - \langle Z, R \rangle
+# .. math:: \mathcal L(R, \xi; u, v, Z) = \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t \xi_t
+#    + \sum_t u_t (\gamma_t - \langle D_t, R \rangle - \xi_t) - \sum_t v_t \xi_t - \langle Z, R \rangle
 #
 # What is added is at most zero at every feasible point: a product of two nonnegative numbers with a minus, or
 # :math:`-\langle Z, R \rangle`, where the inner product of two positive semidefinite matrices is not negative. So the
@@ -51,18 +51,18 @@ rng = np.random.default_rng(0)
 
 
 def margins(R):
-    """``<H_t, R>`` of the triplets."""
-    return np.tensordot(H, R)
+    """``<D_t, R>`` of the triplets."""
+    return np.tensordot(D, R)
 
 
-def objective(R, s):
+def objective(R, xi):
     """Norm, and mean of the slacks."""
-    return reg / 2 * (R**2).sum() + s.mean()
+    return reg / 2 * (R**2).sum() + xi.mean()
 
 
-def lagrangian(R, s, u, v, Z):
+def lagrangian(R, xi, u, v, Z):
     """Objective, and what the multipliers add."""
-    return objective(R, s) + u @ (ones - margins(R) - s) - v @ s - (Z * R).sum()
+    return objective(R, xi) + u @ (ones - margins(R) - xi) - v @ xi - (Z * R).sum()
 
 
 def semidefinite():
@@ -73,25 +73,25 @@ def semidefinite():
 
 for _ in range(1000):
     R, Z = semidefinite(), semidefinite()
-    s = np.maximum(0.0, ones - margins(R)) + rng.random(n)
-    assert lagrangian(R, s, rng.random(n), rng.random(n), Z) <= objective(R, s)
+    xi = np.maximum(0.0, ones - margins(R)) + rng.random(n)
+    assert lagrangian(R, xi, rng.random(n), rng.random(n), Z) <= objective(R, xi)
 
 # %%
 # Dual
 # ----
 #
-# Minimise the Lagrangian over all :math:`R` and :math:`s`, feasible or not: what comes out is below every objective,
-# and is the *dual function* of the multipliers. In :math:`s` the Lagrangian is linear with slope
+# Minimise the Lagrangian over all :math:`R` and :math:`\xi`, feasible or not: what comes out is below every objective,
+# and is the *dual function* of the multipliers. In :math:`\xi` the Lagrangian is linear with slope
 # :math:`\frac1n - u_t - v_t`, which has a minimum only where this is zero: :math:`v_t = \frac1n - u_t`, and hence
 # :math:`0 \le u_t \le \frac1n`. In :math:`R` it is a quadratic, with the minimum at
 #
-# .. math:: \lambda R = A(u) + Z, \quad A(u) = \sum_t u_t H_t, \qquad \text{and the value} \qquad
-#    \sum_t \xi_t u_t - \frac{1}{2 \lambda} \|A(u) + Z\|_F^2 .
+# .. math:: \lambda R = A(u) + Z, \quad A(u) = \sum_t u_t D_t, \qquad \text{and the value} \qquad
+#    \sum_t \gamma_t u_t - \frac{1}{2 \lambda} \|A(u) + Z\|_F^2 .
 #
 # The best :math:`Z` makes :math:`A + Z` as short as can be: it takes away the negative eigenvalues, :math:`Z = (-A)_+`
 # and :math:`A + Z = A_+`. What remains is a problem in three numbers:
 #
-# .. math:: \max_{0 \le u_t \le 1/n} \; \sum_t \xi_t u_t - \frac{1}{2 \lambda} \|A(u)_+\|_F^2 .
+# .. math:: \max_{0 \le u_t \le 1/n} \; \sum_t \gamma_t u_t - \frac{1}{2 \lambda} \|A(u)_+\|_F^2 .
 
 
 def positive_part(A):
@@ -102,34 +102,34 @@ def positive_part(A):
 
 def dual(u):
     """The dual function with the best Z, and the metric that belongs to it."""
-    A_plus = positive_part(np.tensordot(u, H, 1))
+    A_plus = positive_part(np.tensordot(u, D, 1))
     return ones @ u - (A_plus**2).sum() / (2 * reg), A_plus / reg
 
 
 for _ in range(1000):
     u, Z, R = rng.random(n) / n, semidefinite(), semidefinite()
-    A = np.tensordot(u, H, 1)
+    A = np.tensordot(u, D, 1)
     Rmin = (A + Z) / reg
     value = ones @ u - ((A + Z) ** 2).sum() / (2 * reg)
     assert np.isclose(lagrangian(Rmin, rng.random(n), u, 1 / n - u, Z), value)
-    assert lagrangian(Rmin + 0.1 * rng.normal(size=(2, 2)), s, u, 1 / n - u, Z) >= value
+    assert lagrangian(Rmin + 0.1 * rng.normal(size=(2, 2)), xi, u, 1 / n - u, Z) >= value
     assert np.allclose(A + positive_part(-A), positive_part(A))
     assert value <= dual(u)[0] + 1e-12
     assert dual(u)[0] <= objective(R, np.maximum(0.0, ones - margins(R)))
 
 # %%
-# It is maximised by a few lines of NumPy: its gradient is :math:`\xi_t - \langle H_t, R \rangle` with
+# It is maximised by a few lines of NumPy: its gradient is :math:`\gamma_t - \langle D_t, R \rangle` with
 # :math:`R = A_+ / \lambda`, so climb, and clip.
 
-steepness = np.linalg.norm(np.tensordot(H, H, ((1, 2), (1, 2))), 2) / reg
+steepness = np.linalg.norm(np.tensordot(D, D, ((1, 2), (1, 2))), 2) / reg
 u = np.full(n, 0.5 / n)
 for _ in range(20_000):
     u = np.clip(u + (ones - margins(dual(u)[1])) / steepness, 0.0, 1 / n)
 bound, R = dual(u)
-s = np.maximum(0.0, ones - margins(R))
-v, Z = 1 / n - u, positive_part(-np.tensordot(u, H, 1))
-print(f"dual {bound:.12f} <= optimum <= primal {objective(R, s):.12f}")
-assert objective(R, s) - bound < 1e-9
+xi = np.maximum(0.0, ones - margins(R))
+v, Z = 1 / n - u, positive_part(-np.tensordot(u, D, 1))
+print(f"dual {bound:.12f} <= optimum <= primal {objective(R, xi):.12f}")
+assert objective(R, xi) - bound < 1e-9
 
 # %%
 # Optimality conditions
@@ -139,7 +139,7 @@ assert objective(R, s) - bound < 1e-9
 # Tucker:
 #
 # .. math:: \lambda R = A(u) + Z, \quad u_t + v_t = \frac1n, \qquad
-#    u_t (\langle H_t, R \rangle + s_t - \xi_t) = 0, \quad v_t s_t = 0, \quad \langle Z, R \rangle = 0 ,
+#    u_t (\langle D_t, R \rangle + \xi_t - \gamma_t) = 0, \quad v_t \xi_t = 0, \quad \langle Z, R \rangle = 0 ,
 #
 # *stationarity* and *complementary slackness*, besides feasibility of both sides. They sort the triplets into three
 # kinds, of which our instance has one each: violated, then :math:`v_t = 0` and :math:`u_t = \frac1n`; exactly on the
@@ -148,21 +148,23 @@ assert objective(R, s) - bound < 1e-9
 # metric does not see are the only ones that :math:`Z` may see.
 
 
-def check_conditions(R, s, u, v, Z, tolerance):
+def check_conditions(R, xi, u, v, Z, tolerance):
     """Assert all conditions up to a tolerance."""
-    assert np.allclose(reg * R, np.tensordot(u, H, 1) + Z, atol=tolerance)
+    assert np.allclose(reg * R, np.tensordot(u, D, 1) + Z, atol=tolerance)
     assert np.allclose(u + v, 1 / n, atol=tolerance)
-    for product in (u * (margins(R) + s - ones), v * s, Z @ R):
+    for product in (u * (margins(R) + xi - ones), v * xi, Z @ R):
         assert np.allclose(product, 0.0, atol=tolerance)
-    for number in (u, v, s, margins(R) + s - ones, np.linalg.eigvalsh(Z), np.linalg.eigvalsh(R)):
+    for number in (u, v, xi, margins(R) + xi - ones, np.linalg.eigvalsh(Z), np.linalg.eigvalsh(R)):
         assert number.min() >= -tolerance
 
 
-check_conditions(R, s, u, v, Z, 1e-6)
+check_conditions(R, xi, u, v, Z, 1e-6)
+# The data were chosen for answers that are fractions.
+assert np.allclose(u, [1 / 3, 1 / 4, 0.0])
 for t in range(n):
-    print(f"t = {t + 1}: <H, R> = {margins(R)[t]:.4f}, s = {s[t]:.4f}, u = {u[t]:.4f}, v = {v[t]:.4f}")
+    print(f"t = {t + 1}: <D, R> = {margins(R)[t]:.4f}, xi = {xi[t]:.4f}, u = {u[t]:.4f}, v = {v[t]:.4f}")
 print("eigenvalues of R:", np.round(np.linalg.eigvalsh(R), 6), " of Z:", np.round(np.linalg.eigvalsh(Z), 6))
-assert s[0] > 0.01
+assert xi[0] > 0.01
 assert 0.01 < u[1] < 1 / n - 0.01
 assert margins(R)[2] > 1.01
 assert np.linalg.matrix_rank(R, tol=1e-6) == np.linalg.matrix_rank(Z, tol=1e-6) == 1
@@ -170,16 +172,16 @@ assert np.linalg.matrix_rank(R, tol=1e-6) == np.linalg.matrix_rank(Z, tol=1e-6) 
 # %%
 # CVXPY has the same multipliers, under its constraints. Its Lagrangian is ours, so that the signs agree.
 
-xi = cp.Parameter(n, name="xi", value=ones)
+gamma = cp.Parameter(n, name="gamma", value=ones)
 lower_end = cp.Parameter((2, 2), symmetric=True, name="E", value=np.zeros((2, 2)))
-R_, s_ = cp.Variable((2, 2), symmetric=True, name="R"), cp.Variable(n, name="s")
-margin_lines = [cp.trace(H[t] @ R_) + s_[t] >= xi[t] for t in range(n)]
-signs, cone = s_ >= 0, R_ + lower_end >> 0
-program = cp.Problem(cp.Minimize(reg / 2 * cp.sum_squares(R_) + cp.sum(s_) / n), [*margin_lines, signs, cone])
+R_, xi_ = cp.Variable((2, 2), symmetric=True, name="R"), cp.Variable(n, name="xi")
+margin_lines = [cp.trace(D[t] @ R_) + xi_[t] >= gamma[t] for t in range(n)]
+signs, cone = xi_ >= 0, R_ + lower_end >> 0
+program = cp.Problem(cp.Minimize(reg / 2 * cp.sum_squares(R_) + cp.sum(xi_) / n), [*margin_lines, signs, cone])
 program.solve(solver="CLARABEL")
 by_cvxpy = {
     "R": (R_.value, R),
-    "s": (s_.value, s),
+    "xi": (xi_.value, xi),
     "u": (np.array([line.dual_value for line in margin_lines]), u),
     "v": (signs.dual_value, v),
     "Z": (cone.dual_value, Z),
@@ -193,19 +195,20 @@ check_conditions(*(theirs for theirs, _ in by_cvxpy.values()), 1e-4)
 # What a multiplier means
 # -----------------------
 #
-# Ask a triplet for a larger margin, and the optimal value :math:`F^*(\xi)` grows. How fast? By :math:`u_t`. It is a
-# subgradient of :math:`F^*`, which is convex: for every other :math:`\xi'`, the old multipliers still prove the bound
-# :math:`F^*(\xi') \ge F^*(\xi) + \sum_t u_t (\xi'_t - \xi_t)`. So :math:`u_t` is between the slopes to both sides:
+# Ask a triplet for a larger margin, and the optimal value :math:`F^*(\gamma)` grows. How fast? By :math:`u_t`. It is a
+# subgradient of :math:`F^*`, which is convex: for every other :math:`\gamma'`, the old multipliers still prove
+# :math:`F^*(\gamma') \ge F^*(\gamma) + \sum_t u_t (\gamma'_t - \gamma_t)`. So :math:`u_t` is between the slopes to both
+# sides:
 #
-# .. math:: \frac{F^*(\xi) - F^*(\xi - \delta e_t)}{\delta} \;\le\; u_t \;\le\;
-#    \frac{F^*(\xi + \delta e_t) - F^*(\xi)}{\delta} .
+# .. math:: \frac{F^*(\gamma) - F^*(\gamma - \delta e_t)}{\delta} \;\le\; u_t \;\le\;
+#    \frac{F^*(\gamma + \delta e_t) - F^*(\gamma)}{\delta} .
 #
 # ``certify_program`` proves bounds on each of these values, and hence on the slopes, whatever the solver believes.
 
 
 def value_bounds(margin, E=None):
     """Proven lower and upper bound on the optimal value."""
-    xi.value, lower_end.value = margin, np.zeros((2, 2)) if E is None else E
+    gamma.value, lower_end.value = margin, np.zeros((2, 2)) if E is None else E
     program.solve(solver="CLARABEL")
     certificate = cm.certify_program(program)
     return np.array([certificate.lower_bound, certificate.upper_bound])
@@ -235,7 +238,7 @@ low, high = slopes(wider, here, narrower, step)
 print(f"cone:  {low:9.6f} <= z' Z z = {z @ Z @ z:9.6f} <= {high:9.6f}")
 assert low <= z @ Z @ z + 1e-6
 assert z @ Z @ z <= high + 1e-6
-assert high - low < 1e-2
+assert high - low < 2e-2
 
 # %%
 # The form that solvers see
@@ -243,24 +246,24 @@ assert high - low < 1e-2
 #
 # CLARABEL and SCS take every program in one form, :math:`K` a product of cones:
 #
-# .. math:: \min_x \; \tfrac12 x^\top P x + c^\top x \qquad \text{such that} \qquad A x + r = b, \quad r \in K .
+# .. math:: \min_x \; \tfrac12 x^\top P x + q^\top x \qquad \text{such that} \qquad b - A x \in K .
 #
 # CVXPY makes these arrays. The variables are ours, the upper triangle of :math:`R` row by row, and a copy :math:`y` of
 # its four entries, which the norm is taken of.
 
-xi.value, lower_end.value = ones, np.zeros((2, 2))
+gamma.value, lower_end.value = ones, np.zeros((2, 2))
 data, chain, inverse = program.get_problem_data("CLARABEL")
 print("what CVXPY hands over:", ", ".join(data))
 print(data["dims"])
 
 # %%
-# For 2 x 2 matrices it is easy to write the same by hand. The row for the margin of triplet t is
-# :math:`r = \langle H_t, R \rangle + s_t - \xi_t \ge 0`; off-diagonal entries are met twice in an inner product.
+# For 2 x 2 matrices it is easy to write the same by hand. The row for the margin of triplet t says
+# :math:`\langle D_t, R \rangle + \xi_t - \gamma_t \ge 0`; off-diagonal entries are met twice in an inner product.
 #
 # The rows of the cone hold :math:`\mathrm{svec}(R) = (R_{11}, \sqrt2 R_{12}, R_{22})`. Why the root? A solver works
-# with vectors, and takes :math:`r^\top z` for the inner product of a cone's point and its multiplier. With the root,
-# :math:`\mathrm{svec}(R)^\top \mathrm{svec}(Z) = \langle R, Z \rangle`, and the cone is its own dual; without, the
-# multipliers would be those of another cone.
+# with vectors, and takes :math:`(b - A x)^\top z` for the inner product of a cone's point and its multiplier. With the
+# root, :math:`\mathrm{svec}(R)^\top \mathrm{svec}(Z) = \langle R, Z \rangle`, and the cone is its own dual; without,
+# the multipliers would be those of another cone.
 
 
 def svec(M):
@@ -270,26 +273,26 @@ def svec(M):
 
 assert np.isclose(svec(R + Z) @ svec(R - Z), ((R + Z) * (R - Z)).sum())
 
-# Columns: y11, y21, y12, y22, s1, s2, s3, R11, R12, R22.
+# Columns: y11, y21, y12, y22, xi1, xi2, xi3, R11, R12, R22.
 columns = [
     "$y_{11}$",
     "$y_{21}$",
     "$y_{12}$",
     "$y_{22}$",
-    "$s_1$",
-    "$s_2$",
-    "$s_3$",
+    r"$\xi_1$",
+    r"$\xi_2$",
+    r"$\xi_3$",
     "$R_{11}$",
     "$R_{12}$",
     "$R_{22}$",
 ]
-y_at, s_at, R_at = np.arange(4), np.arange(4, 7), np.arange(7, 10)
+y_at, xi_at, R_at = np.arange(4), np.arange(4, 7), np.arange(7, 10)
 copies, margin_rows, sign_rows, cone_rows = (np.zeros((size, 10)) for size in (4, n, n, 3))
 copies[:, y_at] = -np.eye(4)
 copies[np.arange(4), R_at[[0, 1, 1, 2]]] = 1.0
-margin_rows[:, s_at] = -np.eye(n)
-margin_rows[:, R_at] = -np.column_stack([H[:, 0, 0], 2.0 * H[:, 0, 1], H[:, 1, 1]])
-sign_rows[:, s_at] = -np.eye(n)
+margin_rows[:, xi_at] = -np.eye(n)
+margin_rows[:, R_at] = -np.column_stack([D[:, 0, 0], 2.0 * D[:, 0, 1], D[:, 1, 1]])
+sign_rows[:, xi_at] = -np.eye(n)
 cone_rows[:, R_at] = -np.diag([1.0, np.sqrt(2.0), 1.0])
 blocks = {
     "R - y = 0": (copies, np.zeros(4)),
@@ -299,8 +302,8 @@ blocks = {
 }
 A, b = (np.concatenate(parts) for parts in zip(*blocks.values(), strict=True))
 names = [name for name, (rows, _) in blocks.items() for _ in rows]
-c = np.zeros(10)
-c[s_at] = 1 / n
+q = np.zeros(10)
+q[xi_at] = 1 / n
 P = np.zeros((10, 10))
 P[y_at, y_at] = reg
 
@@ -312,20 +315,20 @@ theirs = np.column_stack([data["A"].toarray(), data["b"]])
 ours = np.column_stack([A, b])
 found = [int(np.flatnonzero(np.abs(ours - row).max(axis=1) < 1e-12)[0]) for row in theirs]
 assert sorted(found) == list(range(len(ours)))
-assert np.allclose(data["c"], c)
+assert np.allclose(data["c"], q)
 assert np.allclose(data["P"].toarray(), P)
 print("CVXPY's rows:", ", ".join(dict.fromkeys(names[row] for row in found)))
 
 # %%
-# Now the solver alone. Its multipliers :math:`z`, one a row, satisfy :math:`P x + c + A^\top z = 0` and
-# :math:`r^\top z = 0`, with :math:`z` in the dual cone. They are ours: the rows of the margins have :math:`u`, those
-# of the slacks :math:`v`, those of the cone :math:`\mathrm{svec}(Z)`. The copies have :math:`\lambda y`, the
-# slope of the quadratic.
+# Now the solver alone. Its multipliers :math:`z`, one a row, satisfy :math:`P x + q + A^\top z = 0` and
+# :math:`(b - A x)^\top z = 0`, with :math:`z` in the dual cone. They are ours: the rows of the margins have
+# :math:`u`, those of the slacks :math:`v`, those of the cone :math:`\mathrm{svec}(Z)`. The copies have
+# :math:`\lambda y`, the slope of the quadratic.
 
 raw = chain.solve_via_data(program, data)
-x, r, z = (np.array(part) for part in (raw.x, raw.s, raw.z))
+x, z = np.array(raw.x), np.array(raw.z)
 # From CVXPY's order to ours.
-r, z = r[np.argsort(found)], z[np.argsort(found)]
+z = z[np.argsort(found)]
 y = np.ravel(R)
 expected = {"R - y = 0": reg * y, "margins": u, "slacks": v, "cone": svec(Z)}
 for name, numbers in expected.items():
@@ -333,9 +336,8 @@ for name, numbers in expected.items():
     print(f"{name:10s} z = {np.round(got, 4)}")
     assert np.allclose(got, numbers, atol=1e-4)
 assert np.allclose(x[R_at], [R[0, 0], R[0, 1], R[1, 1]], atol=1e-4)
-assert np.allclose(P @ x + c + A.T @ z, 0.0, atol=1e-6)
-assert np.allclose(A @ x + r, b, atol=1e-6)
-assert abs(r @ z) < 1e-6
+assert np.allclose(P @ x + q + A.T @ z, 0.0, atol=1e-6)
+assert abs((b - A @ x) @ z) < 1e-6
 
 # %%
 # SCS gets the same arrays here, and finds the same multipliers. From three features on the two differ in the order of a
@@ -396,7 +398,7 @@ certificate = cm.certify(problem, R, u)
 print(solution)
 print(certificate)
 assert np.allclose(solution.M, R, atol=1e-4)
-assert np.isclose(certificate.upper_bound, objective(R, s), rtol=1e-12)
+assert np.isclose(certificate.upper_bound, objective(R, xi), rtol=1e-12)
 assert np.isclose(certificate.lower_bound, bound, rtol=1e-12)
 assert solution.lower_bound <= certificate.upper_bound
 assert certificate.lower_bound <= solution.upper_bound

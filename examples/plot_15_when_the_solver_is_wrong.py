@@ -1,17 +1,17 @@
 r"""
-When a solver's answer is wrong, and what proves it
-===================================================
+15. When a solver's answer is wrong, and what proves it
+=======================================================
 
 A conic solver stops when its residuals are small: its point *nearly* satisfies the constraints, its multipliers are
 *nearly* dual feasible, the two objectives are *nearly* equal. What that is worth depends on the problem, on its units
-and on luck. The lesson *How wrong is my solver?* shows it for a truss. Here are the ways in which metrics go wrong,
+and on luck. Lesson 12, *How wrong is my solver?*, shows it for a truss. Here are the ways in which metrics go wrong,
 each from an actual answer of CLARABEL or SCS, and the one remedy for all: bounds that are computed from the answer
 after it was made feasible.
 
 The problem is that of triplets with a squared norm, on 60 triplets of wines with five features,
 
-.. math:: \min_{R \succeq 0, \, s \ge 0} \; \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t s_t
-   \qquad \text{such that} \qquad \langle H_t, R \rangle + s_t \ge 1 .
+.. math:: \min_{R \succeq 0, \, \xi \ge 0} \; \frac{\lambda}{2} \|R\|_F^2 + \frac1n \sum_t \xi_t
+   \qquad \text{such that} \qquad \langle D_t, R \rangle + \xi_t \ge 1 .
 
 We also multiply all features by a factor :math:`f`, as if they were measured in other units. With
 :math:`\lambda f^4` in place of :math:`\lambda` this is the same problem: the best metric is divided by :math:`f^2`, and
@@ -58,13 +58,13 @@ print(reference)
 # --------------------------
 #
 # We keep everything that a solver reports: its status, its two objectives, the metric, the multipliers :math:`u` of the
-# triplets, and two residuals of the form that it was given (see the lesson *From the paper to the cone*): by how much
-# the constraints are missed, :math:`\|A x + r - b\|_\infty`, and the conditions of the dual, :math:`\|P x + c + A^\top
-# z\|_\infty`.
+# triplets, and two residuals of the form that it was given (see lesson 14, *From the paper to the cone*): by how much
+# :math:`b - A x` misses the point :math:`s` of the cone that it gives, :math:`\|b - A x - s\|_\infty`, and the
+# residual of the dual, :math:`\|P x + q + A^\top z\|_\infty`.
 
 
 def directions(factor):
-    """``H_t`` of the triplets as rows."""
+    """``D_t`` of the triplets as rows."""
     far, near = factor * (X[i] - X[k]), factor * (X[i] - X[j])
     return (far[:, :, None] * far[:, None] - near[:, :, None] * near[:, None]).reshape(n, -1)
 
@@ -73,18 +73,18 @@ def answer(factor, solver, **options):
     """What a solver says of the problem in some units."""
     # With acceleration SCS's answers differ from processor to processor, as rounding does.
     options |= {"acceleration_lookback": 0} if solver == "SCS" else {}
-    R, s = cp.Variable((d, d), symmetric=True), cp.Variable(n, nonneg=True)
-    lines = directions(factor) @ cp.vec(R, order="C") + s >= 1
-    program = cp.Problem(cp.Minimize(reg * factor**4 / 2 * cp.sum_squares(R) + cp.sum(s) / n), [lines, R >> 0])
+    R, xi = cp.Variable((d, d), symmetric=True), cp.Variable(n, nonneg=True)
+    lines = directions(factor) @ cp.vec(R, order="C") + xi >= 1
+    program = cp.Problem(cp.Minimize(reg * factor**4 / 2 * cp.sum_squares(R) + cp.sum(xi) / n), [lines, R >> 0])
     data, chain, inverse = program.get_problem_data(solver, solver_opts=options)
     raw = chain.solve_via_data(program, data, solver_opts=options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Solution may be inaccurate")
         program.unpack_results(raw, chain, inverse)
     if solver == "SCS":
-        claims, (x, z, r) = (raw["info"]["pobj"], raw["info"]["dobj"]), (np.array(raw[name]) for name in "xys")
+        claims, (x, z, s) = (raw["info"]["pobj"], raw["info"]["dobj"]), (np.array(raw[name]) for name in "xys")
     else:
-        claims, (x, z, r) = (raw.obj_val, raw.obj_val_dual), (np.array(at) for at in (raw.x, raw.z, raw.s))
+        claims, (x, z, s) = (raw.obj_val, raw.obj_val_dual), (np.array(at) for at in (raw.x, raw.z, raw.s))
     return {
         "factor": factor,
         "status": program.status,
@@ -92,8 +92,8 @@ def answer(factor, solver, **options):
         "dual": claims[1],
         "R": R.value,
         "u": lines.dual_value,
-        "missed": np.abs(data["A"] @ x + r - data["b"]).max(),
-        "size": max(np.abs(data["A"] @ x).max(), np.abs(r).max(), np.abs(data["b"]).max()),
+        "missed": np.abs(data["A"] @ x + s - data["b"]).max(),
+        "size": max(np.abs(data["A"] @ x).max(), np.abs(s).max(), np.abs(data["b"]).max()),
         "dual missed": np.abs(data["P"] @ x + data["c"] + data["A"].T @ z).max(),
     }
 
@@ -101,7 +101,7 @@ def answer(factor, solver, **options):
 # %%
 # Making it feasible is easy here. For the metric: set negative eigenvalues to zero, and choose the best slacks; then
 # its objective is an upper bound. For the multipliers: clip :math:`u` to :math:`[0, \frac1n]`, and the dual function
-# :math:`g(u) = \sum_t u_t - \|A(u)_+\|_F^2 / (2 \lambda)` is a lower bound (see the lesson on duality). So it is
+# :math:`g(u) = \sum_t u_t - \|A(u)_+\|_F^2 / (2 \lambda)` is a lower bound (see lesson 5). So it is
 # at all multiples :math:`\theta u` with :math:`0 \le \theta \le 1`, of which we take the best:
 # :math:`\theta \sum_t u_t - \theta^2 \|A(u)_+\|_F^2 / (2 \lambda)` is a parabola. ``certify`` does the same.
 
@@ -114,10 +114,10 @@ def positive_part(A):
 
 def by_hand(found):
     """Lower and upper bound from a metric and multipliers, whatever they are."""
-    H, weight = directions(found["factor"]), reg * found["factor"] ** 4
+    D, weight = directions(found["factor"]), reg * found["factor"] ** 4
     R, u = positive_part(found["R"]), np.clip(found["u"], 0.0, 1 / n)
-    upper = weight / 2 * (R**2).sum() + np.maximum(0.0, 1.0 - H @ R.ravel()).mean()
-    square = (positive_part((H.T @ u).reshape(d, d)) ** 2).sum() / weight
+    upper = weight / 2 * (R**2).sum() + np.maximum(0.0, 1.0 - D @ R.ravel()).mean()
+    square = (positive_part((D.T @ u).reshape(d, d)) ** 2).sum() / weight
     theta = min(1.0, u.sum() / square)
     return theta * u.sum() - theta**2 * square / 2, upper
 

@@ -6,14 +6,13 @@ r"""Slides of the course, one file of HTML for each lecture, from the lectures' 
 ``make course`` calls it, and writes all else that a class needs.
 
 A lecture is a page of the site, ``docs/course/lecture-1-statement.md`` and so on. Each of its headings is a slide,
-which shows lists, formulas, tables, listings and pictures. Paragraphs are what is said: they are on the page only, and
-so are the answers to its questions. A picture is written as
+which shows lists, formulas, tables, listings and pictures. Paragraphs are what is said: they are on the page only. A
+question is a quotation, with its answer folded below it in ``<details>``, which is on the page only as well. A picture
+is a paragraph such as
 
-    :::{picture} plot_05_duality 1
-    What it shows.
-    :::
+    [Picture 1 of lesson 5: What it shows](../../examples/plot_05_duality.py)
 
-the first one that the lesson ends with, or as an image of a file in ``docs``. A file of slides needs nothing else:
+the first one that the lesson ends with, or an image of a file in ``docs``. A file of slides needs nothing else:
 pictures, formulas and the font of these are in it, and there is no script. Space and arrows turn the slides, and each
 prints on a page.
 
@@ -42,7 +41,10 @@ DOCS = HERE.parent / "docs"
 LECTURES = sorted((DOCS / "course").glob("lecture-*.md"))
 FONT = DOCS / "_static" / "fonts" / "STIXTwoMath.woff2"
 TALL = '<figure class="tall">'
-PICTURE = re.compile(r"^:::\{picture\} (\w+) (\d+)$", re.MULTILINE)
+#: A picture of a lesson: its number, what it shows, and the lesson.
+PICTURE = re.compile(r"^\[Picture (\d+) of lesson \d+: (.+)\]\(\.\./\.\./examples/(\w+)\.py\)$", re.MULTILINE)
+#: An answer to a question, folded.
+ANSWER = re.compile(r"^<details>.*?^</details>\n", re.MULTILINE | re.DOTALL)
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -117,7 +119,7 @@ figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; wi
 
 def lessons_of(text: str) -> list[str]:
     """Names of the lessons whose pictures a page shows, each once."""
-    return list(dict.fromkeys(name for name, _ in PICTURE.findall(text)))
+    return list(dict.fromkeys(name for *_, name in PICTURE.findall(text)))
 
 
 def draw(lesson: str, folder: Path) -> None:
@@ -179,15 +181,13 @@ def parser() -> Any:
 
 def shown(node: Any, render: Any, page: Path, pictures: Path) -> str:
     """What a slide shows of a block of its page."""
-    if node.type == "colon_fence":
-        kind, _, about = node.info.partition(" ")
-        if kind == "{picture}":
-            name, number = about.split()
-            return figure(pictures / f"{name}-{number}.png", render.renderInline(node.content.strip()))
-        if kind == "{admonition}":
-            return f'<p class="question">{render.renderInline(about)}</p>'
-        raise SystemExit(f"{page.name}: slides do not know {kind}")
+    if node.type in ("colon_fence", "html_block"):
+        raise SystemExit(f"{page.name}: slides do not know {node.info or node.content}")
+    if node.type == "blockquote":
+        return f'<p class="question">{render.renderInline(node.children[0].children[0].content)}</p>'
     if node.type == "paragraph":
+        if drawn := PICTURE.match(node.children[0].content):
+            return figure(pictures / f"{drawn[3]}-{drawn[1]}.png", render.renderInline(drawn[2]))
         images = [child for child in node.children[0].children if child.type != "softbreak"]
         if [child.type for child in images] != ["image"]:
             return ""
@@ -200,7 +200,7 @@ def slides_of(page: Path, pictures: Path) -> Iterator[str]:
     from markdown_it.tree import SyntaxTreeNode
 
     render, blocks = parser(), []
-    for node in SyntaxTreeNode(render.parse(page.read_text(encoding="utf-8"))).children:
+    for node in SyntaxTreeNode(render.parse(ANSWER.sub("", page.read_text(encoding="utf-8")))).children:
         if node.type == "heading" and blocks:
             yield "".join(blocks)
             blocks = []

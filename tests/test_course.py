@@ -10,6 +10,7 @@ from itertools import combinations, permutations
 from math import fsum, sqrt
 from pathlib import Path
 
+import course
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -69,14 +70,14 @@ def test_every_exercise_is_in_exactly_one_lecture():
     for page, (_, exercises) in zip(LECTURES, plan(), strict=True):
         homework = section(text_of(page), "Homework").partition("\n")[2]
         named = re.search(r"Exercises? (.*)", homework)[1]
-        assert [int(number) for number in re.findall(r"\d+", named)] == exercises
+        assert [int(number) for number in re.findall(r"\[(\d+)\]", named)] == exercises
 
 
 def test_an_exercise_names_the_lecture_and_the_lessons_before_it():
     for lecture, (lessons, exercises) in enumerate(plan(), 1):
         for number in exercises:
             (path,) = (slides.HERE / "exercises").glob(f"exercise_{number:02}_*.py")
-            line = re.search(r"^Before: lessons (.*) \(lecture (\d)\)\.$", text_of(path), re.MULTILINE)
+            line = re.search(r"^Before: lessons (.*) \(lecture (\d)\)\. ★+$", text_of(path), re.MULTILINE)
             assert [int(lesson) for lesson in re.findall(r"\d+", line[1])] == lessons
             assert int(line[2]) == lecture
 
@@ -85,8 +86,8 @@ def test_every_lesson_exists_and_is_read_before_its_lecture():
     numbers = {path.stem: int(path.stem[5:7]) for path in slides.HERE.glob("plot_*.py")}
     for page, (lessons, _) in zip(LECTURES, plan(), strict=True):
         text = text_of(page)
-        named = re.findall(r"\.\./examples/(plot_\w+)\.py", text)
-        assert sorted(numbers[name] for name in named) == lessons
+        named = re.findall(r"\d\. [^]]*\]\(\.\./\.\./examples/(plot_\w+)\.py", text)
+        assert sorted({numbers[name] for name in named}) == lessons
         assert {numbers[name] for name in slides.lessons_of(text)} <= set(lessons)
     timed = re.findall(r"(\d+): \d+", SYLLABUS.partition("lesson: seconds")[2].partition("## ")[0])
     assert [int(number) for number in timed] == [number for lessons, _ in plan() for number in lessons]
@@ -97,24 +98,25 @@ def test_every_question_has_points_a_solution_and_a_test_here():
         assert f"{number}.1 to {number}.4 |" in SYLLABUS
         part = section(HOMEWORK, f"Lecture {number}")
         assert re.findall(r"\*\*Question (\d\.\d)\.\*\*", part) == [f"{number}.{k}" for k in range(1, 5)]
-        assert part.count("} Solution\n:collapsible: closed\n") == 4
+        assert part.count("\n<details><summary>Solution</summary>\n\n") == part.count("\n\n</details>\n") == 4
         assert all(any(name.startswith(f"test_{number}_{k}_") for name in globals()) for k in range(1, 5))
 
 
 @pytest.mark.parametrize("page", LECTURES, ids=NAMES)
 def test_a_lecture_has_headings_questions_with_answers_and_things_to_say(page):
     text = text_of(page)
-    assert 12 <= len(re.findall(r"^##? ", text, re.MULTILINE)) <= 18
-    questions = re.findall(r"^:::\{admonition\} (.+)\n:collapsible: closed\n\n(.+)", text, re.MULTILINE)
-    assert len(questions) == text.count(":::{admonition}") >= 6
-    assert len(re.findall(r"^:::\{picture\}", text, re.MULTILINE)) == len(slides.PICTURE.findall(text)) >= 3
+    assert 12 <= len(re.findall(r"^##? ", text, re.MULTILINE)) <= 19
+    questions = re.findall(r"^> .+\n\n<details><summary>Answer</summary>\n\n.+", text, re.MULTILINE)
+    assert len(questions) == len(re.findall("^> ", text, re.MULTILINE)) == len(slides.ANSWER.findall(text)) >= 6
+    assert len(re.findall(r"^\[Picture ", text, re.MULTILINE)) == len(slides.PICTURE.findall(text)) >= 3
+    assert not re.search(r":::|\{(doc|func|class)\}", text)
 
 
 @pytest.fixture
 def drawn(tmp_path):
     pyplot = importlib.import_module("matplotlib.pyplot")
     for page in LECTURES:
-        for name, number in slides.PICTURE.findall(text_of(page)):
+        for number, _, name in slides.PICTURE.findall(text_of(page)):
             pyplot.imsave(tmp_path / f"{name}-{number}.png", np.eye(3))
     return tmp_path
 
@@ -128,11 +130,11 @@ def test_slides_are_built_and_need_nothing_else(drawn, tmp_path, monkeypatch, ca
     for page in LECTURES:
         source, made = text_of(page), (tmp_path / "made" / f"{page.stem}.html").read_text(encoding="utf-8")
         assert made.count("<section ") == len(re.findall(r"^##? ", source, re.MULTILINE))
-        assert made.count('class="question"') == source.count("{admonition}")
+        assert made.count('class="question"') == source.count("\n> ")
         assert made.count("<img ") == len(slides.PICTURE.findall(source)) + source.count("\n![")
         assert made.count('display="block"') == len(re.findall(r"^\$\$", source, re.MULTILINE))
         shown = re.sub(r"<style>.*?</style>|<math.*?</math>|<pre>.*?</pre>|data:[^\"]*", "", made, flags=re.DOTALL)
-        assert not re.search(r"<script|https?://|<link|\$|:::|collapsible", shown)
+        assert not re.search(r"<script|https?://|<link|\$|:::|details", shown)
         assert "To read before" not in shown
         assert all(address.startswith("data:") for address in re.findall(r'(?:src=|url\()"([^"]*)"', made))
 
@@ -150,8 +152,8 @@ def test_a_class_takes_away_slides_questions_and_exercises_and_no_answers(drawn,
     assert not re.search(r"Solution|:::|\$", page)
     archives = [zipfile.ZipFile(path).namelist() for path in sorted(tmp_path.rglob("*.zip"))]
     for names, kind in zip(archives, ("solution", "exercise"), strict=True):
-        assert sum(name.startswith(f"{kind}_") for name in names) == 20
-        assert {"checking.py", "wine.csv", "checks/01_weak_duality.py"} <= set(names)
+        assert sum(name.startswith(f"{kind}_") for name in names) == 24
+        assert {"checking.py", "wine.csv", "checks/06_weak_duality.py"} <= set(names)
     assert not [name for name in archives[1] if "solution" in name or "homework" in name]
     assert "homework.md" in archives[0]
 
@@ -186,11 +188,11 @@ def test_pictures_that_are_missing_are_drawn(tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", LECTURES, ids=NAMES)
 def test_what_a_lecture_quotes_is_printed_by_its_lessons(page, tmp_path):
     text = text_of(page)
-    lessons = re.findall(r"\.\./examples/(plot_\w+)\.py", text)
+    lessons = set(re.findall(r"\.\./examples/(plot_\w+)\.py", text))
     for lesson in lessons:
         slides.draw(lesson, tmp_path)
     printed = "\n".join((tmp_path / f"{lesson}.txt").read_text(encoding="utf-8") for lesson in lessons)
-    for name, number in slides.PICTURE.findall(text):
+    for number, _, name in slides.PICTURE.findall(text):
         assert (tmp_path / f"{name}-{number}.png").is_file()
     quoted = [line for block in re.findall(r"```text\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert len(quoted) >= 4
@@ -219,6 +221,12 @@ def same(word, other):
         if abs(number - float(there)) > (1.01 * unit if decimals else 0.0) + 1e-9 * abs(number):
             return False
     return True
+
+
+def test_lessons_that_are_cited_by_number_are_linked():
+    said = course.linked("Before: lessons 5 and 14 (lecture 3), and\nlesson\n0.")
+    assert said.count(":doc:`") == 3
+    assert ":doc:`14 </gallery/plot_14_from_the_paper_to_the_cone>` (lecture 3)" in said
 
 
 # What the lectures say without a lesson
@@ -313,6 +321,33 @@ def test_a_hint_proves_that_a_matrix_is_semidefinite():
         K = C @ C.T + 0.3 * (K + K.T)
         if np.linalg.norm(K - e * np.eye(3) - C @ C.T) <= e:
             assert np.linalg.eigvalsh(K)[0] >= -1e-12
+
+
+def test_numbers_of_lecture_three_are_fractions():
+    (x0, x1, x2, x3), lam = ((0, 1), (2, 1), (0, 0), (0, 3)), Fraction(2)
+
+    def comparison(i, j, k):
+        far, near = ([a - b for a, b in zip(i, other, strict=True)] for other in (k, j))
+        return [[far[f] * far[g] - near[f] * near[g] for g in (0, 1)] for f in (0, 1)]
+
+    D = [comparison(x0, x2, x3), comparison(x1, x3, x0), comparison(x2, x0, x1)]
+    u, R = [Fraction(1, 3), Fraction(1, 4), Fraction(0)], Fraction(1, 4)
+    A = [[sum(weight * one[f][g] for weight, one in zip(u, D, strict=True)) for g in (0, 1)] for f in (0, 1)]
+    # Its positive part is half of the matrix of ones, lambda R, and what it lacks is semidefinite.
+    assert A == [[0, 1], [1, 0]]
+    assert lam * R == Fraction(1, 2)
+    margins = [sum(R * entry for row in one for entry in row) for one in D]
+    assert margins == [Fraction(3, 4), 1, 2]
+    primal = lam / 2 * 4 * R**2 + sum(max(Fraction(0), 1 - margin) for margin in margins) / 3
+    assert primal == sum(u) - 4 * (lam * R) ** 2 / (2 * lam) == Fraction(1, 3)
+
+
+def test_a_gap_where_nothing_is_strictly_feasible():
+    M = cp.Variable((2, 2), PSD=True)
+    for epsilon, expected in ((1.0, -1.0), (1e-2, -1.0)):
+        assert minimum(M[0, 1], M[0, 0] <= epsilon, M[0, 1] >= -1) == pytest.approx(expected, abs=1e-5)
+    # With M_11 = 0 the matrix [[0, m], [m, t]] has the determinant -m^2, whatever t is.
+    assert np.linalg.eigvalsh([[0.0, -0.1], [-0.1, 1e6]])[0] < 0.0
 
 
 # Homework, lecture 1

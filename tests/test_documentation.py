@@ -165,3 +165,22 @@ def test_records_describe_every_attribute():
             described = kind.__doc__ if issubclass(kind, BaseEstimator) else kind.__doc__.split("Attributes\n")[1]
             for field in fields(kind) if is_dataclass(kind) else []:
                 assert re.search(rf"\b{field.name}\b", described), f"{name}.{field.name}"
+
+
+def documented_by_formula():
+    """Estimators, problems, and two functions, each with its docstring or, if the formula is there, its module's."""
+    kinds = [getattr(module, name) for module in (cm.estimators, cm.papers) for name in module.__all__]
+    for kind in (*filter(inspect.isclass, kinds), cm.solve, cm.audit):
+        own = inspect.getdoc(kind) or ""
+        yield kind, own if ".. math::" in own else importlib.import_module(kind.__module__).__doc__ or ""
+
+
+def test_public_things_show_their_formula_first_and_say_where_it_is_from():
+    found = {kind: text for kind, text in documented_by_formula() if ".. math::" in text}
+    needed = (cm.MLR, cm.LargeMargin, cm.OperatorMarginMetric, cm.RelativeComparisonMetric, cm.solve, cm.audit)
+    assert found.keys() >= {*needed, cm.RankingProblem, cm.TripletProblem, cm.ChoiceProblem, cm.CrossModalProblem}
+    for kind, text in found.items():
+        assert ".. math::" in text.partition("Parameters\n---")[0], kind
+        assert re.search(r"\b(19|20)\d\d\b|:class:|paper", text), kind
+    page = (DOCS / "_templates/autosummary/class.rst").read_text(encoding="utf-8")
+    assert page.index(".. automodule::") < page.index(".. autoclass::")

@@ -17,9 +17,10 @@ NAMES = [path.stem.partition("_")[2] for path in sorted(FOLDER.glob("exercise_*.
 FIRST = NAMES[0]
 #: Tasks that browsers do not check: they need CVXPY or a conic solver, or minutes where loops are not compiled.
 ELSEWHERE = {
-    "02_outside_the_cone": {"dual_point"},
-    "05_oracles": {"cutting_planes"},
-    "06_a_misprint": {"lambda_descended"},
+    "01_a_statement": {"statement", "intervals"},
+    "10_outside_the_cone": {"dual_point"},
+    "04_oracles": {"cutting_planes"},
+    "05_a_misprint": {"lambda_descended"},
     "09_conic_form": {"solve"},
 }
 
@@ -262,10 +263,10 @@ def test_points_are_kept_and_added_up_and_old_ones_are_dimmed(opened):
     window.reload()
     window.wait_for_selector(f"{place(FIRST)} textarea")
     assert window.inner_text(f"{place(FIRST)} [role=status]") == "Last check: 10 of 10 points."
-    assert window.inner_text(".total") == "Checked so far: 10 points in 2 of 10 exercises."
+    assert window.inner_text(".total") == "Checked so far: 10 points in 2 of 12 exercises."
     window.once("dialog", lambda dialog: dialog.accept())
     press(window, FIRST, "Begin anew")
-    assert window.inner_text(".total") == "Checked so far: 0 points in 1 of 10 exercises."
+    assert window.inner_text(".total") == "Checked so far: 0 points in 1 of 12 exercises."
 
 
 def failing(window, name):
@@ -300,7 +301,7 @@ def test_what_cannot_be_loaded_is_named_and_can_be_tried_again(fresh, site):
     assert checked(fresh, FIRST, solution_of(FIRST))[0] == 10
     # A Python that does not come leaves the one that works.
     fresh.context.route("**/_static/**", lambda route: route.abort())
-    assert "are you offline?" in failing(fresh, "08_sgd_audited")
+    assert "are you offline?" in failing(fresh, "11_sgd_audited")
     assert checked(fresh, FIRST, solution_of(FIRST))[0] == 10
 
 

@@ -76,7 +76,7 @@ def test_both_sides_of_the_dual_hold_the_optimum():
     for momentum in (False, True):
         record = duality.climb(reg, 1.0, momentum)
         for lower, upper, u, R in record[::80]:
-            certificate = cm.certify(problem, R, u / len(u))
+            certificate = cm.certify(problem, R, u)
             # The package also shrinks u, where a part of it proves more.
             assert lower <= certificate.lower_bound + 1e-12
             assert np.isclose(upper, certificate.upper_bound, rtol=1e-9)

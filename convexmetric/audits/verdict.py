@@ -1,9 +1,8 @@
-r"""Audit any metric: its certified distance from optimal, and what is wrong with it.
+"""Audit any metric: its certified distance from optimal, and what is wrong with it.
 
-.. math:: \text{suboptimality} = \frac{f(M) - \text{bound}}{\max(|f(M)|, |\text{bound}|)}
-
-The bound is that of a reference, or of a solve. The diagnosis has three parts: the comparisons that cost most, the
-scale (the best multiple of M), and the range (:mod:`convexmetric.audits.scale_and_range`).
+:func:`audit` defines the distance. The bound in it is that of a reference, or of a solve. The diagnosis has three
+parts: the comparisons that cost most, the scale (the best multiple of M), and the range
+(:mod:`convexmetric.audits.scale_and_range`).
 """
 
 from __future__ import annotations
@@ -110,8 +109,8 @@ class Audit(Result):
     lower_bound : float
         Certified by the reference: no metric has a smaller objective.
     suboptimality : float
-        ``(projected_objective - lower_bound) / max(|projected_objective|, |lower_bound|)``: at least the relative
-        distance from the optimal value. 0 is perfect, 1 is as bad as it gets for nonnegative objectives.
+        Of ``projected_objective`` from ``lower_bound``, as :func:`~convexmetric.audit` defines it. 0 is perfect, 1 is
+        as bad as it gets for nonnegative objectives.
     reference_gap : float
         Relative gap of the reference, below which no distance can be distinguished from zero; infinite if the reference
         is only a bound.
@@ -251,7 +250,13 @@ def audit(
     reference: AnyReference | KnownProblem | str = None,
     worst: int = 10,
 ) -> Audit:
-    """Bound how far ``M`` is from the optimum of ``problem``, and tell what is wrong with it.
+    r"""Bound how far ``M`` is from the optimum of ``problem``, and tell what is wrong with it.
+
+    .. math:: \text{suboptimality} = \frac{F(P) - \ell}{\max(|F(P)|, |\ell|)}
+
+    F is the objective of the problem, P the projection of M on the cone, and :math:`\ell` a lower bound by weak duality
+    (Boyd & Vandenberghe 2004, section 5.2.2; :func:`~convexmetric.solve` has the formula). No metric is below the
+    bound, so this is at least the relative distance from the optimal value.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Run(Result):
     lower_bound, upper_bound, gap : float
         Certified bounds and their relative gap. Of a function of the user's own the lower bound is that of the library.
     suboptimality : float
-        Relative gap of the upper bound and the library's lower bound.
+        Of the upper bound from the library's lower bound, as :func:`~convexmetric.audit` defines it.
     iterations : int
         Iterations; 0 where there are none to count.
     peak_mb : float

@@ -94,7 +94,7 @@ class AuditTrail(Result):
 
     @property
     def suboptimality(self) -> Array:
-        """``(f(M_k) - bound) / max(|f(M_k)|, |bound|)`` of each iterate."""
+        """Suboptimality of each iterate, as :func:`~convexmetric.audit` defines it."""
         return np.array([relative_gap(value, self.lower_bound) for value in self.objectives])
 
     @property

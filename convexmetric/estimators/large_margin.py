@@ -16,10 +16,16 @@ from convexmetric.problem import MetricProblem
 
 @parameters
 class LargeMargin(MetricEstimator):
-    """Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
+    r"""Large margin nearest neighbours: a metric for k-nearest-neighbour classification.
+
+    .. math:: \min_{M \succeq 0} \; (1 - \mu) \sum_{i, \, j \rightsquigarrow i} d_M(x_i, x_j)
+       + \mu \sum_{i, \, j \rightsquigarrow i} \; \sum_{l : \, y_l \ne y_i}
+       \big[ 1 + d_M(x_i, x_j) - d_M(x_i, x_l) \big]_+
+
+    This is :class:`~convexmetric.LargeMarginProblem`: Weinberger & Saul (2009), the sum of their pull and push terms.
 
     The k nearest points of a point's own label, its target neighbours, are pulled to it, and points of other labels
-    that come nearer than a target neighbour plus a margin are pushed away (:class:`~convexmetric.LargeMarginProblem`).
+    that come nearer than a target neighbour plus a margin are pushed away.
     ``cm.LMNN`` is another name of this class.
 
     Parameters

@@ -24,7 +24,14 @@ ALL_PAIRS_UP_TO, MANY_PAIRS = 8_000, 200_000
 
 @parameters
 class OperatorMarginMetric(MetricEstimator):
-    """An operator under which similar points are nearer than 1, and others farther, by a margin.
+    r"""An operator under which similar points are nearer than 1, and others farther, by a margin.
+
+    .. math:: \min_{A \succeq 0} \; \frac1m \sum_{i=1}^m \max \Big( 0, \;
+       1 - \frac{r_i}{\gamma} \big( 1 - \langle Q_{x_i - x'_i}, A \rangle \big) \Big)
+       + \frac{\lambda}{\sqrt m} \|A\|_2
+
+    This is :class:`~convexmetric.PairMarginProblem`: Maurer (2008), with :math:`\langle Q_{x - x'}, A \rangle` the
+    squared distance (lemma 3).
 
     ``fit(pairs, y)`` takes +1 for similar and -1 for dissimilar pairs. ``fit(X, y)`` takes labels: points of equal
     labels are similar.

@@ -22,7 +22,12 @@ OPTIONS = ("measure", "C", "k", "penalty", "diagonal", "kernel", "short", "prior
 
 @parameters
 class MLR(MetricEstimator):
-    """Metric learning to rank: a metric that ranks points of the query's label first.
+    r"""Metric learning to rank: a metric that ranks points of the query's label first.
+
+    .. math:: \min_{W \succeq 0} \; \mathrm{tr}\, W + \frac{C}{n} \sum_q \max_y \;
+       \Delta(y^*_q, y) - \langle W, \delta\psi(q, y) \rangle
+
+    This is :class:`~convexmetric.RankingProblem`: McFee & Lanckriet (2010), with the features of equations 3 and 4.
 
     ``fit(X, y)`` makes every point a query of the others. ``fit_rankings`` takes queries with lists of their own, and
     ``fit_qrels`` judgements by identifier.

@@ -18,7 +18,13 @@ TRIPLETS_A_POINT, MOST_TRIPLETS = 20, 200_000
 
 @parameters
 class RelativeComparisonMetric(TripletEstimator):
-    """Weights of features, of columns of A or of points of a kernel, under which triplets keep a margin.
+    r"""Weights of features, of columns of A or of points of a kernel, under which triplets keep a margin.
+
+    .. math:: \min_{w \ge 0} \; \tfrac12 w^\top L w
+       + C \sum_{ijk} \max \big( 0, \; 1 - w^\top (\Delta^{x_i, x_k} - \Delta^{x_i, x_j}) \big)
+
+    This is :class:`~convexmetric.RelativeComparisonProblem`: Schultz & Joachims (2003), with the differences of
+    equation 6.
 
     ``fit(triplets)`` takes rows (i, j, k): i is closer to j than to k. ``fit(X, y)`` draws triplets from labels.
 

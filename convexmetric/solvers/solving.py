@@ -83,7 +83,13 @@ def solve(
     start: Solution | ArrayLike | None = None,
     max_memory: float | None = None,
 ) -> Solution:
-    """Solve to a certified relative gap.
+    r"""Solve to a certified relative gap.
+
+    .. math:: \min_{M \in K} \; F(M) = R(M) + \langle G, M \rangle + \Omega(M) \; \ge \; v - \Omega^*_K(S - G)
+
+    The upper bound is F at the metric that was found. The lower one is that of weak duality (Boyd & Vandenberghe 2004,
+    section 5.2.2) at the dual point (S, v) that was found, for which
+    :math:`R(M) \ge v - \langle S, M \rangle`.
 
     Parameters
     ----------

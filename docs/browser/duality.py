@@ -55,7 +55,7 @@ def climbing(reg: float, pace: float, momentum: bool) -> tuple[list[Step], Itera
 
 
 def steps_from_half(reg: float, pace: float, momentum: bool) -> Iterator[Step]:
-    """Climb from u = 1/2 by gradient steps of length ``pace``, in units of what is safe: bound, F(R), u and R of each.
+    """Climb from the middle of the box by steps of length ``pace``, in units of what is safe: bound, F(R), u and R.
 
     The safe length is 1 / L, where L bounds how fast the gradient of the dual changes. Momentum is that of the lesson.
     """
@@ -64,18 +64,18 @@ def steps_from_half(reg: float, pace: float, momentum: bool) -> Iterator[Step]:
     u = np.random.default_rng(0).random(by_hand.count)
     for _ in range(30):
         u = by_hand.margins(by_hand.weighted(u / np.linalg.norm(u)))
-    steepness = 1.1 * np.linalg.norm(u) / (by_hand.count * reg)
-    u = v = np.full(by_hand.count, 0.5)
+    steepness = 1.1 * np.linalg.norm(u) / reg
+    u = v = np.full(by_hand.count, 0.5 / by_hand.count)
     weight = 1.0
     while True:
         bound, R = by_hand.dual(v)
         yield float(bound), float(by_hand.primal(R)), v, R
-        gradient = (1.0 - by_hand.margins(R)) / by_hand.count
-        last, u = u, np.clip(v + pace / steepness * gradient, 0.0, 1.0)
+        gradient = 1.0 - by_hand.margins(R)
+        last, u = u, np.clip(v + pace / steepness * gradient, 0.0, 1.0 / by_hand.count)
         before, weight = weight, (1.0 + np.sqrt(1.0 + 4.0 * weight**2)) / 2.0
         if not momentum or gradient @ (u - last) < 0.0:
             weight = before = 1.0
-        v = np.clip(u + (before - 1.0) / weight * (u - last), 0.0, 1.0)
+        v = np.clip(u + (before - 1.0) / weight * (u - last), 0.0, 1.0 / by_hand.count)
 
 
 def best_of(record: list[Step]) -> tuple[np.ndarray, np.ndarray]:
@@ -91,12 +91,11 @@ def answer(reg: float, pace: float, steps: float, momentum: str, spoilt: float) 
     lower = np.maximum.accumulate([row[0] for row in record])
     upper = np.minimum.accumulate([row[1] for row in record])
     u, R = best_of(record)
-    given = u + spoilt * np.random.default_rng(0).normal(0.0, 1.0, len(u))
-    certificate = cm.certify(problem, R, given / len(u))
+    given = u + spoilt * np.random.default_rng(0).normal(0.0, 1.0, len(u)) / len(u)
+    certificate = cm.certify(problem, R, given)
     raw = by_hand.dual(given)[0]
-    # Multipliers of the package contain the weight 1 / |S|.
     u, R = best_of(climb(reg, 1.0, True))
-    optimum = cm.certify(problem, R, u / len(u))
+    optimum = cm.certify(problem, R, u)
 
     figure = Figure(figsize=(4.8, 4.2))
     ax = figure.subplots()

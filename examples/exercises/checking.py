@@ -1,14 +1,17 @@
 """Check the answers to the exercises, task by task, with points and hints.
 
-    python examples/exercises/exercise_01_weak_duality.py              # check one exercise
-    python examples/exercises/exercise_01_weak_duality.py --hints 2    # ... and say more where it is wrong
+    python examples/exercises/exercise_06_weak_duality.py              # check one exercise
+    python examples/exercises/exercise_06_weak_duality.py --hints 2    # ... and say more where it is wrong
+    python examples/exercises/exercise_06_weak_duality.py --seed 7     # ... on data of one's own
     python examples/exercises/checking.py                              # check all exercises of this folder
+    python examples/exercises/checking.py handed_in --seed 7           # ... of another one, on the data of seed 7
 
 An exercise is a file with a function for each task, which raises ``NotImplementedError`` until it is filled in. Its
 checks are in the folder ``checks``, in a file with the number and name of the exercise: one function for each task,
 of the same name, under ``@task(points)``. It calls the answer and raises :class:`Wrong` with what was expected and
 hints, the shortest first, mostly by :func:`same` and :func:`expect`. A check never needs the answer to another task;
-a string that it returns is shown with a right answer.
+a string that it returns is shown with a right answer. Data come from :func:`wine`, or are drawn with ``SEED``: every
+seed but 0 has others, so that points can be given for answers to data of one's own.
 
 At import this file needs NumPy only, so that it also runs in a browser: ``results_of_text`` is for a page there, and
 ``check`` for notebooks.
@@ -35,6 +38,8 @@ HERE = Path(__file__).resolve().parent
 #: What a result can be.
 DONE, WRONG, BLANK, WAITS, ELSEWHERE = "done", "wrong", "not begun", "waits for another task", "not checked here"
 DOES_NOT_RUN = "the file does not run: "
+#: Whose data the checks draw, set by :func:`seed`; those of 0 are everybody's.
+SEED = 0
 
 Check = TypeVar("Check", bound=Callable[..., str | None])
 
@@ -88,6 +93,12 @@ def expect(right: Any, said: str, *hints: str) -> None:
     """Raise :class:`Wrong` with what was expected and hints, unless ``right`` is true."""
     if not right:
         raise Wrong(said, *hints)
+
+
+def several(found: Any, what: str, names: str) -> tuple[Any, ...]:
+    """Read an answer that has several parts, such as ``"a, S"``; ``what`` says what they are."""
+    expect(isinstance(found, tuple) and len(found) == len(names.split(", ")), f"expected {what}", f"`return {names}`")
+    return found
 
 
 def numbers(found: Any, shape: tuple[int, ...], what: str = "the answer") -> np.ndarray:
@@ -223,12 +234,23 @@ KINDS: dict[str, Callable[[np.ndarray, np.ndarray, Close], bool]] = {
 # Running checks.
 
 
+def seed(number: int) -> None:
+    """Check on the data of this seed from now on."""
+    global SEED
+    SEED = number
+    module_of.cache_clear()
+
+
 @cache
-def checks_of(exercise: str) -> dict[str, Callable[..., str | None]]:
-    """Checks of an exercise by task, in the order of its tasks; ``exercise`` such as ``"01_weak_duality"``."""
+def module_of(exercise: str) -> ModuleType:
+    """The module with the checks of an exercise, such as ``"06_weak_duality"``."""
     sys.modules.setdefault("checking", sys.modules[__name__])
-    module = _module(HERE / "checks" / f"{exercise}.py")
-    return {name: check for name, check in vars(module).items() if hasattr(check, "points")}
+    return _module(HERE / "checks" / f"{exercise}.py")
+
+
+def checks_of(exercise: str) -> dict[str, Callable[..., str | None]]:
+    """Checks of an exercise by task, in the order of its tasks."""
+    return {name: check for name, check in vars(module_of(exercise)).items() if hasattr(check, "points")}
 
 
 def _module(path: Path) -> ModuleType:
@@ -381,7 +403,8 @@ def report(found: list[Result], hints: int = 1) -> str:
         if len(one.hints) > hints:
             below.append(f"({len(one.hints) - hints} more: --hints {hints + 1})")
         lines += [f"  {'':{wide}}    {line}" for line in below]
-    lines.append(f"{sum(one.points for one in found)} of {sum(one.possible for one in found)} points")
+    whose = f", on the data of seed {SEED}" if SEED else ""
+    lines.append(f"{sum(one.points for one in found)} of {sum(one.possible for one in found)} points{whose}")
     return "\n".join(lines)
 
 
@@ -395,25 +418,25 @@ def check(exercise: str, *answers: Callable[..., Any], hints: int = 1) -> None:
 def main(namespace: Mapping[str, Any]) -> None:
     """Check the file whose ``globals()`` are given, print what came out, and end with status 0 if all is right."""
     parser = argparse.ArgumentParser(description="Check the answers in this file.")
-    parser.add_argument(
-        "--hints",
-        type=int,
-        nargs="?",
-        default=1,
-        const=99,
-        help="how many hints for each task that is wrong; alone: all",
-    )
-    hints = parser.parse_args().hints
+    parser.add_argument("--hints", type=int, nargs="?", default=1, const=99, help="how many a wrong task; alone: all")
+    parser.add_argument("--seed", type=int, default=0, help="check on data of your own, of this number")
+    given = parser.parse_args()
+    seed(given.seed)
     print(namespace["__doc__"].strip().splitlines()[0])
     found = results(Path(namespace["__file__"]).stem.partition("_")[2], namespace)
-    print(report(found, hints))
+    print(report(found, given.hints))
     sys.exit(0 if all(one.status == DONE for one in found) else 1)
 
 
 def all_exercises() -> None:
-    """Check all exercises of this folder, a line each; end with status 0 if all are right."""
+    """Check all exercises of a folder, a line each; end with status 0 if all are right."""
+    parser = argparse.ArgumentParser(description="Check the answers in all files of a folder.")
+    parser.add_argument("folder", type=Path, nargs="?", default=HERE, help="where the files are, if not here")
+    parser.add_argument("--seed", type=int, default=0, help="check on the data of this number")
+    given = parser.parse_args()
+    seed(given.seed)
     total = possible = 0
-    for path in sorted(HERE.glob("exercise_*.py")):
+    for path in sorted(given.folder.glob("exercise_*.py")):
         found = results_of_text(path.stem.partition("_")[2], path.read_text(encoding="utf-8"))
         points, most = (sum(getattr(one, name) for one in found) for name in ("points", "possible"))
         print(f"{path.stem:40}  {points:2} of {most} points", flush=True)
@@ -422,10 +445,22 @@ def all_exercises() -> None:
     sys.exit(0 if total == possible else 1)
 
 
+def positive_part(S: np.ndarray) -> np.ndarray:
+    """Keep the positive eigenvalues of a symmetric matrix."""
+    values, vectors = np.linalg.eigh(S)
+    return (vectors * np.maximum(values, 0.0)) @ vectors.T
+
+
+def comparisons(far: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """Matrices (n, d, d) of triplets, of their far differences and their near ones, rows (n, d)."""
+    return far[:, :, None] * far[:, None] - near[:, :, None] * near[:, None]
+
+
 def wine() -> tuple[np.ndarray, np.ndarray]:
     """Measurements of 178 wines of three growers: X (178, 13), columns of mean 0 and deviation 1, and growers y (178,).
 
-    They are read from ``wine.csv`` next to this file, rows of 13 numbers and a grower, or else from scikit-learn.
+    They are read from ``wine.csv`` next to this file, rows of 13 numbers and a grower, or else from scikit-learn. A
+    seed has them in another order, grower by grower.
     """
     beside = HERE / "wine.csv"
     if beside.exists():
@@ -435,7 +470,10 @@ def wine() -> tuple[np.ndarray, np.ndarray]:
         from sklearn.datasets import load_wine
 
         X, y = load_wine(return_X_y=True)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    order = np.random.default_rng(SEED).permutation(len(y)) if SEED else np.arange(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    return X[order], y[order]
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """Checks of exercise 9: by values at random points, and by weak duality."""
 
 import numpy as np
-from checking import Wrong, expect, numbers, same, task, wine
+from checking import Wrong, comparisons, expect, numbers, same, several, task, wine
 
 
-def comparisons(T=30, d=4):
+def triplets(T=30, d=4):
     """Triplets of wines in a few of their measurements: their matrices (T, d, d)."""
     X, _ = wine()
     i = np.arange(T)
-    far, near = X[i] - X[60 + 3 * i % 100], X[i] - X[i + 7]
-    far, near = far[:, [6, 12, 9, 0][:d]], near[:, [6, 12, 9, 0][:d]]
-    return far[:, :, None] * far[:, None] - near[:, :, None] * near[:, None]
+    X = X[:, [6, 12, 9, 0][:d]]
+    return comparisons(X[i] - X[60 + 3 * i % 100], X[i] - X[i + 7])
 
 
 def svec_of(M):
@@ -30,7 +29,7 @@ def smat_of(v):
 @task(2)
 def svec(answer):
     for d in (1, 2, 4):
-        for M in comparisons(5, d):
+        for M in triplets(5, d):
             plain = np.array([M[i, j] for j in range(d) for i in range(j + 1)])
             off = np.array([i != j for j in range(d) for i in range(j + 1)])
             by_rows = [M[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i in range(d) for j in range(i, d)]
@@ -52,7 +51,7 @@ def svec(answer):
 @task(2)
 def smat(answer):
     for d in (1, 2, 4):
-        for M in comparisons(5, d):
+        for M in triplets(5, d):
             half = np.triu(M)
             same(
                 answer(svec_of(M)),
@@ -75,27 +74,27 @@ def smat(answer):
 def conic_form(answer):
     mu, rng = 0.1, np.random.default_rng(0)
     for T, d in ((1, 2), (6, 3), (30, 4)):
-        D, n = comparisons(T, d), d * (d + 1) // 2
-        found = answer(D, mu)
-        expect(isinstance(found, tuple) and len(found) == 3, "expected three arrays, q, A and b", "`return q, A, b`")
+        D, n = triplets(T, d), d * (d + 1) // 2
+        found = several(answer(D, mu), "three arrays, q, A and b", "q, A, b")
         dense = found[1].toarray() if hasattr(found[1], "toarray") else found[1]
         A = numbers(dense, (2 * T + n, n + T), "A")
         q, b = numbers(found[0], (n + T,), "q"), numbers(found[2], (2 * T + n,), "b")
         for _ in range(3):
-            root, zeta = rng.normal(size=(d, d)), rng.uniform(0, 2, T)
+            root, xi = rng.normal(size=(d, d)), rng.uniform(0, 2, T)
             M = root @ root.T
-            x, s = np.concatenate([svec_of(M), zeta]), b - A @ np.concatenate([svec_of(M), zeta])
+            x = np.concatenate([svec_of(M), xi])
+            left = b - A @ x
             same(
                 q @ x,
-                np.trace(M) + mu * zeta.sum(),
+                np.trace(M) + mu * xi.sum(),
                 "q has svec I, for tr M = <I, M>, and mu for each slack.",
                 what="q x, the objective",
             )
-            margins = np.einsum("tij,ij->t", D, M) + zeta - 1.0
+            margins = np.einsum("tij,ij->t", D, M) + xi - 1.0
             parts = (
-                ("the first T rows of b - Ax", s[:T], margins),
-                ("the next T rows of b - Ax", s[T : 2 * T], zeta),
-                ("the last rows of b - Ax", s[2 * T :], svec_of(M)),
+                ("the first n rows of b - Ax", left[:T], margins),
+                ("the next n rows of b - Ax", left[T : 2 * T], xi),
+                ("the last rows of b - Ax", left[2 * T :], svec_of(M)),
             )
             for what, mine, right in parts:
                 same(
@@ -105,12 +104,10 @@ def conic_form(answer):
                     "b is -1 in the first T rows, and 0 in all others.",
                     what=what,
                     mistakes={
-                        "The sign of b: <M, D_t> + zeta_t - 1 has -1.": right + 2.0,
+                        "The sign of b: <D_t, M> + xi_t - 1 has -1.": right + 2.0,
                         "The sign of A: b - Ax has minus Ax.": -right - 2.0 if what.startswith("the first") else -right,
-                        "The slack is missing here.": right - zeta if what.startswith("the first") else np.nan * right,
-                        "The sign of the slack.": right - 2.0 * zeta
-                        if what.startswith("the first")
-                        else np.nan * right,
+                        "The slack is missing here.": right - xi if what.startswith("the first") else np.nan * right,
+                        "The sign of the slack.": right - 2.0 * xi if what.startswith("the first") else np.nan * right,
                     },
                 )
 
@@ -122,9 +119,8 @@ def solve(answer):
 
     mu = 0.1
     for T, d in ((30, 4), (20, 3)):
-        D = comparisons(T, d)
-        found = answer(D, mu)
-        expect(isinstance(found, tuple) and len(found) == 2, "expected two arrays, M and u", "`return M, u`")
+        D = triplets(T, d)
+        found = several(answer(D, mu), "two arrays, M and u", "M, u")
         M, u = numbers(found[0], (d, d), "M"), numbers(found[1], (T,), "u")
         values, vectors = np.linalg.eigh(0.5 * (M + M.T))
         expect(
@@ -137,7 +133,7 @@ def solve(answer):
         expect(
             u.min() >= -1e-6 and u.max() <= mu * (1 + 1e-6),
             f"expected multipliers from 0 to mu = {mu}; yours are from {u.min():.3g} to {u.max():.3g}",
-            "They are the first T numbers of z, not of x or s.",
+            "They are the first n numbers of z, not of x or s.",
         )
         u = np.clip(u, 0.0, mu)
         top = np.linalg.eigvalsh(np.tensordot(u, D, axes=1))[-1]
@@ -145,6 +141,6 @@ def solve(answer):
         if objective - lower > 1e-5 * objective:
             raise Wrong(
                 f"expected a value that the multipliers prove; M has {objective:.8g}, and u prove {lower:.8g}",
-                "Are the rows in the order of the cones, the 2 T numbers first?",
+                "Are the rows in the order of the cones, the 2 n numbers first?",
                 "If q, A and b are right: M are the first numbers of x, and u of z.",
             )

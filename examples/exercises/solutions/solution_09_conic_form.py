@@ -36,14 +36,14 @@ def smat(v):
 
 def conic_form(D, mu):
     """Write A in blocks: what is subtracted from b comes with a minus."""
-    T, d = D.shape[:2]
+    n, d = D.shape[:2]
     vectors = np.array([svec(one) for one in D])
-    n = vectors.shape[1]
-    q = np.concatenate([svec(np.eye(d)), np.full(T, mu)])
-    hinges = np.hstack([-vectors, -np.eye(T)])
-    slacks = np.hstack([np.zeros((T, n)), -np.eye(T)])
-    metric = np.hstack([-np.eye(n), np.zeros((n, T))])
-    return q, np.vstack([hinges, slacks, metric]), np.concatenate([-np.ones(T), np.zeros(T + n)])
+    size = vectors.shape[1]
+    q = np.concatenate([svec(np.eye(d)), np.full(n, mu)])
+    hinges = np.hstack([-vectors, -np.eye(n)])
+    slacks = np.hstack([np.zeros((n, size)), -np.eye(n)])
+    metric = np.hstack([-np.eye(size), np.zeros((size, n))])
+    return q, np.vstack([hinges, slacks, metric]), np.concatenate([-np.ones(n), np.zeros(n + size)])
 
 
 def solve(D, mu):
@@ -51,14 +51,14 @@ def solve(D, mu):
     import clarabel
     import scipy.sparse as sp
 
-    T, d = D.shape[:2]
+    n, d = D.shape[:2]
     q, A, b = conic_form(D, mu)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    cones = [clarabel.NonnegativeConeT(2 * T), clarabel.PSDTriangleConeT(d)]
+    cones = [clarabel.NonnegativeConeT(2 * n), clarabel.PSDTriangleConeT(d)]
     P = sp.csc_matrix((len(q), len(q)))
     found = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), b, cones, settings).solve()
-    return smat(np.array(found.x)[: d * (d + 1) // 2]), np.array(found.z)[:T]
+    return smat(np.array(found.x)[: d * (d + 1) // 2]), np.array(found.z)[:n]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-r"""Solution of exercise 1.
+r"""Solution of exercise 6.
 
 With :math:`S = \sum_t u_t d_t` what is left is :math:`\sum_t u_t + \tfrac12 \|w\|^2 - S^\top w`. It is separable: each
 weight minimises :math:`\tfrac12 w_f^2 - S_f w_f` over :math:`w_f \ge 0`, at :math:`w_f = \max(0, S_f)`, with the value

@@ -1,4 +1,4 @@
-r"""Solution of exercise 7.
+r"""Solution of exercise 3.
 
 The nearest matrix of rank c keeps the c largest eigenvalues (Eckart and Young); with :math:`W = Q \Lambda Q^\top` the
 factor has the rows :math:`\sqrt{\lambda_i} q_i^\top`.

@@ -1,8 +1,8 @@
 r"""
-Exercise 4. A metric in a space of infinitely many dimensions
+Exercise 2. A metric in a space of infinitely many dimensions
 =============================================================
 
-Before: lessons 0, 1, 2 and 13 (lecture 1).
+Before: lessons 0, 1, 2 and 13 (lecture 1). ★★
 
 A kernel :math:`k(x, x') = \langle \phi(x), \phi(x') \rangle` maps data to points :math:`\phi(x_i)` of a Hilbert
 space, and is all that is known of them: the matrix :math:`K_{ij} = k(x_i, x_j)`. Metrics there are operators
@@ -33,8 +33,6 @@ learned metric ignore it?
 """
 
 import numpy as np
-
-STARS, BROWSER = 2, True
 
 
 def squared_distances(K):

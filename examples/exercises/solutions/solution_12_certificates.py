@@ -1,4 +1,4 @@
-r"""Solution of exercise 10.
+r"""Solution of exercise 12.
 
 A changed array has another hash than the table says, so the file is refused before anything is proven. With claims that
 are too good the file is well formed; what its arrays prove is less, and the verdict says so.
@@ -7,7 +7,7 @@ Multipliers a little smaller prove a slightly lower bound, and a metric a little
 Both are still within the claims, which were rounded outward, and so these stay proven: by weak duality any
 multipliers are good for something.
 
-A wine that moved makes another problem. Its triplet has room to spare, and so the optimum is the same, as exercise 1
+A wine that moved makes another problem. Its triplet has room to spare, and so the optimum is the same, as exercise 6
 has it. The claims are true of the new problem, and only the hash of the statement tells the two apart.
 
 The arrays are looked at as numbers that are put into an inequality which holds for all of them. The program is what
@@ -16,6 +16,8 @@ the inequality is checked by: that is why it is small, and why there is a second
 
 import hashlib
 import json
+
+import numpy as np
 
 
 def digest(array):
@@ -45,9 +47,9 @@ def survivor(document, arrays):
 
 
 def another_problem(document, arrays):
-    """Move a wine."""
-    points = arrays["points"].copy()
-    points[0, 0] += 1e-4
+    """Move the far wine of a triplet that has no part in the proof."""
+    points, idle = arrays["points"].copy(), np.argmin(arrays["slopes"])
+    points[arrays["triplets"][idle, 2], 0] += 1e-4
     return changed(document, arrays, "points", points)
 
 

@@ -1,8 +1,8 @@
 r"""
-Exercise 2. What to do outside of the cone
+Exercise 10. What to do outside of the cone
 ==========================================
 
-Before: lessons 10, 12 and 15 (lecture 4).
+Before: lessons 10, 12 and 15 (lecture 4). ★
 
 Metrics are positive semidefinite matrices. An answer outside the cone is not a metric, and a dual point that violates
 its conditions proves nothing; both can be repaired.
@@ -41,8 +41,6 @@ the bound is lost by the repair? What would a program report that does not check
 """
 
 import numpy as np
-
-STARS, BROWSER = 1, True
 
 
 def project(S):

@@ -1,8 +1,8 @@
 r"""
-Exercise 5. The most violated ranking
+Exercise 4. The most violated ranking
 =====================================
 
-Before: lessons 3, 4 and 6 (lecture 2).
+Before: lessons 3, 4 and 6 (lecture 2). ★★
 
 A query has p relevant items at squared distances :math:`x_1, \dots, x_p` and n irrelevant ones at
 :math:`z_1, \dots, z_n`. With :math:`Y_{ij} = 1` where a ranking y puts irrelevant item j above relevant item i, metric
@@ -37,8 +37,6 @@ a lower bound.
 """
 
 import numpy as np
-
-STARS, BROWSER = 2, True
 
 
 def worst_value(x, z):

@@ -1,41 +1,36 @@
 r"""
-Exercise 3. Optimality conditions by hand
+Exercise 7. Optimality conditions by hand
 =========================================
 
-Before: lessons 5 and 14 (lecture 3).
+Before: lessons 5 and 14 (lecture 3). ★★
 
 For triplets (i, j, k), "i is closer to j than to k", distance metrics from large graphs solve, in its simplest form,
 
 .. math:: \min_{R \succeq 0} \; F(R) = \tfrac\lambda2 \|R\|_F^2
-   + \frac1T \sum_{t=1}^T \max(0, \xi - \langle R, D_t \rangle) .
-
-The hinges are averaged here, and each multiplier is in [0, 1]. Lecture 3 and lesson 14 put the 1/n of the average into
-the multiplier, whose box is then [0, 1/n]; their n is T here, and their H is D.
+   + \frac1n \sum_{t=1}^n \max(0, \gamma - \langle D_t, R \rangle) .
 
 **Task 1.** The matrix of a triplet satisfies
-:math:`\langle R, D \rangle = d_R(x_i, x_k) - d_R(x_i, x_j)`, with :math:`d_R(x, x') = (x - x')^\top R \, (x - x')`.
+:math:`\langle D, R \rangle = d_R(x_i, x_k) - d_R(x_i, x_j)`, with :math:`d_R(x, x') = (x - x')^\top R \, (x - x')`.
 Write ``comparison(i, j, k)``: D from the three points.
 
-**Task 2.** With a multiplier :math:`0 \le u_t \le 1` for each hinge and :math:`Z \succeq 0` for the cone, stationarity
-says :math:`\lambda R = \frac1T \sum_t u_t D_t + Z`, and complementary slackness of the cone
+**Task 2.** With a multiplier :math:`0 \le u_t \le \frac1n` for each hinge and :math:`Z \succeq 0` for the cone,
+stationarity says :math:`\lambda R = \sum_t u_t D_t + Z`, and complementary slackness of the cone
 :math:`\langle Z, R \rangle = 0`. Both together leave one R for every u. Write ``metric(u, D, lam)``, D of shape
-(T, d, d).
+(n, d, d).
 
-**Task 3.** The smallest instance has one triplet, T = 1. Put the metric of task 2 into the hinge, and solve for u by
-hand: write ``multiplier(D, lam, xi)``, D of shape (d, d). There are three cases. In one of them D has no positive
+**Task 3.** The smallest instance has one triplet, n = 1. Put the metric of task 2 into the hinge, and solve for u by
+hand: write ``multiplier(D, lam, gamma)``, D of shape (d, d). There are three cases. In one of them D has no positive
 eigenvalue, and no metric can satisfy the triplet; there u = 1.
 
 **Task 4.** Complementary slackness of the hinges says what u can be once R is known to be optimal: there are three
-cases. Write ``allowed(R, D, xi)``: the least and the largest value of each multiplier, shapes (T,) and (T,). A hinge
-counts as met exactly where :math:`|\xi - \langle R, D_t \rangle| \le 10^{-6}`.
+cases. Write ``allowed(R, D, gamma)``: the least and the largest value of each multiplier, shapes (n,) and (n,). A hinge
+counts as met exactly where :math:`|\gamma - \langle D_t, R \rangle| \le 10^{-6}`.
 
 **To think about.** Remove all triplets whose multiplier must be 0. What happens to R? And if you solve again with
-twice the margin :math:`\xi`?
+twice the margin :math:`\gamma`?
 """
 
 import numpy as np
-
-STARS, BROWSER = 2, True
 
 
 def comparison(i, j, k):
@@ -48,12 +43,12 @@ def metric(u, D, lam):
     raise NotImplementedError("task 2")
 
 
-def multiplier(D, lam, xi):
+def multiplier(D, lam, gamma):
     """Find the optimal multiplier of a single triplet: a number."""
     raise NotImplementedError("task 3")
 
 
-def allowed(R, D, xi):
+def allowed(R, D, gamma):
     """Find the least and the largest value that each multiplier may have at the optimum R."""
     raise NotImplementedError("task 4")
 

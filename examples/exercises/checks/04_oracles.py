@@ -1,10 +1,10 @@
-"""Checks of exercise 5: by all rankings of a few items, and by certified optima."""
+"""Checks of exercise 4: by all rankings of a few items, and by certified optima."""
 
 from functools import cache
 from itertools import permutations
 
 import numpy as np
-from checking import Wrong, expect, numbers, same, task, wine
+from checking import Wrong, expect, numbers, same, several, task, wine
 
 
 def queries():
@@ -168,9 +168,7 @@ def cutting_planes(answer):
         return [problem.ranking(q, worst_rows(problem, q, W)) for q in range(len(problem.rankings))]
 
     found = answer(problem, rankings_at, tol)
-    expect(
-        isinstance(found, tuple) and len(found) == 2, "expected two things, a metric and a bound", "`return W, lower`"
-    )
+    several(found, "two things, a metric and a bound", "W, lower")
     W, lower = numbers(found[0], (4, 4), "the metric"), float(numbers(found[1], (), "the bound"))
     least = np.linalg.eigvalsh(W)[0]
     expect(

@@ -1,14 +1,14 @@
 r"""
-Exercise 10. A proof that is changed until it is refused
+Exercise 12. A proof that is changed until it is refused
 ========================================================
 
-Before: lessons 10, 12 and 15 (lecture 4).
+Before: lessons 10, 12 and 15 (lecture 4). ★★★
 
 A certificate file has the statement of a problem, claims about its optimum, and what proves them. ``convexmetric
 verify`` (or ``cm.verify``) proves the claims anew and trusts no one. Its verdict is one of three: *accepted*, *not
 proven*, or *refused*, if the file is not a certificate.
 
-The file of this exercise is about the forty triplets of wines of exercise 1. It is a ZIP archive of a table and arrays,
+The file of this exercise is about the forty triplets of wines of exercise 6. It is a ZIP archive of a table and arrays,
 which you get as a dictionary ``document`` and a dictionary ``arrays``:
 
 - ``document["problem"]``: the statement in words and numbers. Its arrays are points, terms and triplets.
@@ -48,8 +48,6 @@ import hashlib
 import json
 
 import numpy as np
-
-STARS, BROWSER = 3, False
 
 
 def digest(array):

@@ -1,4 +1,4 @@
-r"""Solution of exercise 2.
+r"""Solution of exercise 10.
 
 In the basis of the eigenvectors of S the nearest matrix keeps the positive eigenvalues: then :math:`S - P` is negative
 semidefinite and orthogonal to P, so that :math:`\langle S - P, Z - P \rangle = \langle S - P, Z \rangle \le 0`.

@@ -1,4 +1,4 @@
-r"""Solution of exercise 5.
+r"""Solution of exercise 4.
 
 A pair is worth inverting if its term :math:`1 - 2 (z_j - x_i)` is positive, :math:`z_j < x_i + 1/2`. These choices are
 a ranking: sort all items by :math:`x_i + 1/2` and :math:`z_j`. So the maximum over rankings is that over free choices,

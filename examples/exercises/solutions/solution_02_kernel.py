@@ -1,4 +1,4 @@
-r"""Solution of exercise 4.
+r"""Solution of exercise 2.
 
 :math:`\|\phi(x_i) - \phi(x_j)\|^2 = K_{ii} + K_{jj} - 2 K_{ij}`.
 

@@ -1,8 +1,8 @@
 r"""
-Exercise 6. Find the misprint
+Exercise 5. Find the misprint
 =============================
 
-Before: lessons 3, 4 and 6 (lecture 2).
+Before: lessons 3, 4 and 6 (lecture 2). ★★
 
 Maurer (2008) descends on vectors :math:`v_1, \dots, v_d` with :math:`A = \sum_i v_i v_i^\top`. For one pair with
 difference :math:`\delta = x - x'`, label r and margin :math:`\gamma`, the loss is
@@ -30,8 +30,6 @@ with another :math:`\lambda`. Write ``lambda_descended(reg)``: the lambda whose 
 """
 
 import numpy as np
-
-STARS, BROWSER = 2, True
 
 
 def loss_gradient(V, delta, r, gamma):

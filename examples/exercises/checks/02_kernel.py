@@ -1,4 +1,4 @@
-"""Checks of exercise 4: by identities that hold for any coordinates of the span."""
+"""Checks of exercise 2: by identities that hold for any coordinates of the span."""
 
 from functools import cache
 

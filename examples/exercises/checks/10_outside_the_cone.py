@@ -1,9 +1,9 @@
-"""Checks of exercise 2: by the conditions that projections alone meet, and by weak duality."""
+"""Checks of exercise 10: by the conditions that projections alone meet, and by weak duality."""
 
 import warnings
 
 import numpy as np
-from checking import Wrong, expect, numbers, same, task, wine
+from checking import Wrong, expect, numbers, positive_part, same, several, task, wine
 
 
 def symmetric():
@@ -11,11 +11,6 @@ def symmetric():
     X, y = wine()
     one, two, three = (np.cov(X[y == grower], rowvar=False) for grower in range(3))
     return one - two, two - 2.0 * three, (one - three)[:4, :4], two, -two
-
-
-def positive_part(S):
-    values, vectors = np.linalg.eigh(S)
-    return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
 def in_cone(found, d, what):
@@ -166,7 +161,7 @@ def dual_point(answer):
         error.add_note("`for c in program.constraints[:-1]`: the last constraint, the cone, has the label None.")
         error.add_note("c.label is a text such as 'ranking 3, 0'; the parameters are 'Delta[3, 0]' and 'dpsi[3, 0]'.")
         raise
-    expect(isinstance(found, tuple) and len(found) == 2, "expected two things, a and S", "`return a, S`")
+    several(found, "two things, a and S", "a, S")
     hint = "Each constraint says xi_q >= Delta - <W, dpsi>: add them up, each times its multiplier."
     same(found[0], value, hint, what="a, which at the optimum is the value of the program", rtol=1e-5)
     S = numbers(found[1], (13, 13), "S")

@@ -1,4 +1,4 @@
-"""Checks of exercise 10: by the verdict of the package's own checker."""
+"""Checks of exercise 12: by the verdict of the package's own checker."""
 
 import copy
 import hashlib
@@ -12,7 +12,7 @@ from math import ceil, floor
 from pathlib import Path
 
 import numpy as np
-from checking import Wrong, expect, task, wine
+from checking import Wrong, expect, several, task, wine
 
 STATEMENT = ("points", "terms", "triplets")
 TYPES = "Floats have the type <f8, eight bytes each: numpy.float64."
@@ -41,9 +41,7 @@ def certificate():
 def returned(answer):
     """Let an answer change a copy of the file; return the copy that it was given untouched, and what it made."""
     document, arrays = certificate()
-    found = answer(copy.deepcopy(document), copy.deepcopy(arrays))
-    fits = isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, dict) for part in found)
-    expect(fits, "expected two dictionaries", "`return document, arrays`")
+    found = several(answer(*copy.deepcopy((document, arrays))), "two dictionaries", "document, arrays")
     expect(
         set(found[1]) == set(arrays) and all(isinstance(array, np.ndarray) for array in found[1].values()),
         f"expected the arrays {', '.join(arrays)}; yours are {', '.join(found[1])}",

@@ -1,8 +1,8 @@
 r"""
-Exercise 7. When a convex lift solves the nonconvex problem
+Exercise 3. When a convex lift solves the nonconvex problem
 ===========================================================
 
-Before: lessons 0, 1, 2 and 13 (lecture 1).
+Before: lessons 0, 1, 2 and 13 (lecture 1). ★★
 
 The paper on metrics across modalities learns maps U and V with c columns. Its objective depends on
 :math:`W = B^\top B` only, with :math:`B = [U; V]^\top`, and is convex in W. The package minimises over all
@@ -20,8 +20,6 @@ and not that number? When do the two agree?
 """
 
 import numpy as np
-
-STARS, BROWSER = 2, False
 
 
 def best_factor(W, c):

@@ -1,4 +1,4 @@
-r"""Solution of exercise 6.
+r"""Solution of exercise 5.
 
 :math:`\langle Q_\delta, A \rangle = \sum_i a_i^2` with :math:`a_i = \langle v_i, \delta \rangle`, so its gradient in
 :math:`v_i` is :math:`2 a_i \delta`, and the gradient of the loss :math:`2 (r / \gamma) a_i \delta` where the loss is

@@ -81,9 +81,13 @@ def test_what_fit_saves_is_what_apply_reads_and_knows_its_columns(command, tmp_p
     assert command("apply", saved, tmp_path / "iris.csv", "--save", written)[0] == 0
     metric = SavedMetric.load(saved)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
-        np.testing.assert_allclose(metric.transform(X), np.load(written), rtol=1e-12)
-        with pytest.raises(ValueError, match="X has 3 features, but SavedMetric is expecting 4"):
-            metric.transform(X[:, :3])
+        images = metric.transform(X)
+    np.testing.assert_allclose(images, np.load(written), rtol=1e-12)
+    with (
+        pytest.warns(UserWarning, match="does not have valid feature names"),
+        pytest.raises(ValueError, match="X has 3 features, but SavedMetric is expecting 4"),
+    ):
+        metric.transform(X[:, :3])
     assert list(metric.feature_names_in_) == NAMES
 
 

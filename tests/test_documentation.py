@@ -6,9 +6,11 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import tomllib
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -71,6 +73,22 @@ def run(page, name):
     return names
 
 
+@pytest.fixture
+def _queue(monkeypatch):
+    """The machine that runs the tests, with two workers, in the place of a queue."""
+    distributed = pytest.importorskip("distributed")
+
+    class Queue(distributed.LocalCluster):
+        def __init__(self, *, cores, memory, walltime, job_extra_directives):
+            super().__init__(n_workers=0, threads_per_worker=cores, memory_limit=memory)
+
+        def scale(self, jobs):
+            super().scale(min(jobs, 2))
+
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", SimpleNamespace(SLURMCluster=Queue))
+
+
+@pytest.mark.usefixtures("_queue")
 @pytest.mark.filterwarnings("ignore::convexmetric.errors.GapWarning")
 @pytest.mark.parametrize(
     "page",

@@ -122,7 +122,7 @@ class PairDistances(Comparisons):
         s = np.empty(len(self))
         if not sp.issparse(self.X):
             images = np.ascontiguousarray(self.cone.times(self.X, M))
-            over_rows(_products_of_differences, len(s), len(s) * self.cone.d, images, self.X, self.pairs, s)
+            over_rows(products_of_differences, len(s), len(s) * self.cone.d, images, self.X, self.pairs, s)
             return self.signs * s
         for first in until_deadline(range(0, len(self), BLOCK)):
             rows = slice(first, first + BLOCK)
@@ -161,11 +161,11 @@ class PairDistances(Comparisons):
 
 
 @compiled_in_any_order
-def _products_of_differences(begin, end, images, X, pairs, s):
-    """Write ``<images_i - images_j, x_i - x_j>`` of every pair."""
+def products_of_differences(begin, end, images, X, pairs, s):
+    """Write ``<images_i - images_j, x_i - x_j>`` of every pair, in the precision of ``s``."""
     for t in range(begin, end):
         i, j = pairs[t]
-        total = 0.0
+        total = s.dtype.type(0.0)
         for k in range(X.shape[1]):
             total += (images[i, k] - images[j, k]) * (X[i, k] - X[j, k])
         s[t] = total

@@ -151,8 +151,7 @@ class PairDistances(Comparisons):
         if self._entries is not None:
             T = np.diag(degrees) - 2.0 * np.bincount(self._entries, w, n * n).reshape(n, n)
         else:
-            places = np.arange(n)
-            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[places, i], np.r_[places, j])), shape=(n, n))
+            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[:n, i], np.r_[:n, j])), shape=(n, n))
         return self.cone.cross(self.X, T, self.X)
 
     def expression(self, M: cp.Variable) -> cp.Expression:

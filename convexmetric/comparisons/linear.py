@@ -31,8 +31,8 @@ class Linear(Comparisons):
 
     Parameters
     ----------
-    X : (n, d) array
-        Points in rows; sparse ones if the cone is that of diagonal metrics.
+    X : (n, d) array or sparse matrix
+        Points in rows.
     pairs : (P, 2) int array
         Rows ``(i, j)``; a pair that several comparisons have needs to be listed once.
     matrix : (T, P) array or sparse matrix
@@ -48,7 +48,7 @@ class Linear(Comparisons):
     """
 
     def __init__(self, X: Any, pairs: ArrayLike, matrix: Any, cone: Cone) -> None:
-        self.X, self.cone = points_on(X, cone, sparse=cone.diagonal), cone
+        self.X, self.cone = points_on(X, cone, sparse=True), cone
         #: Squared distances of the pairs.
         self.pairs = PairDistances(Checked(self.X), pairs, np.ones(len(np.atleast_1d(pairs))), cone)
         self.matrix = sp.csr_array(matrix, dtype=np.float64, copy=True)

@@ -122,7 +122,7 @@ class PairDistances(Comparisons):
         s = np.empty(len(self))
         if not sp.issparse(self.X):
             images = np.ascontiguousarray(self.cone.times(self.X, M))
-            over_rows(_products_of_differences, len(s), len(s) * self.cone.d, images, self.X, self.pairs, s)
+            over_rows(products_of_differences, len(s), len(s) * self.cone.d, images, self.X, self.pairs, s)
             return self.signs * s
         for first in until_deadline(range(0, len(self), BLOCK)):
             rows = slice(first, first + BLOCK)
@@ -151,8 +151,7 @@ class PairDistances(Comparisons):
         if self._entries is not None:
             T = np.diag(degrees) - 2.0 * np.bincount(self._entries, w, n * n).reshape(n, n)
         else:
-            places = np.arange(n)
-            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[places, i], np.r_[places, j])), shape=(n, n))
+            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[:n, i], np.r_[:n, j])), shape=(n, n))
         return self.cone.cross(self.X, T, self.X)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
@@ -161,11 +160,11 @@ class PairDistances(Comparisons):
 
 
 @compiled_in_any_order
-def _products_of_differences(begin, end, images, X, pairs, s):
-    """Write ``<images_i - images_j, x_i - x_j>`` of every pair."""
+def products_of_differences(begin, end, images, X, pairs, s):
+    """Write ``<images_i - images_j, x_i - x_j>`` of every pair, in the precision of ``s``."""
     for t in range(begin, end):
         i, j = pairs[t]
-        total = 0.0
+        total = s.dtype.type(0.0)
         for k in range(X.shape[1]):
             total += (images[i, k] - images[j, k]) * (X[i, k] - X[j, k])
         s[t] = total

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from convexmetric.arrays import Array
 from convexmetric.comparisons.base import Comparisons
 from convexmetric.comparisons.diagonal_triplets import DenseTriplets, DiagonalTriplets, SparseTriplets
-from convexmetric.comparisons.pair_distances import PairDistances
+from convexmetric.comparisons.linear import Linear
 from convexmetric.comparisons.points import Checked, described_points, listed_rows, points_on
 from convexmetric.cones import Cone
 from convexmetric.described import Described
@@ -69,18 +69,13 @@ class Triplets(Comparisons):
         """The triplets."""
         return self.triplets
 
-    @cached_property
-    def _distances(self) -> PairDistances:
-        """Squared distances of the distinct pairs under full metrics."""
-        pairs, _ = self._distinct
-        return PairDistances(Checked(self.X), pairs, np.ones(len(pairs)), self.cone)
-
     def pair_sums(self) -> tuple[np.ndarray, sp.csr_array]:
         """The distinct pairs, and the signed incidence of triplets on them."""
-        return self._distinct
+        return self._combined.pair_sums()
 
     @cached_property
-    def _distinct(self) -> tuple[np.ndarray, sp.csr_array]:
+    def _combined(self) -> Linear:
+        """Triplets as combinations of the distances of distinct pairs."""
         n, T = self.X.shape[0], len(self)
         i, j, k = self.triplets.T
         ends = np.concatenate([i, i]), np.concatenate([k, j])
@@ -89,11 +84,7 @@ class Triplets(Comparisons):
         signs = np.repeat([1.0, -1.0], T)
         rows = np.tile(np.arange(T), 2)
         incidence = sp.csr_array((signs, (rows, position.ravel())), shape=(T, distinct.size))
-        return np.column_stack(np.divmod(distinct, n)), incidence
-
-    @property
-    def _incidence(self) -> sp.csr_array:
-        return self._distinct[1]
+        return Linear(Checked(self.X), np.column_stack(np.divmod(distinct, n)), incidence, self.cone)
 
     @cached_property
     def _diagonal(self) -> DiagonalTriplets:
@@ -111,7 +102,7 @@ class Triplets(Comparisons):
         """All ``D_t`` in coordinates of the cone, ``(T, cone.size)``; for statements and small solves."""
         if self.cone.diagonal:
             return self._diagonal.block(slice(None), slice(None))
-        return self._incidence @ self._distances.rows
+        return self._combined.rows
 
     def block(self, rows: np.ndarray, columns: np.ndarray | slice) -> Any:
         """Some ``D_t`` in some coordinates of the cone, made without the others if the metric is diagonal."""
@@ -123,19 +114,19 @@ class Triplets(Comparisons):
         """``s = D(M)``, shape ``(T,)``."""
         if self.cone.diagonal:
             return np.asarray(self.rows @ M) if self._written_out else self._diagonal.forward(M)
-        return self._incidence @ self._distances.forward(M)
+        return self._combined.forward(M)
 
     def adjoint(self, u: Array) -> Array:
         """``sum_t u_t D_t``: one weighted graph Laplacian between two copies of the data."""
         if self.cone.diagonal:
             return np.asarray(self.rows.T @ u) if self._written_out else self._diagonal.adjoint(u)
-        return self._distances.adjoint(self._incidence.T @ u)
+        return self._combined.adjoint(u)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
         """CVXPY expression of :meth:`forward`."""
         if self.cone.diagonal:
             return self.rows @ M
-        return self._incidence @ self._distances.expression(M)
+        return self._combined.expression(M)
 
 
 def checked_triplets(triplets: ArrayLike, n: int) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
-from convexmetric.comparisons.pair_distances import BLOCK
 from convexmetric.comparisons.points import row_width
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
@@ -221,11 +220,13 @@ class SeparableRisk(base.Risk):
 
     @property
     def pass_memory(self) -> float:
-        """Memory of the rows of diagonal metrics, three times in set-up; of full metrics, of point differences."""
+        """Memory of the rows of diagonal metrics, three times in set-up; of full metrics, of images of the points."""
         count = float(self.parts)
         if self.cone.diagonal:
             return 8.0 * count * (3.0 * row_width(self.points, self.cone) + 10.0)
-        return 8.0 * self.cone.d * (3.0 * min(count, BLOCK) + 2.0 * count)
+        of_points = self.comparisons.pair_sums() is not None
+        images = 3.0 * sum(X.shape[0] for X in self.points) if of_points else 2.0 * count
+        return 8.0 * (self.cone.d * images + 25.0 * count)
 
     @property
     def stated_rows(self) -> float:

@@ -49,7 +49,7 @@ from convexmetric.risks import ListedHinges
 from convexmetric.solvers.numerics.interior_point import scaled_rows
 from convexmetric.solvers.numerics.qp import times
 from convexmetric.solvers.runtime import Details, Monitor, Run, Solver, Steps, drive
-from convexmetric.solvers.runtime.requirements import FLOAT, need_diagonal_metrics, quadratic_part, soft_hinges
+from convexmetric.solvers.runtime.requirements import FLOAT, need, quadratic_part, soft_hinges
 
 #: First width, in margins.
 FIRST_WIDTH = 10.0
@@ -99,7 +99,7 @@ class AugmentedLagrangian(Solver):
 
     def prepare(self, problem: MetricProblem) -> Run:
         """Needs soft hinges of listed comparisons, diagonal metrics and a linear or quadratic regularizer."""
-        need_diagonal_metrics(problem)
+        need(problem.cone.diagonal, "its metrics are not diagonal")
         hinges = soft_hinges(problem)
         quadratic_part(problem)
         return partial(self._solve, problem, hinges)

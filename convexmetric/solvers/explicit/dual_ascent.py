@@ -25,10 +25,10 @@ from convexmetric.arrays import Array, norm_of
 from convexmetric.problem import MetricProblem
 from convexmetric.risks import SeparableRisk
 from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps, check_counts
-from convexmetric.solvers.runtime.requirements import FLOAT, dual_slopes, metric_memory, need_smooth_conjugate
+from convexmetric.solvers.runtime.requirements import FLOAT, dual_slopes, metric_memory, need
 
-#: Grid of scales for equal multipliers whose S has norm one, and of how many neighbours the first look takes one.
-SCALES, COARSE = np.logspace(-6.0, 6.0, 49), 6
+#: Grid of scales for equal multipliers whose S has norm one.
+SCALES = np.logspace(-6.0, 6.0, 25)
 #: The certified gap is evaluated after so many steps at first, then after twice as many, and at least every so many.
 FIRST_LOOK, LOOK_EVERY = 5, 20
 #: Steps of the first run of L-BFGS-B, which count as an iteration. Runs are twice as long as those before.
@@ -62,7 +62,7 @@ class DualAscent(Solver):
         """Needs listed comparisons, a loss with dual slopes, and a regularizer whose conjugate has a derivative."""
         risk = problem.risk.form(SeparableRisk)
         box = dual_slopes(problem)
-        need_smooth_conjugate(problem)
+        need(problem.regularizer.smooth_conjugate, "the conjugate of its regularizer has no derivative")
         return partial(self._ascend, problem, risk, box)
 
     def memory(self, problem: MetricProblem) -> float | None:
@@ -155,7 +155,7 @@ class _Dual:
         """Best equal multipliers to start from.
 
         With hinges and a squared norm alone the dual is a parabola in their size while no eigenvalue changes sign;
-        otherwise the best size on a grid is taken, of which the dual is concave.
+        otherwise the best size on a grid is taken.
         """
         low, high = self.box
         u = np.ones(len(self.comparisons))
@@ -168,9 +168,4 @@ class _Dual:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
         size = norm_of(self.comparisons.adjoint(u))
         u = u / size if size > 0.0 else u
-
-        def best(scales: Array) -> float:
-            return min(scales, key=lambda scale: self.negative(np.clip(scale * u, low, high))[0])
-
-        near = int(np.searchsorted(SCALES, best(SCALES[::COARSE])))
-        return np.clip(best(SCALES[max(0, near - COARSE + 1) : near + COARSE]) * u, low, high)
+        return min((np.clip(scale * u, low, high) for scale in SCALES), key=lambda u: self.negative(u)[0])

@@ -26,9 +26,8 @@ import numpy as np
 
 from convexmetric.arrays import Array
 from convexmetric.comparisons import PairDistances
-from convexmetric.comparisons.pair_distances import symmetric
+from convexmetric.comparisons.pair_distances import products_of_differences, symmetric
 from convexmetric.deadline import until_deadline
-from convexmetric.numerics.compiling import compiled_in_any_order
 from convexmetric.numerics.conjugate_gradients import conjugate_gradients
 from convexmetric.numerics.searches import SUFFICIENT, last_true, shortened
 from convexmetric.numerics.threads import over_rows
@@ -265,7 +264,8 @@ class _System:
     def __init__(self, at: _Point, pairs: PairDistances, free: np.ndarray, curvature: Array, eta: float) -> None:
         p = at.p
         self.signs, self.curvature = pairs.signs[free].astype(np.float32), curvature
-        self.i, self.j = pairs.pairs[free].T
+        self.pairs = pairs.pairs[free]
+        self.i, self.j = self.pairs.T
         self.by_pair = len(free) <= len(pairs.X)
         positives, negatives = at.positives, at.vectors[:, p:]
         if self.by_pair:
@@ -311,20 +311,12 @@ class _System:
             forms = np.einsum("tk,tk->t", self.positives, images)
         else:
             forms = np.empty(len(x), dtype=np.float32)
-            over_rows(_forms, len(x), len(x) * images.shape[1], self.positives, images, self.i, self.j, forms)
+            over_rows(
+                products_of_differences, len(x), len(x) * images.shape[1], images, self.positives, self.pairs, forms
+            )
         forms = (self.signs * forms).astype(np.float64)
         return np.asarray((self.curvature + self.ridge) * x + (self.eta * size) * forms)
 
     def solve(self, b: Array) -> Array:
         """Conjugate gradients, preconditioned by the diagonal."""
         return conjugate_gradients(self.product, b, self.diagonal + self.ridge, self.accuracy, CG_STEPS)[0]
-
-
-@compiled_in_any_order
-def _forms(begin, end, positives, images, i, j, forms):
-    for t in range(begin, end):
-        a, b = i[t], j[t]
-        dot = np.float32(0.0)
-        for k in range(positives.shape[1]):
-            dot += (positives[a, k] - positives[b, k]) * (images[a, k] - images[b, k])
-        forms[t] = dot

@@ -65,11 +65,6 @@ class _Neighbourhood:
         return width <= self.width and _within(self.risk, M - self.centre, self.leeway)
 
 
-def positives_are_rare(risk: PairwiseRisk) -> bool:
-    """Whether positives are at most a share ``RARE_POSITIVES`` of the items of all queries."""
-    return int(risk.rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(risk.rankings.sizes.sum())
-
-
 class NearbyPairs:
     """Passes of a risk over lists of pairs that can have a nonzero slope, rebuilt when the metric leaves their range.
 
@@ -85,7 +80,8 @@ class NearbyPairs:
         self.risk = risk
         rankings = risk.rankings
         dense = rankings.dense and all(isinstance(points, np.ndarray) for points in rankings.sets)
-        self._listable = dense and positives_are_rare(risk)
+        rare = int(rankings.relevance.n_relevant.sum()) <= RARE_POSITIVES * int(rankings.sizes.sum())
+        self._listable = dense and rare
         #: Width up to which lists may be short.
         self._widest = np.inf
         self._last: Array | None = None

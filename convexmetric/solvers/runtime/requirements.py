@@ -53,11 +53,6 @@ def need_full_metrics(problem: MetricProblem) -> None:
     need(problem.cone.on_subspace(1) is not None, "its metrics have zeros that stay zeros")
 
 
-def need_diagonal_metrics(problem: MetricProblem) -> None:
-    """Refuse cones other than that of diagonal metrics, vectors of weights."""
-    need(problem.cone.diagonal, "its metrics are not diagonal")
-
-
 def need_short_rows(count: int, width: float) -> None:
     """Refuse ``count`` comparisons of ``width`` coordinates each if their rows take more than ``MAX_BYTES``."""
     need(count * width * FLOAT <= MAX_BYTES, f"the rows of its comparisons take more than {MAX_BYTES / 2**30:.3g} GiB")
@@ -96,11 +91,6 @@ def dual_slopes(problem: MetricProblem) -> tuple[Array, Array]:
         reason = "its margins are hard constraints" if risk.hard else "its loss says no dual slopes"
         raise UnsupportedProblemError(reason)
     return box
-
-
-def need_smooth_conjugate(problem: MetricProblem) -> None:
-    """Refuse a regularizer whose conjugate is not differentiable."""
-    need(problem.regularizer.smooth_conjugate, "the conjugate of its regularizer has no derivative")
 
 
 def norm_weights(problem: MetricProblem, fits: Callable[[NormWeights], bool], reason: str) -> NormWeights:

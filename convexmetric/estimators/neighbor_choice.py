@@ -7,6 +7,9 @@ that both neighbours of a strength are tried again whenever the rows grow. Withi
 factors of ten, while the largest or the smallest wins; but not to smaller ones where the triplets keep nearly all of
 their margins, as there is nothing left to learn, and solves take long.
 
+For retrieval metric learning to rank is a candidate too (``"ranking"``); of a long table ``MOST_QUERIES`` rows rank the
+others, in the choice as in the metric that is kept.
+
 Up to ``max_rows`` rows every candidate is learned without each fold in turn. Longer tables begin with a sample of as
 many rows and two folds. The best candidate of each prior and scale, if it is within two standard errors of the best of
 all, goes on to samples four times as large, and at last to the whole table, of which folds are held out until they
@@ -28,21 +31,24 @@ nested folds would avoid at several times the cost; on labels drawn at random th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from convexmetric.arrays import Array
+from convexmetric.comparisons import Relevance
 from convexmetric.comparisons.points import Checked
 from convexmetric.deadline import Clock, check_deadline
 from convexmetric.errors import InputError
 from convexmetric.estimators.base import has_class_mate
 from convexmetric.features import Projection, make_projection
-from convexmetric.papers import TripletProblem
+from convexmetric.papers import RankingProblem, TripletProblem
+from convexmetric.problem import MetricProblem
 from convexmetric.selection import HeldOut, PairedScores, Validation, solve_path
 from convexmetric.selection.folds import Rows, dealt, distinct_rows, stratified_sample
 from convexmetric.selection.records import ALONE, LARGEST_GAP
@@ -55,11 +61,15 @@ from convexmetric.selection.rows import (
     row_scores,
     unequal,
 )
+from convexmetric.solution import Solution
+from convexmetric.solvers import solve
 
 #: Prior, scale and strength.
 Candidate = tuple[str, float, float]
 #: At the strength ``ALONE`` the optimum is the prior to some 1e-7, and bounds have few digits fewer than usual.
 EUCLIDEAN: Candidate = ("identity", 1.0, ALONE)
+#: Name of metric learning to rank among the priors, and its strengths that are tried where rankings are scored.
+RANKING, RANKING_STRENGTHS = "ranking", (1.0, 0.1)
 #: Strengths to which the grid goes on.
 LEAST_STRENGTH, MOST_STRENGTH = 1e-4, 1e3
 #: Strengths at which a path to a weaker one begins.
@@ -82,6 +92,8 @@ CLEAR = 2.0
 #: Rows of a long table that score the choice: folds are held out until they have so many, and no fold scores more than
 #: the second number, or ranks other rows for more than the third.
 ENOUGH_ROWS, MOST_SCORED, MOST_RANKED = 1000, 4000, 1000
+#: Rows that rank the others in metric learning to rank.
+MOST_QUERIES = 1000
 #: Share of average precision in the score that decides.
 PRECISION_SHARE = 0.03
 #: Shares of a limit on time for the choice, and until the end of its scores; the last solve has the rest.
@@ -142,6 +154,31 @@ def _whitening(points: Array, labels: np.ndarray, projection: Projection | None)
     return Projection(L if projection is None else L @ projection.L, "whitening")
 
 
+class RankedImages(RankingProblem):
+    """Metric learning to rank by AUC on the images ``L x`` of points: rows rank the others."""
+
+    def __init__(self, base: TripletProblem, table: Table) -> None:
+        super().__init__(base.rankings.X, Relevance.from_labels(table.labels), query_weights=table.weights)
+        self._images = base.feature_map
+
+    @property
+    def feature_map(self) -> Any:
+        """L of the images."""
+        return self._images
+
+    @property
+    def coordinates(self) -> str:
+        """Description of the images."""
+        return f"{self.letter} on images of the points, problem.feature_map"
+
+    def nearest(self, M: ArrayLike) -> Array:
+        """The variable of a metric on the features: images are not coordinates of a span."""
+        return MetricProblem.nearest(self, M)
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n  on        images L x of the points x, L = problem.feature_map"
+
+
 class Bases:
     """Problems of a table without priors, stated when first asked for; priors in the same coordinates share one."""
 
@@ -156,9 +193,17 @@ class Bases:
             self._stated[whitened] = stated(self.table, name)
         return self._stated[whitened]
 
-    def problem(self, candidate: Candidate) -> TripletProblem:
+    @cached_property
+    def ranking(self) -> RankingProblem:
+        """The problem of metric learning to rank, on whitened points; of a long table a sample of rows are queries."""
+        problem = RankedImages(self.of("whitened"), self.table)
+        return problem.with_queries(stratified_sample(self.table.labels, MOST_QUERIES, 0))
+
+    def problem(self, candidate: Candidate) -> MetricProblem:
         """State the problem of a candidate."""
         name, scale, strength = candidate
+        if name == RANKING:
+            return self.ranking.with_C(len(self.table.labels) / (10.0 * strength))
         base = self.of(name)
         return base.with_reg(strength * base.reg).with_prior(scale * prior(base.rankings.X, self.table.labels, name))
 
@@ -202,8 +247,8 @@ def _lda(points: Array, labels: np.ndarray) -> Array:
     return np.asarray(L @ L.T)
 
 
-#: Priors by name, which make a metric of any size from points and labels.
-PRIORS = {"identity": _identity, "discriminant": _discriminant, "whitened": _identity, "lda": _lda}
+#: Priors by name, which make a metric of any size from points and labels; a ranking has none.
+PRIORS = {"identity": _identity, "discriminant": _discriminant, "whitened": _identity, "lda": _lda, RANKING: _identity}
 
 
 @dataclass
@@ -227,6 +272,9 @@ class Split:
         Yields gaps, whether the objective is so small that its absolute gap ended the solve, and scores of rows.
         """
         for name, of_prior in groupby(sorted(wanted, key=lambda one: (one[0], one[1], -one[2])), lambda one: one[0]):
+            if name == RANKING:
+                yield from self._ranked(of_prior, tol[0], limit)
+                continue
             base = self.bases.of(name)
             metric = prior(base.rankings.X, self.bases.table.labels, name)
             for scale, group in groupby(of_prior, lambda one: one[1]):
@@ -241,8 +289,17 @@ class Split:
                 found = solve_path(problem, reg=path, tol=tol[0], atol=tol[1], max_seconds=limit) if reg else []
                 for one, solution in zip(members, found[len(above) :], strict=True):
                     check_deadline()
-                    gap = solution.gap if solution.status != "optimal" else 0.0
+                    gap = _unsolved_gap(solution)
                     yield one, gap, gap == 0.0 and solution.gap > tol[0], self._scores(factor_of(solution))
+
+    def _ranked(
+        self, wanted: Iterable[Candidate], tol: float, limit: float | None
+    ) -> Iterator[tuple[Candidate, float, bool, Array]]:
+        """Learn to rank by several strengths, as :meth:`scored`."""
+        for one in wanted:
+            check_deadline()
+            solution = solve(self.bases.problem(one), tol=tol, max_seconds=limit)
+            yield one, _unsolved_gap(solution), False, self._scores(factor_of(solution))
 
     def _scores(self, L: Array) -> Array:
         rest, y, Z = self.rest, self.table.labels, self.table.points @ L.T
@@ -394,12 +451,24 @@ class Stage:
         return replace(found, learned_from=learned_from, of_rows=of_rows)
 
 
-def tried_at_first(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """List Euclidean distance, the priors alone, discriminant analysis beside its like, and the candidates."""
-    priors = {one[0] for one in candidates}
-    # Alone, the whitened prior is the discriminant one.
-    priors = (priors - {"whitened"}) | {"lda"} if "discriminant" in priors else priors
-    return list(dict.fromkeys([EUCLIDEAN, *((name, 1.0, ALONE) for name in PRIORS if name in priors), *candidates]))
+def _unsolved_gap(solution: Solution) -> float:
+    """Gap of a solve that a limit ended, else 0."""
+    return solution.gap if solution.status != "optimal" else 0.0
+
+
+def tried_at_first(candidates: Sequence[Candidate], scoring: str) -> list[Candidate]:
+    """List Euclidean distance, the priors alone, what goes with the discriminant prior, and the candidates.
+
+    With it go discriminant analysis, and for scores of rankings metric learning to rank.
+    """
+    priors = {one[0] for one in candidates} - {RANKING}
+    ranked: list[Candidate] = []
+    if "discriminant" in priors:
+        # Alone, the whitened prior is the discriminant one.
+        priors = (priors - {"whitened"}) | {"lda"}
+        ranked = [(RANKING, 1.0, one) for one in RANKING_STRENGTHS if scoring != "accuracy"]
+    alone = [(name, 1.0, ALONE) for name in PRIORS if name in priors]
+    return list(dict.fromkeys([EUCLIDEAN, *alone, *candidates, *ranked]))
 
 
 def beside(one: Candidate) -> list[Candidate]:

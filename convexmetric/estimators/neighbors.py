@@ -19,6 +19,10 @@ usual distance at scale 1. :math:`\lambda` is ten times ``strength`` times :attr
 <convexmetric.TripletProblem.reg_max>`, divided by the number of points: the risk is a mean over triplets, and a sum of
 so many outweighs a prior that does not fall. A strength of 1e9 is the prior alone.
 
+One name among the priors has neither prior nor neighbours: ``"ranking"`` is metric learning to rank by the area under
+the ROC curve (:class:`~convexmetric.MLR`), in which every point ranks all others. Its trace is that of the metric in
+the coordinates of ``"whitened"``; C is the number of points over ten times ``strength``, and there is no scale.
+
 With more than a hundred features, the metric is learned on the hundred leading principal components.
 
 Prior, scale and strength, and whether to leave Euclidean distance at all, are chosen on rows held out from learning
@@ -43,7 +47,7 @@ from convexmetric.errors import GapWarning, InputError
 from convexmetric.estimators import neighbor_choice as choice
 from convexmetric.estimators.base import MetricEstimator, parameters
 from convexmetric.estimators.scikit_learn import ClassifierMixin
-from convexmetric.papers import TripletProblem
+from convexmetric.problem import MetricProblem
 from convexmetric.selection import HeldOut, Validation
 from convexmetric.selection.folds import distinct_rows, progress_bar
 
@@ -64,8 +68,8 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         Score used in the choice: ``"accuracy"`` of nearest neighbours, or for retrieval by label ``"map"`` or
         ``"auc"``, as in :class:`~convexmetric.selection.HeldOut`.
     prior : str or sequence of str
-        Names of the priors to try: ``"identity"``, ``"discriminant"``, ``"whitened"``, ``"lda"``, each also alone.
-        With the second of them the last alone is tried as well.
+        Names of the priors to try: ``"identity"``, ``"discriminant"``, ``"whitened"``, ``"lda"``, each also alone,
+        and ``"ranking"``. With the second of them the fourth alone is tried as well, and for retrieval the last.
     scale, strength : float or sequence of float
         Values to try, in the units of the module's formula. Of several strengths, the grid goes on while the largest
         or the smallest wins. A single prior, scale and strength are taken as they are, and their metric is kept.
@@ -200,7 +204,7 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         images = self._transformed(X)
         return np.asarray(self._voters.predict_proba(images))
 
-    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> TripletProblem:
+    def _stated(self, X: Any, y: Any, rng: np.random.Generator, sample_weight: Any = None) -> MetricProblem:
         candidates = self._candidates()
         if len(candidates) > 1:
             raise InputError(
@@ -240,7 +244,9 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
         for name, values in (("prior", priors), ("scale", scales), ("strength", strengths)):
             if not values:
                 raise InputError(f"{name} is empty; give at least one to try")
-        return list(product(priors, scales, strengths[::-1]))
+        # Of a ranking the scale is in the strength.
+        of = {name: [1.0] if name == choice.RANKING else scales for name in priors}
+        return [one for name in priors for one in product([name], of[name], strengths[::-1])]
 
     def _chosen(
         self, table: choice.Table, rng: np.random.Generator, candidates: list[choice.Candidate]
@@ -253,7 +259,7 @@ class NeighborMetric(ClassifierMixin, MetricEstimator):
             return choice.EUCLIDEAN
         if self.cv < 3:
             raise InputError(f"cv must be at least 3, got {self.cv}")
-        wanted, go_on = choice.tried_at_first(candidates), len({one[2] for one in candidates}) > 1
+        wanted, go_on = choice.tried_at_first(candidates, self.scoring), len({one[2] for one in candidates}) > 1
         dealt_rows = choice.stages(table, self.cv, self.max_rows, int(rng.integers(2**31)))
         stage: choice.Stage | None = None
         try:

@@ -353,6 +353,49 @@ def test_for_retrieval_discriminant_analysis_is_a_candidate():
     assert scores.after.mean() >= scores.lda.mean() - 0.01
 
 
+def test_for_retrieval_metric_learning_to_rank_is_a_candidate_whose_strengths_go_on(monkeypatch):
+    """Average precisions are those of a table on which weaker strengths are better down to 0.001."""
+    stage_of = neighbor_choice.Stage.deciding
+
+    def deciding(self, one, part=None):
+        return 1.0 - abs(np.log10(one[2]) + 3.0) / 10.0 if one[0] == "ranking" else 0.1 * stage_of(self, one, part)
+
+    monkeypatch.setattr(neighbor_choice.Stage, "deciding", deciding)
+    metric = cm.NeighborMetric(scoring="map", cv=3, prior=("discriminant",), scale=1.0).fit(X, Y)
+    assert {one[2] for one in metric.path_.candidates if one[0] == "ranking"} == {1.0, 0.1, 0.01, 1e-3, 1e-4}
+    assert metric.path_.settings == {"prior": "ranking", "scale": 1.0, "strength": 1e-3}
+    assert metric.kept_
+    assert metric.held_out_.retrieval.verdict == "helps"
+    given = cm.NeighborMetric(**metric.path_.settings).fit(X, Y)
+    np.testing.assert_allclose(given.components_, metric.components_)
+    for_accuracy = neighbor_choice.tried_at_first([("discriminant", 1.0, 1.0)], "accuracy")
+    assert "ranking" not in {one[0] for one in for_accuracy}
+
+
+def test_a_ranking_is_metric_learning_to_rank_in_the_coordinates_of_the_discriminant_prior(tmp_path):
+    weights = 1.0 + np.arange(len(Y)) % 3
+    metric = cm.NeighborMetric(prior="ranking", strength=0.1, tol=1e-6, scale=0.3).fit(X, Y, sample_weight=weights)
+    Z = X @ np.linalg.cholesky(neighbor_choice.prior(X, Y, "discriminant"))
+    same = cm.MLR(measure="auc", C=178.0, tol=1e-6).fit(Z, Y, sample_weight=weights)
+    assert metric.solution_.upper_bound == pytest.approx(same.solution_.upper_bound, rel=1e-5)
+    apart, wanted = (((P[:, None] - P) ** 2).sum(axis=2) for P in (metric.transform(X), same.transform(Z)))
+    np.testing.assert_allclose(apart, wanted, rtol=1e-2, atol=1e-2)
+    problem = metric.solution_.problem
+    np.testing.assert_allclose(problem.nearest(metric.solution_.M), metric.certificate_.M, atol=1e-8)
+    verdict = cm.write_certificate(tmp_path / "ranking.npz", metric.solution_)
+    assert verdict.accepted
+    assert "images of the points" in str(verdict)
+    assert str(problem).endswith("L = problem.feature_map")
+
+
+def test_of_a_long_table_some_rows_rank_the_others(monkeypatch):
+    monkeypatch.setattr(neighbor_choice, "MOST_QUERIES", 60)
+    problem = cm.NeighborMetric(prior="ranking", strength=1.0, scale=1.0).problem(X, Y)
+    assert len(problem.rankings) == 60
+    assert problem.C == 17.8
+    assert (problem.rankings.relevance.n_relevant + problem.rankings.relevance.n_irrelevant == len(X) - 1).all()
+
+
 def test_labels_are_predicted_by_the_vote_of_the_nearest_rows_learned_from():
     names = np.array(["one", "two", "three"])[Y]
     learn, rest = slice(0, None, 2), slice(1, None, 2)

@@ -131,9 +131,9 @@ class LabelledPairRisk(Risk, ImageRisk):
                 d = square[after] + square[i] - 2.0 * (self.X[after] @ P[i])
                 own += (halves[after] + halves[i]) * (margin - sign * d > 0.0)
             if clipped is None:
-                own[:] = np.clip(dual[low:high] / weight, 0.0, 1.0)
+                own[:] = dual[low:high] / weight
             own[linear > 0.0] = 1.0
-        return slopes
+        return np.clip(slopes, 0.0, 1.0, out=slopes)
 
     @property
     def points(self) -> tuple[Any, ...]:

@@ -174,6 +174,9 @@ def test_slopes_of_some_pairs_are_made_alone(multipliers, monkeypatch):
         np.testing.assert_array_equal(0.5 * every[first:stop], slopes[first:stop] * 0.5)
     assert max(stop - first for first, stop in made[2:]) == 24
     assert len(set(every)) > 2
+    # Weights that add up to more than one by rounding are clipped.
+    more = 3.0 * dual if multipliers else CutDual(witnesses, 1.5 * dual.weights, groups)
+    assert np.asarray(whole.hints(more).arrays["slopes"]).max() == 1.0
 
 
 def test_too_many_pairs_are_not_written_out(monkeypatch):

@@ -190,6 +190,7 @@ REFUSED = {
     "charges too few": {"charges": [0]},
     "charges of no form": {"P": None, "h": None, "h_spreads": None, "charges": [0, 0, 0, 0]},
     "an array beside": {"y": [1]},
+    "spreads of no metric": {"metric_spreads": []},
 }
 
 

@@ -1772,13 +1772,9 @@ def test_distances_near_a_factor_are_those_of_all_metrics(cone, size):
     assert np.isnan(kernel.points.widened(np.array([np.nan]))).all()
 
 
-def moving(cone, regularizer="conic, of it alone", seed=3):
-    return certificate(np.random.default_rng(seed), "few", cone, regularizer)
-
-
 @pytest.mark.parametrize("cone", ["psd", "diagonal", "block-diagonal"])
 def test_a_metric_that_moves_stays_in_its_cone(cone):
-    document, arrays = moving(cone)
+    document, arrays = certificate(np.random.default_rng(3), "few", cone, "conic, of it alone")
     assert proved((document, arrays)).upper is not None
     still = arrays | {"metric_spreads": 0.0 * arrays["metric_spreads"]}
     assert "given entries alone" in proved((document, still)).reason
@@ -1829,26 +1825,6 @@ def test_a_metric_that_satisfies_equations_is_in_its_cone(name):
     assert (found.upper is None) == (said is not None)
     assert (said or "") in found.reason
     assert said or exact.judge(archive(packed((document, arrays)))).upper <= found.upper
-
-
-def test_unknowns_of_a_metric_that_moves_are_numbered_from_its_entries_on():
-    document, arrays = moving("psd", "conic, of a metric that moves")
-    k, n = len(arrays["metric_spreads"]), len(arrays["metric_spreads"]) + len(arrays["x"])
-    plain = proved((document, arrays)).upper
-    # The first equation has all unknowns, the others those of the metric alone.
-    for equation, unknown, fits in ((0, k, True), (0, n - 1, True), (1, 0, True), (1, k, False), (0, n, None)):
-        pivot = {"x_pivot_equations": np.array([equation]), "x_pivot_unknowns": np.array([unknown])}
-        contents = document, arrays | pivot
-        if fits is None:
-            with pytest.raises(CertificateError, match="outside of"):
-                proved(contents)
-            continue
-        found, true = proved(contents), exact.judge(archive(packed(contents)))
-        assert (found.upper is not None) == fits
-        assert (true.upper is not None) == fits
-        if fits:
-            assert abs(found.upper - true.upper) <= 1e-9
-            assert abs(found.upper - plain) <= 1e-6
 
 
 def test_a_rule_without_parameters_may_be_negative(monkeypatch):

@@ -590,3 +590,8 @@ def test_unknowns_of_a_metric_that_moves_are_numbered_from_its_entries_on():
         found, true = proved(contents, 1e-9), exact.judge(archive(packed(contents)))
         assert (found.upper is not None) == (true.upper is not None) == fits
         assert not fits or abs(found.upper - plain) <= 1e-6
+    # One that does not move has the unknowns of the program alone.
+    document, arrays = certificate(np.random.default_rng(3), "few", "psd", "conic")
+    beyond = {"x_pivot_equations": np.array([0]), "x_pivot_unknowns": np.array([len(arrays["x"])])}
+    with pytest.raises(CertificateError, match="outside of"):
+        proved((document, arrays | beyond))

@@ -405,9 +405,9 @@ def test_blocks_hold_as_much_as_they_may(monkeypatch):
     # All pairs of two rows, or five pairs if these have fewer.
     monkeypatch.setattr(kernel.points, "WEIGHTS", 2 * 20)
     monkeypatch.setattr(kernel.points, "PAIRS", 5)
-    i = np.random.default_rng(0).permutation(np.repeat([3, 1, 4, 0, 7, 9], [1, 7, 1, 1, 1, 4]))
+    i = np.random.default_rng(0).permutation(np.repeat([3, 1, 4, 0, 7, 9, 11], [1, 7, 1, 1, 1, 4, 6]))
     found = kernel.points._blocks(i, i + 1, Ball(np.ones(len(i))), 20)
-    assert [(rows.tolist(), W.mid.sum()) for rows, _, W in found] == [([0, 1], 8), ([3, 4, 7, 9], 5), ([9], 2)]
+    assert [(rows.tolist(), W.mid.sum()) for rows, _, W in found] == [([0, 1], 8), ([3, 4, 7, 9], 5), ([9, 11], 8)]
     # Two trials of five pairs.
     monkeypatch.setattr(kernel.comparisons, "BLOCK", 2 * 5 * 16)
     taken, listed = [], kernel.points.Images.listed

@@ -282,7 +282,7 @@ def _of_comparisons(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int
     if X is not None:
         return each + pairs * ENTRY * wide + 100.0 * count
     # Weights between points are taken in blocks of rows, or of few pairs.
-    step = kernel.points.rows_at_once(n)
+    step = kernel.points.rows_at_once(n, kernel.points.WEIGHTS)
     cells, columns = (
         min(float(most), pairs * per) for most, per in ((queries * n, step + PAIRS), (n * n / step + n, 1))
     )
@@ -319,7 +319,7 @@ def _of_lists(table: dict[str, Any], own: kernel.Arrays, d: int, rank: int, coun
     steps = len(own("steps", None, None, integers=2**40)) if ranked and "steps" in own else 0
     places = (ROW + 300.0 * steps) * float(p.sum()) if ranked else 0.0
     images = MULTIPLY * (n + queries) * d * max(rank, 1.0) + queries * n * (MULTIPLY * (rank or d) + 80.0)
-    blocks = queries / kernel.points.rows_at_once(n) + 1.0
+    blocks = queries / kernel.points.rows_at_once(n, kernel.points.WEIGHTS) + 1.0
     laplacian = 3.0 * MULTIPLY * (queries * n * d + (0.0 if rank == 0 else (queries + blocks * n) * d * d))
     # Lists of negatives that are the rest of positives are made for all queries once, to be counted.
     reading = (1e4 + 2.0 * n) * count

@@ -7,6 +7,7 @@ import pytest
 import second_checker as exact
 from conic_files import both, entries, proof, proved, said, stated
 from forgery import archive, packed
+from test_kernel_bounds import certificate
 
 from convexmetric.certificates.kernel import Arrays, Ball, CertificateError, ConicProgram, NotProven
 from convexmetric.certificates.kernel.conic import exactly_semidefinite
@@ -190,6 +191,7 @@ REFUSED = {
     "charges too few": {"charges": [0]},
     "charges of no form": {"P": None, "h": None, "h_spreads": None, "charges": [0, 0, 0, 0]},
     "an array beside": {"y": [1]},
+    "spreads of no metric": {"metric_spreads": []},
 }
 
 
@@ -571,3 +573,25 @@ def test_bounds_of_charged_variables_follow_from_wider_sides():
     for radii, size in (([0, 0], 2), ([1, 1], 3), ([0, 1], 3)):
         found = proved(filled(statement, {**hints, "b_radii": radii}, {}), NEAR)
         assert -(2.0**-11) * size**2 * (1 + 1e-5) <= found.lower <= -(2.0**-11) * size**2
+
+
+def test_unknowns_of_a_metric_that_moves_are_numbered_from_its_entries_on():
+    document, arrays = certificate(np.random.default_rng(3), "few", "psd", "conic, of a metric that moves")
+    k, n = len(arrays["metric_spreads"]), len(arrays["metric_spreads"]) + len(arrays["x"])
+    plain = proved((document, arrays), 1e-9).upper
+    # The first equation has all unknowns, the others those of the metric alone.
+    for equation, unknown, fits in ((0, k, True), (0, n - 1, True), (1, 0, True), (1, k, False), (0, n, None)):
+        pivot = {"x_pivot_equations": np.array([equation]), "x_pivot_unknowns": np.array([unknown])}
+        contents = document, arrays | pivot
+        if fits is None:
+            with pytest.raises(CertificateError, match="outside of"):
+                proved(contents)
+            continue
+        found, true = proved(contents, 1e-9), exact.judge(archive(packed(contents)))
+        assert (found.upper is not None) == (true.upper is not None) == fits
+        assert not fits or abs(found.upper - plain) <= 1e-6
+    # One that does not move has the unknowns of the program alone.
+    document, arrays = certificate(np.random.default_rng(3), "few", "psd", "conic")
+    beyond = {"x_pivot_equations": np.array([0]), "x_pivot_unknowns": np.array([len(arrays["x"])])}
+    with pytest.raises(CertificateError, match="outside of"):
+        proved((document, arrays | beyond))

@@ -367,6 +367,17 @@ def test_weights_of_queries_and_items_contain_the_exact_ones(monkeypatch):
         assert (rads.max(axis=1) <= 8 * 2.0**-53 * np.abs(W.mid).max(axis=1) + 1e-200).all()
 
 
+def test_products_of_integers_and_units_err_by_the_radius_of_the_unit_and_a_rounding(monkeypatch):
+    monkeypatch.setattr(kernel.lists, "laplacian", lambda cone, Q, X, W: W)
+    document, arrays = certificate(np.random.default_rng(9), "lists", "psd", "zero")
+    risk, rng, most = Problem(document, Arrays(arrays)).risk, np.random.default_rng(0), 10**9 + 7
+    for mid, rad in np.column_stack([rng.random(8), 1e-15 * rng.random(8) * ([0, 1] * 4)]).tolist():
+        says = ((np.full(p, most), np.zeros(n, int), Ball(0.0)) for p, n in zip(risk.p, risk.n, strict=True))
+        found = risk._minorant(says, Ball(np.full(3, mid), rad)).S.rad.max()
+        true = (Fraction(rad) + Fraction(mid) / 2**53) * most
+        assert true <= Fraction(float(found)) <= true * (1 + Fraction(1, 2**19))
+
+
 @pytest.mark.parametrize(
     "risk",
     ["hinges", "map", "lists", "all pairs", "choices", "three chosen of five", "combinations", "sparse triplets"],
@@ -376,24 +387,57 @@ def test_blocks_of_rows_change_nothing(risk, monkeypatch):
     whole = proved(contents)
     assert whole.upper is not None
     # Few comparisons at a time, or few pairs or queries of many.
-    for comparisons, points, pairs in ((4, 7, 3), (64, 1, 1), (4, 2**21, 2)):
+    for comparisons, points, weights, pairs in ((4, 32, 32, 3), (64, 1, 1, 1), (4, 2**21, 2**23, 2)):
         monkeypatch.setattr(kernel.comparisons, "BLOCK", comparisons)
         monkeypatch.setattr(kernel.points, "BLOCK", points)
         monkeypatch.setattr(kernel.points, "PAIRS", pairs)
+        for module in (kernel.points, kernel.lists):
+            monkeypatch.setattr(module, "WEIGHTS", weights)
         parts = proved(contents)
         for mine, its in ((parts.lower, whole.lower), (parts.upper, whole.upper)):
             assert mine is its is None or abs(float(mine - its)) <= 1e-12 * max(1.0, abs(float(its)))
 
 
+def test_blocks_hold_as_much_as_they_may(monkeypatch):
+    assert [kernel.points.rows_at_once(each, 240) for each in (0, 20, 400)] == [15, 12, 1]
+    for count, step, stops in ((0, 3, [0]), (1, 1, [1]), (3, 3, [3]), (4, 3, [3, 4])):
+        assert kernel.points.blocks(count, step) == [slice(*ends) for ends in zip([0, *stops[:-1]], stops, strict=True)]
+    # All pairs of two rows, or five pairs if these have fewer.
+    monkeypatch.setattr(kernel.points, "WEIGHTS", 2 * 20)
+    monkeypatch.setattr(kernel.points, "PAIRS", 5)
+    i = np.random.default_rng(0).permutation(np.repeat([3, 1, 4, 0, 7, 9, 11], [1, 7, 1, 1, 1, 4, 6]))
+    found = kernel.points._blocks(i, i + 1, Ball(np.ones(len(i))), 20)
+    assert [(rows.tolist(), W.mid.sum()) for rows, _, W in found] == [([0, 1], 8), ([3, 4, 7, 9], 5), ([9, 11], 8)]
+    # Two trials of five pairs.
+    monkeypatch.setattr(kernel.comparisons, "BLOCK", 2 * 5 * 16)
+    taken, listed = [], kernel.points.Images.listed
+    monkeypatch.setattr(kernel.points.Images, "listed", lambda self, i, j: taken.append(len(i)) or listed(self, i, j))
+    proved(certificate(np.random.default_rng(10), "three chosen of five", "psd", "trace"))
+    assert taken == [10, 10]
+
+
+def test_radii_of_sums_and_squares_are_not_below_the_exact_ones():
+    rads = np.random.default_rng(0).random(600)
+    found = kernel.points.binned(Ball(np.zeros(600), rads), np.arange(600) % 6, 6).rad
+    for at, rad in enumerate(found.tolist()):
+        assert Fraction(rad) >= sum(map(Fraction, rads[at::6].tolist()))
+    for reach, rad in zip(rads.tolist(), kernel.points.widened(rads).tolist(), strict=True):
+        assert Fraction(rad) >= Fraction(reach) ** 2
+
+
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
-def test_squared_differences_of_sparse_rows_contain_the_exact_ones(size):
+def test_squared_differences_of_sparse_rows_contain_the_exact_ones(size, monkeypatch):
     rng = np.random.default_rng(30)
-    dense = size * rng.standard_normal((6, 5)) * (rng.random((6, 5)) < 0.6)
+    dense = size * rng.standard_normal((6, 12)) * (rng.random((6, 12)) < 0.6)
+    dense[0] = size * np.arange(1.0, 13.0)
     at = np.nonzero(dense)
     starts = np.append(0, np.cumsum(np.count_nonzero(dense, axis=1)))
-    rows = kernel.SparseRows(Arrays({"it_data": dense[at], "it_indices": at[1], "it_indptr": starts}), "it", 5)
+    rows = kernel.SparseRows(Arrays({"it_data": dense[at], "it_indices": at[1], "it_indptr": starts}), "it", 12)
     i, j = np.triu_indices(6)
-    found = np.zeros((len(i), 5))
+    found = np.zeros((len(i), 12))
+    # Three pairs at a time, of two rows of up to 12 entries.
+    monkeypatch.setattr(kernel.points, "BLOCK", 3 * 2 * 12)
+    assert [some.stop - some.start for some, *_ in rows.squares(i, j)] == [3] * 7
     for some, places, columns, V in rows.squares(i, j):
         for place, column, mid, rad in zip(places.tolist(), columns.tolist(), V.mid, V.rad, strict=True):
             a, b = dense[i[some][place], column], dense[j[some][place], column]
@@ -448,6 +492,9 @@ def test_what_combinations_and_sparse_points_are_not_for_is_refused():
         triplets = arrays["triplets"].copy()
         triplets[2, column] = row
         accepts((document, arrays | {"triplets": triplets}), False)
+    # There may be more queries than points.
+    triplets[2] = 8, 6, 6
+    accepts((document, arrays | {"triplets": triplets, "queries": rng.standard_normal((9, 3))}), True)
 
 
 def test_other_coefficients_are_another_problem():
@@ -1610,7 +1657,7 @@ def test_dual_points_of_risks_of_others_are_of_their_kind(kind):
         ("S", Ball(0.0), None), ("S", np.zeros((2, 2)), None), ("S", Ball(np.zeros((2, 2)), np.zeros(2)), None),
         ("value", Ball(np.inf), "upper"),
         ("value", Ball(1.0, np.nan), "upper"), ("value", Ball(1.0, -1e-9), "upper"), ("v", Ball(np.nan), "lower"),
-        ("S", Ball(np.zeros((2, 2)), -1e-9), "lower"), ("S", Ball(np.full((2, 2), -np.inf)), "lower"),
+        ("S", Ball(np.zeros((2, 2)), np.diag([0.0, -1e-9])), "lower"), ("S", Ball(np.diag([0.0, -np.inf])), "lower"),
     ],
 )  # fmt: skip
 def test_answers_of_rules_of_others_are_checked(name, answer, said):
@@ -1725,13 +1772,9 @@ def test_distances_near_a_factor_are_those_of_all_metrics(cone, size):
     assert np.isnan(kernel.points.widened(np.array([np.nan]))).all()
 
 
-def moving(cone, regularizer="conic, of it alone", seed=3):
-    return certificate(np.random.default_rng(seed), "few", cone, regularizer)
-
-
 @pytest.mark.parametrize("cone", ["psd", "diagonal", "block-diagonal"])
 def test_a_metric_that_moves_stays_in_its_cone(cone):
-    document, arrays = moving(cone)
+    document, arrays = certificate(np.random.default_rng(3), "few", cone, "conic, of it alone")
     assert proved((document, arrays)).upper is not None
     still = arrays | {"metric_spreads": 0.0 * arrays["metric_spreads"]}
     assert "given entries alone" in proved((document, still)).reason
@@ -1752,27 +1795,39 @@ def test_a_metric_that_moves_stays_in_its_cone(cone):
         assert "entries between blocks" in proved((document, wide)).reason
 
 
-def test_unknowns_of_a_metric_that_moves_are_numbered_from_its_entries_on():
-    document, arrays = moving("psd", "conic, of a metric that moves")
-    k, n = len(arrays["metric_spreads"]), len(arrays["metric_spreads"]) + len(arrays["x"])
-    plain = proved((document, arrays)).upper
-    # The first equation has all unknowns, the others those of the metric alone.
-    for equation, unknown, fits in ((0, k, True), (0, n - 1, True), (1, 0, True), (1, k, False), (0, n, None)):
-        pivot = {"x_pivot_equations": np.array([equation]), "x_pivot_unknowns": np.array([unknown])}
-        contents = document, arrays | pivot
-        if fits is None:
-            with pytest.raises(CertificateError, match="outside of"):
-                proved(contents)
-            continue
-        found, true = proved(contents), exact.judge(archive(packed(contents)))
-        assert (found.upper is not None) == fits
-        assert (true.upper is not None) == fits
-        if fits:
-            assert abs(found.upper - true.upper) <= 1e-9
-            assert abs(found.upper - plain) <= 1e-6
+#: Factors, equations that are sums of entries of the metric, and what they lead to.
+SOLVED = {
+    "small": ("diagonal", [0.0, 1.0, 0.0], [([0], 1e-14)], None),
+    "negative": ("diagonal", [0.0, 1.0, 0.0], [([0], -1e-14)], "proven to be nonnegative"),
+    "unknown": ("diagonal", [1.0, 1.0, 0.0], [([0], -1e-40)], "proven to be nonnegative"),
+    "definite": ("psd", np.eye(3)[1:], [([0], 1e-14)], None),
+    "indefinite": ("psd", np.eye(3)[1:], [([0], -1e-14)], "proven to be positive semidefinite"),
+    "of rank one": ("psd", np.eye(3)[:1], [([0], 2.0)], None),
+    "one entry between": ("block-diagonal", np.eye(3), [([1], 0.5)], "entries between blocks"),
+    "perhaps one between": ("block-diagonal", np.eye(3), [([0, 1], 2.0), ([0], 2.0)], "entries between blocks"),
+}
 
 
-def test_a_rule_without_parameters_may_be_negative():
+@pytest.mark.parametrize("name", SOLVED)
+def test_a_metric_that_satisfies_equations_is_in_its_cone(name):
+    cone, factor, equations, said = SOLVED[name]
+    document, arrays = certificate(np.random.default_rng(3), "few", cone, "zero")
+    k, m = 3 if cone == "diagonal" else 6, len(equations)
+    A = np.array([np.isin(np.arange(k), places) for places, _ in equations], dtype=float)
+    cones = dict.fromkeys(("nonnegative", "second_order", "semidefinite", "exponential", "power"), 0) | {"zero": m}
+    document["problem"]["regularizer"] = {"kind": "conic", "variables": k, "cones": cones, "quadratic": False}
+    columns, rows = np.nonzero(A.T)
+    arrays |= {"a_values": np.ones(len(rows)), "a_rows": rows, "a_columns": columns, "q": np.zeros(k), "x": np.zeros(0)}
+    arrays |= {"b": np.array([value for _, value in equations]), "z": np.zeros(m), "z_spreads": np.zeros(m)}
+    arrays |= {"x_spreads": np.zeros(0), "metric_spreads": A.any(axis=0).astype(float)}
+    arrays["weights_of_metric" if cone == "diagonal" else "factor"] = np.array(factor)
+    found = proved((document, arrays))
+    assert (found.upper is None) == (said is not None)
+    assert (said or "") in found.reason
+    assert said or exact.judge(archive(packed((document, arrays)))).upper <= found.upper
+
+
+def test_a_rule_without_parameters_may_be_negative(monkeypatch):
     class Plain(kernel.Risk):
         def value(self, M, arrays):
             return Ball(1.0)
@@ -1786,6 +1841,11 @@ def test_a_rule_without_parameters_may_be_negative():
         for share, lower in (("1", 1), ("1/2", None)):
             document["dual"]["share"] = share
             assert proved((document, {"factor": arrays["factor"]})).lower == lower
-        document["problem"]["risk"] = {"kind": "mine", "scale": "2"}
+        for name in ("value", "minorant"):
+            with monkeypatch.context() as patch:
+                patch.delattr(Plain, name)
+                with pytest.raises(NotImplementedError):
+                    proved((document, {"factor": arrays["factor"]}))
+        document["problem"]["risk"] = {"kind": "mine", "note": "2"}
         with pytest.raises(CertificateError, match="keys are missing or unknown"):
             proved((document, {"factor": arrays["factor"]}))

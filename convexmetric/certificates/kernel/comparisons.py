@@ -14,7 +14,7 @@ from .errors import require_proven, require_valid
 from .files import Arrays, Table, altered, entry, natural, positive, rational, rules
 from .losses import LOSSES, Loss
 from .metrics import Cone, Minorant
-from .points import Images, SparseRows, binned, joined, points_of, weighted
+from .points import Images, SparseRows, binned, blocks, joined, points_of, rows_at_once, weighted
 
 
 class Listed:
@@ -116,15 +116,14 @@ class ListedRisk:
 
     def blocks(self) -> Iterator[tuple[slice, Self]]:
         """Yield the comparisons a block at a time, with their rows."""
-        for at in range(0, max(len(self), 1), BLOCK):
-            yield (rows := slice(at, min(at + BLOCK, len(self)))), self.part(rows)
+        yield from ((rows, self.part(rows)) for rows in blocks(len(self), BLOCK))
 
     def _by_term(self) -> Iterator[tuple[int, Loss, Array, Ball, Ball]]:
         """Yield terms with the rows of comparisons that have them, some at a time, and their weights and margins."""
-        step = max(1, BLOCK // max(16, self.X.shape[1]))
-        for term, loss in enumerate(self.losses):
-            every = np.flatnonzero(self.kind == term)
-            for rows in (every[at : at + step] for at in range(0, len(every), step)):
+        step = rows_at_once(self.X.shape[1], BLOCK)
+        for term in np.flatnonzero(np.bincount(self.kind)):
+            every, loss = np.flatnonzero(self.kind == term), self.losses[term]
+            for rows in (every[some] for some in blocks(len(every), step)):
                 weight, margin = (of[np.full(len(rows), term)] for of in (self.weights, self.margins))
                 weight = weight if self.factors is None else weight * self.factors[rows]
                 yield self.signs[term], loss, rows, weight, margin if self.targets is None else self.targets[rows]
@@ -146,7 +145,7 @@ class ListedRisk:
         mids, rads = np.zeros((2, len(self)))
         for sign, loss, rows, weight, margin in self._by_term():
             s = self.compared[rows].values(images)
-            found = loss.value(s if sign > 0 else -s, margin)
+            found = loss.value(s if sign == 1 else -s, margin)
             weighed = Ball(found.mid, found.rad) * weight
             mids[rows], rads[rows] = weighed.mid, weighed.rad
         return Ball(mids, rads)
@@ -222,9 +221,8 @@ class ListedChoices(ListedRisk):
     def value(self, factor: Array) -> Ball:
         """Value of R at a metric."""
         images, total = Images(self.cone, factor, self.X, self.Q), Ball(0.0)
-        step = max(1, BLOCK // (max(16, self.X.shape[1]) * self.k)) * self.k
-        for some in (self.items[at : at + step] for at in range(0, len(self.items), step)):
-            d = images.listed(*some.T)
+        for trials in blocks(len(self), rows_at_once(self.X.shape[1], BLOCK // self.k)):
+            d = images.listed(*self.part(trials).items.T)
             each = Ball(d.mid.reshape(-1, self.k), d.rad.reshape(-1, self.k))
             total = total + cross_entropies(each, self.chosen, self.temperature).sum()
         return total * self.weight

@@ -154,7 +154,7 @@ class ConicProgram:
 
         Given entries move, too, if the file has spreads of them; then unknowns are numbered from the first of these.
         """
-        own, zero, moves = self.n - self.fixed, self.cones.zero, self.fixed > 0 and "metric_spreads" in arrays
+        own, zero, moves = self.n - self.fixed, self.cones.zero, self.fixed and "metric_spreads" in arrays
         x, tight = arrays("x", own), np.zeros(0, dtype=np.int64)
         if "tight" in arrays:
             tight = arrays("tight", None, integers=self.cones.rows)

@@ -13,7 +13,7 @@ from .errors import require_proven, require_valid
 from .files import Arrays, Table, altered, named, natural, positive, rational, rules
 from .measures import AUC, MEASURES, Measure
 from .metrics import Cone, Minorant
-from .points import Images, added, laplacian, rows_at_once
+from .points import WEIGHTS, Images, added, blocks, laplacian, rows_at_once
 
 #: The largest k, if k is not cut to the number of positives.
 MAX_HEAD = 10**6
@@ -202,11 +202,11 @@ class ListRisk:
         """Minorant of queries: integers of positives and of negatives that count units, and the worth of each."""
         worths: list[Ball] = []
 
-        def blocks() -> Iterator[Ball]:
-            step, n = rows_at_once(len(self.X)), len(self.X)
-            for rows in (slice(at, min(at + step, len(self))) for at in range(0, len(self), step)):
+        def parts() -> Iterator[Ball]:
+            n = len(self.X)
+            for rows in blocks(len(self), rows_at_once(n, WEIGHTS)):
                 W = np.zeros((rows.stop - rows.start, n))
-                for q, own in zip(range(rows.start, rows.stop), W, strict=True):
+                for q, own in enumerate(W, rows.start):
                     near, far, worth = next(says)
                     # Integers below 2^53, and so exact.
                     own += np.bincount(self.negatives[q], far, n) + np.bincount(self.positives[q], near, n)
@@ -215,7 +215,7 @@ class ListRisk:
                 W *= unit[rows].mid[:, None]
                 yield laplacian(self.cone, self.Q[rows], self.X, Ball(W, rad[:, None]))
 
-        S = added(self.cone, blocks())
+        S = added(self.cone, parts())
         return Minorant((Ball.of(worths) * self.shares).sum(), S)
 
     def _slopes(self, arrays: Arrays, one: int) -> Iterator[tuple[Array, Array, Ball]]:

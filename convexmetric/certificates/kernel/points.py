@@ -14,8 +14,18 @@ from .errors import require_valid
 from .files import Arrays
 from .metrics import Cone, Near
 
-#: Pairs of points that a block of weights has at least, if there are so many.
-PAIRS = 2**10
+#: Weights between points that a block has at most, and pairs of points that it has at least, if there are so many.
+WEIGHTS, PAIRS = 2**23, 2**10
+
+
+def rows_at_once(each: int, most: int) -> int:
+    """Rows of a block of at most so many numbers, each row of 16 at least; there is always one."""
+    return max(1, most // max(16, each))
+
+
+def blocks(count: int, step: int) -> list[slice]:
+    """Divide rows into slices of a length, the last of which has the rest; there is always one."""
+    return [slice(at, min(at + step, count)) for at in range(0, max(count, 1), step)]
 
 
 class SparseRows:
@@ -44,15 +54,15 @@ class SparseRows:
     def squares(self, i: Array, j: Array) -> Iterator[tuple[slice, Array, Array, Ball]]:
         """Yield squared differences of listed pairs of rows, a block of pairs at a time, and place and column of each.
 
-        A sum of the two entries of a column, one of them negated, is rounded once.
+        A sum of the two entries of a column, one of them negated, is rounded once: by at most U times its size.
         """
-        step = max(1, BLOCK // (2 * int(np.diff(self.starts).max(initial=1))))
-        for some in (slice(at, at + step) for at in range(0, max(len(i), 1), step)):
+        entries = 2 * int(np.diff(self.starts).max(initial=0))
+        for some in blocks(len(i), rows_at_once(entries, BLOCK)):
             (rows, columns, values), (others, more, less) = self.entries(i[some]), self.entries(j[some])
             keys = np.concatenate([rows, others]) * self.shape[1] + np.concatenate([columns, more])
             keys, at = np.unique(keys, return_inverse=True)
             sums = np.bincount(at, np.concatenate([values, -less]), len(keys))
-            V = Ball(sums, up(U * np.abs(sums)))
+            V = Ball(sums, U * np.abs(sums))
             yield some, *np.divmod(keys, self.shape[1]), V * V
 
 
@@ -109,8 +119,8 @@ class Images:
                 for some, places, columns, squares in X.squares(i, j)
             ]
         else:
-            step = max(1, BLOCK // max(16, X.mid.shape[1]))
-            found = [self._dense(i[at : at + step], j[at : at + step]) for at in range(0, max(len(i), 1), step)]
+            step = rows_at_once(X.mid.shape[1], BLOCK)
+            found = [self._dense(i[some], j[some]) for some in blocks(len(i), step)]
         return joined(found)
 
     def _dense(self, i: Array, j: Array) -> Ball:
@@ -122,12 +132,11 @@ class Images:
     def rows(self) -> Iterator[tuple[Array, float]]:
         """Squared distances of every query to all points, each row with its largest error."""
         Z, Y = self.sets[0], self.sets[-1]
-        T, squares, step = Z.T, (Z * Z).sum(1), max(1, BLOCK // len(Z.mid))
-        more = widened(self.reach[-1] + self.reach[0].max())
-        for at in range(0, len(Y.mid), step):
-            some = Y[at : at + step]
+        T, squares, more = Z.T, (Z * Z).sum(1), widened(self.reach[-1] + self.reach[0].max())
+        for rows in blocks(len(Y.mid), rows_at_once(len(Z.mid), BLOCK)):
+            some = Y[rows]
             D = -(some @ T) if self.free else squares + (some * some).sum(1)[:, None] - (some @ T) * 2.0
-            yield from zip(D.mid, (D.rad.max(axis=1) + more[at : at + step]).tolist(), strict=True)
+            yield from zip(D.mid, (D.rad.max(axis=1) + more[rows]).tolist(), strict=True)
 
 
 def widened(reach: Array) -> Any:
@@ -154,11 +163,6 @@ def laplacian(cone: Cone, Q: Array, X: Array, W: Ball) -> Ball:
     return product(ends[0][0], ends[0][0] * ends[0][1]) + product(ends[1][0], ends[1][0] * ends[1][1]) - cross - cross.T
 
 
-def rows_at_once(n: int) -> int:
-    """Rows of a matrix with n columns that are held at a time."""
-    return max(1, 4 * BLOCK // max(n, 1))
-
-
 def added(cone: Cone, parts: Iterator[Ball]) -> Ball:
     """Sum of matrices, zero if there are none."""
     return reduce(add, parts, next(parts, Ball(np.zeros(cone.shape))))
@@ -179,10 +183,10 @@ def _blocks(i: Array, j: Array, w: Ball, n: int) -> Iterator[tuple[Array, Array,
     few pairs.
     """
     order = np.argsort(i, kind="stable")
-    ends, step, at = np.append(np.flatnonzero(np.diff(i[order])) + 1, len(i)), rows_at_once(n), 0
+    places, step, at = np.unique(i[order], return_inverse=True)[1], rows_at_once(n, WEIGHTS), 0
     while at < len(i):
-        last = int(np.searchsorted(ends, at, side="right")) + step - 1
-        some = order[at : (at := max(int(ends[min(last, len(ends) - 1)]), min(at + PAIRS, len(i))))]
+        stop = max(at + PAIRS, int(np.searchsorted(places, places[at] + step)))
+        some, at = order[at:stop], stop
         (rows, row), (columns, column) = (np.unique(end[some], return_inverse=True) for end in (i, j))
         W = binned(w[some], row * len(columns) + column, len(rows) * len(columns))
         shape = len(rows), len(columns)

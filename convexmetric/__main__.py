@@ -10,6 +10,12 @@ def run() -> None:
     try:
         # Takes half a second, in which Ctrl-C ends the command as later.
         from convexmetric.cli import main
+    except ModuleNotFoundError as error:
+        lacking = str(error.name).partition(".")[0]
+        if lacking not in ("rich", "typer"):
+            raise
+        print(f"error: the command needs the package {lacking}: pip install 'convexmetric[cli]'", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was begun", file=sys.stderr)
         sys.exit(130)

@@ -171,6 +171,8 @@ def checked_weight(value: float, name: str, *, infinite: bool = False, zero: boo
         raise InputError(f"{name} must be positive, or 0 to leave the term out, got {shown(value)}")
     if isinstance(value, str):
         raise InputError(f"{name} must be a positive number, got the text {value!r}")
+    if np.ndim(value):
+        raise InputError(f"{name} must be a positive number, got {shown(value)}")
     try:
         weight = float(value)
     except (TypeError, ValueError) as error:

@@ -134,3 +134,47 @@ def test_problems_with_terms_of_cvxpy_are_solved_by_a_process_that_had_not_loade
     problem = cm.RankingProblem.from_labels(X, X[:, 0] > 0, measure="auc").subject_to(lambda M: M[0, 0] <= 0.1)
     program = problem.statement().problem
     assert float(fresh(code)) == pytest.approx(program.solve(solver="CLARABEL"), rel=1e-5)
+
+
+LEAN = """
+import sys
+for name in ("clarabel", "cvxpy", "matplotlib", "rich", "scs", "typer"):
+    sys.modules[name] = None
+import numpy as np
+import convexmetric as cm
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+problem = cm.RankingProblem.from_labels(X, y, measure="auc")
+"""
+
+
+def test_a_small_installation_learns_solves_and_proves(tmp_path):
+    path = tmp_path / "proof.npz"
+    code = f"""{LEAN}
+cm.write_certificate({str(path)!r}, cm.solve(problem))
+print(cm.verify({str(path)!r}).accepted, cm.MLR().fit(X, y).gap_ < 1e-3, cm.LargeMargin().fit(X, y).gap_ < 1e-3)
+"""
+    assert fresh(code).split() == ["True"] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "package", "extra"),
+    [
+        ("cm.plotting.plot_solution(cm.solve(problem))", "matplotlib", "plot"),
+        ("cm.solve(problem, progress=True)", "rich", "cli"),
+        ("cm.solve(problem, solver='scs')", "cvxpy", "conic"),
+        ("problem.to_cvxpy(rankings=[])", "cvxpy", "conic"),
+    ],
+)
+def test_what_a_small_installation_lacks_is_named_with_its_extra(call, package, extra):
+    found = fresh(f"{LEAN}\ntry:\n    {call}\nexcept cm.errors.NotInstalledError as error:\n    print(error)")
+    assert f"needs the package {package}: pip install 'convexmetric[{extra}]'" in found
+
+
+def test_the_command_says_what_it_lacks():
+    code = f"{LEAN}\nfrom convexmetric.__main__ import run\nrun()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr in [
+        f"error: the command needs the package {name}: pip install 'convexmetric[cli]'\n" for name in ("rich", "typer")
+    ]

@@ -46,6 +46,24 @@ def test_the_oldest_dependencies_are_those_tested():
     assert [line.replace("==", ">=") for line in lines] == PROJECT["dependencies"]
 
 
+def names_and_bounds(lines):
+    return {re.match(r"[\w-]+", line)[0]: line.split(">=")[1] for line in lines}
+
+
+def test_bounds_of_dependencies_are_the_same_everywhere():
+    known = names_and_bounds(PROJECT["dependencies"])
+    extras = [line for name in ("plot", "cli", "conic") for line in PROJECT["optional-dependencies"][name]]
+    small = [line for line in text("constraints-small.txt").splitlines() if not line.startswith("#")]
+    assert names_and_bounds(extras).items() <= known.items()
+    # A small installation and what an image may leave out are all of it, but for what the command is made of.
+    assert names_and_bounds(small).items() <= known.items()
+    assert names_and_bounds([*small, *extras]) == known
+    recipe = text("conda/recipe.yaml")
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0].replace("-base", "").replace(" >=", ">=")
+    assert names_and_bounds(re.findall(r"- ((?!python)\S+)", run)) == known
+    assert f'version: "{cm.__version__}"' in recipe
+
+
 def test_interpreters_are_the_same_everywhere():
     declared = [line.split(" :: ")[-1] for line in PROJECT["classifiers"] if "Python :: 3." in line]
     assert PROJECT["requires-python"] == f">={declared[0]}"

@@ -8,17 +8,21 @@ touches ``pyplot``: no state is shared, no window opens; ``ax.figure.savefig(pat
 distinguish by colour.
 """
 
-from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst
-from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, panels, save_picture, show_pictures
-from convexmetric.plotting.embeddings import plot_before_after, plot_embedding
-from convexmetric.plotting.rankings import (
+from convexmetric.imports import optional
+
+optional("matplotlib", "plot", "a picture")
+
+from convexmetric.plotting.audits import plot_audit, plot_scale, plot_spectrum, plot_worst  # noqa: E402
+from convexmetric.plotting.axes import COLOURS, DASHES, MARKERS, STYLE, panels, save_picture, show_pictures  # noqa: E402
+from convexmetric.plotting.embeddings import plot_before_after, plot_embedding  # noqa: E402
+from convexmetric.plotting.rankings import (  # noqa: E402
     plot_precision_recall,
     plot_query_changes,
     plot_roc,
     plot_validation,
     plot_violated_ranking,
 )
-from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_solution, plot_weights
+from convexmetric.plotting.solutions import plot_bounds, plot_gap, plot_solution, plot_weights  # noqa: E402
 
 __all__ = [
     "COLOURS",

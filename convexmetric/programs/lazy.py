@@ -11,11 +11,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from convexmetric.imports import optional
+
 
 class _Lazy(ModuleType):
     """A module that imports the module of its name when an attribute is first accessed."""
 
     def __getattr__(self, attribute: str) -> Any:
+        optional("cvxpy", "conic", "a program of CVXPY")
         return getattr(import_module(self.__name__), attribute)
 
 

@@ -31,8 +31,6 @@ CONIC_SOLVERS: dict[str, str] = {
     "cvxopt": "pip install 'convexmetric[cvxopt]'",
     "sdpa": "pip install 'convexmetric[sdpa]'",
 }
-#: Conic solvers that are installed with the package.
-REQUIRED = ("clarabel", "scs")
 #: Successive solves: tolerance as a fraction of the requested gap, and the number of CLARABEL's first attempt, 0 with
 #: more regularisation (robust) or 1 with its default (more digits).
 ROUNDS = ((1e-2, 0), (1e-5, 1))
@@ -65,8 +63,8 @@ class Conic(Solver):
 
     def __post_init__(self) -> None:
         check_one_of(self.backend, CONIC_SOLVERS, "backend")
-        # Solvers that the package requires are not looked up, so that CVXPY is not imported for them.
-        if self.backend not in REQUIRED and self.backend.upper() not in cp.installed_solvers():
+        # CLARABEL is not looked up, so that CVXPY is not imported for it.
+        if self.backend != "clarabel" and self.backend.upper() not in cp.installed_solvers():
             raise SolverNotInstalledError(
                 f"{self.backend.upper()} is not installed; install it with: {CONIC_SOLVERS[self.backend]}"
             )

@@ -17,6 +17,7 @@ from convexmetric import errors
 from convexmetric.arguments import check_count, check_one_of, check_positive_number, check_seconds, is_real
 from convexmetric.arrays import Array
 from convexmetric.doors import DESCENTS, SPREADING
+from convexmetric.imports import optional
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
@@ -265,6 +266,7 @@ def _run(
 def _bar(tol: float, shown: bool) -> AbstractContextManager[ProgressBar | None]:
     if not shown:
         return nullcontext()
+    optional("rich", "cli", "progress=True")
     from convexmetric.solvers.runtime.display import ProgressBar
 
     return ProgressBar(tol)

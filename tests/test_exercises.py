@@ -206,7 +206,7 @@ MISTAKES = {
         ("bound", "-a * eps - u * c if", "-u * c if", "a eps is missing"),
         ("bound", " if u == 1.0 else -np.inf", "", "multiplies M_12"),
         ("refutes", "np.min(u) >= 0.0 and ", "", "negative entries"),
-        ("refutes", "u @ m > 0.0 and ", "", "must be positive"),
+        ("refutes", "u @ gamma > 0.0 and ", "", "must be positive"),
         ("refutes", "top <= 1e-9", "abs(top) <= 1e-9", "need not be zero"),
         ("refutation", "u * np.sign(u.sum())", "-u * np.sign(u.sum())", "turned around"),
         ("refutation", "[2][-1]", "[2][0]", "zero"),

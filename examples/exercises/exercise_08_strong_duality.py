@@ -23,12 +23,13 @@ optimal M of that program, whose value is another.
 minimum over all symmetric M with the best Z, minus infinity included. (With the best multipliers, how far is it from
 the optimum at :math:`\epsilon = 0`?)
 
-**Task 4.** Multipliers also prove that there is *no* metric. If :math:`u \ge 0`, :math:`\sum_t u_t m_t > 0` and
-:math:`\sum_t u_t D_t` has no positive eigenvalue, no :math:`M \succeq 0` has :math:`\langle D_t, M \rangle \ge m_t` for
-all t (Farkas). Write ``refutes(u, D, m)``: whether u proves this. Eigenvalues up to :math:`10^{-9}` count as zero.
+**Task 4.** Multipliers also prove that there is *no* metric. If :math:`u \ge 0`, :math:`\sum_t u_t \gamma_t > 0` and
+:math:`\sum_t u_t D_t` has no positive eigenvalue, no :math:`M \succeq 0` has
+:math:`\langle D_t, M \rangle \ge \gamma_t` for all t (Farkas). Write ``refutes(u, D, gamma)``: whether u
+proves this. Eigenvalues up to :math:`10^{-9}` count as zero.
 
 **Task 5.** Find such a u. The matrices D (n, d, d) that you get are linearly dependent in one way only, and the
-coefficients have the same sign; m is positive. Write ``refutation(D)``: u (n,).
+coefficients have the same sign; :math:`\gamma` is positive. Write ``refutation(D)``: u (n,).
 
 **To think about.** A solver with the tolerance :math:`10^{-8}` is given the program of task 2 with
 :math:`\epsilon = 0`. Which value will it report, and is it wrong?
@@ -52,7 +53,7 @@ def bound(a, u, eps, c):
     raise NotImplementedError("task 3")
 
 
-def refutes(u, D, m):
+def refutes(u, D, gamma):
     """Tell whether u proves that no metric satisfies all comparisons."""
     raise NotImplementedError("task 4")
 

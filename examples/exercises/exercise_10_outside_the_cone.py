@@ -1,6 +1,6 @@
 r"""
 Exercise 10. What to do outside of the cone
-==========================================
+===========================================
 
 Before: lessons 10, 12 and 15 (lecture 4). ★
 

@@ -1,6 +1,6 @@
 r"""
 Exercise 11. How far is stochastic descent from the optimum?
-===========================================================
+============================================================
 
 Before: lessons 10, 12 and 15 (lecture 4). ★★★
 

@@ -58,13 +58,13 @@ def cycle(n, d):
 @task(2)
 def refutes(answer):
     D, u = cycle(4, 3)
-    m, turned = np.array([1.0, 1.0, 0.5, 0.1]), np.array([1.0, 1.0, 1.0, -1.0])
+    gamma, turned = np.array([1.0, 1.0, 0.5, 0.1]), np.array([1.0, 1.0, 1.0, -1.0])
     for v, matrices, right, proves, hint in (
-        (u, D, m, True, "All three conditions hold."),
-        (u, D - 0.1 * np.eye(3), m, True, "A sum without positive eigenvalues is enough; it need not be zero."),
-        (turned * u, turned[:, None, None] * D, m, False, "u may not have negative entries."),
-        (u, D, -m, False, "The sum of u_t m_t must be positive."),
-        (u + np.eye(4)[0], D + 0.1 * np.eye(3), m, False, "The sum of u_t D_t has a positive eigenvalue."),
+        (u, D, gamma, True, "All three conditions hold."),
+        (u, D - 0.1 * np.eye(3), gamma, True, "A sum without positive eigenvalues is enough; it need not be zero."),
+        (turned * u, turned[:, None, None] * D, gamma, False, "u may not have negative entries."),
+        (u, D, -gamma, False, "The sum of u_t gamma_t must be positive."),
+        (u + np.eye(4)[0], D + 0.1 * np.eye(3), gamma, False, "The sum of u_t D_t has a positive eigenvalue."),
     ):
         expect(bool(answer(v, matrices, right)) == proves, f"expected {proves}; yours is {not proves}", hint)
 

@@ -12,8 +12,8 @@ bound is -c for every :math:`\epsilon`, also where the optimum is 0: a gap of c.
 as :math:`M_{11}` is zero. A solver that allows :math:`M_{11} = 10^{-8}` reports -c, the value that the optimum has as
 soon as the data move.
 
-For a metric with all comparisons :math:`0 < \sum_t u_t m_t \le \langle \sum_t u_t D_t, M \rangle \le 0`, which cannot
-be. If :math:`\sum_t u_t D_t = 0` has one solution, it is the last right singular vector.
+For a metric with all comparisons :math:`0 < \sum_t u_t \gamma_t \le \langle \sum_t u_t D_t, M \rangle \le 0`, which
+cannot be. If :math:`\sum_t u_t D_t = 0` has one solution, it is the last right singular vector.
 """
 
 import numpy as np
@@ -35,10 +35,10 @@ def bound(a, u, eps, c):
     return -a * eps - u * c if u == 1.0 else -np.inf
 
 
-def refutes(u, D, m):
+def refutes(u, D, gamma):
     """Check the three conditions."""
     top = np.linalg.eigvalsh(np.tensordot(u, D, axes=1))[-1]
-    return bool(np.min(u) >= 0.0 and u @ m > 0.0 and top <= 1e-9)
+    return bool(np.min(u) >= 0.0 and u @ gamma > 0.0 and top <= 1e-9)
 
 
 def refutation(D):

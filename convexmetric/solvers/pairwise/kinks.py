@@ -91,8 +91,7 @@ class Kinks:
             G = H if Q is X else Q @ change.T
             margins = np.empty(count)
             over_rows(_changes, count, 4 * count * len(B), Y, Z, G, H, self.anchors, self.sample, margins)
-            weights, sums = self._laplacian(self.curvature * margins)
-            weights, sums = weights.astype(np.float32), sums.astype(np.float32)
+            weights, sums = self._laplacian(self.curvature * margins, np.float32)
             items = sums[:, None] * Z - weights.T @ Y
             queries = weights @ Z
             out = X.T @ (items - queries) if Q is X else X.T @ items - Q.T @ queries
@@ -110,12 +109,13 @@ class Kinks:
         half = self.X.T @ (weighted - images) if self.Q is self.X else self.X.T @ weighted - self.Q.T @ images
         return half + half.T
 
-    def _laplacian(self, u: Array) -> tuple[Any, Array]:
+    def _laplacian(self, u: Array, precision: type = np.float64) -> tuple[Any, Array]:
         """Weights of (query, item) pairs whose outer products add up to ``sum_t u_t D_t``, and their sums by item."""
         places, columns, starts = self._pattern
         weights = group_sums(u, places[0], columns.size) - group_sums(u, places[1], columns.size)
         shape = self.Q.shape[0], self.X.shape[0]
-        return sp.csr_array((weights, columns, starts), shape=shape), group_sums(weights, columns, shape[1])
+        sums = group_sums(weights, columns, shape[1]).astype(precision)
+        return sp.csr_array((weights.astype(precision), columns, starts), shape=shape), sums
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

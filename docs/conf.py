@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import os
@@ -131,13 +132,43 @@ def own_icons(app: Any, name: str, template: str, context: dict[str, Any], doctr
     context["body"] = re.sub(r'<link rel="stylesheet"\s+href="https?://[^>]*>', "", context.get("body", ""))
 
 
+@functools.cache
+def documented() -> set[str]:
+    """Full names of what has a page in the reference."""
+    found = set()
+    for page in set((HERE / "api").glob("*.rst")) - {HERE / "api" / "index.rst"}:
+        module = "convexmetric"
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith((".. currentmodule:: ", ".. module:: ")):
+                module = line.split()[-1]
+            elif re.fullmatch(r"   \w+", line):
+                found.add(f"{module}.{line.strip()}")
+    return found
+
+
+def link_names(text: str) -> str:
+    """Lead names such as ``cm.solve`` between backticks to their page, where they have one."""
+
+    def linked(found: re.Match[str]) -> str:
+        name = f"convexmetric.{found[1]}"
+        return f"{{py:obj}}`cm.{found[1]} <{name}>`" if name in documented() else found[0]
+
+    parts = re.split(r"(^ *(```+|~~~+).*?^ *\2)", text, flags=re.MULTILINE | re.DOTALL)
+    # Listings stay as they are; their fences are parts of their own.
+    parts[::3] = [re.sub(r"(?<![\[`])`cm\.([\w.]+)`(?!`)", linked, part) for part in parts[::3]]
+    return "".join(part for at, part in enumerate(parts) if at % 3 < 2)
+
+
 def link_out(app: Any, name: str, source: list[str]) -> None:
-    """Lead links to files beside the documentation, which hold on a forge, to their page, or else to the repository."""
+    """Lead what holds on a forge to pages of the site: names, pictures, files beside the documentation."""
     # What only the site understands is a comment elsewhere.
     source[0] = re.sub(r"^<!--\n(```\{.*?^```)\n-->$", r"\1", source[0], flags=re.MULTILINE | re.DOTALL)
     source[0] = take_away.slides.PICTURE.sub(r":::{picture} \3 \1\n\2\n:::", source[0])
     if name.startswith("gallery/"):
         source[0] = course.linked(source[0])
+    elif (HERE / f"{name}.md").is_file():
+        source[0] = link_names(source[0])
+    source[0] = re.sub(r"\[`([^`]+)`\]\([./]*api/[\w-]+\.rst#(convexmetric[\w.]+)\)", r"{py:obj}`\1 <\2>`", source[0])
     beside = r"\]\((?:\.\./)+examples/"
     source[0] = re.sub(rf"{beside}(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0])
     source[0] = re.sub(rf"{beside}exercises/exercise_0?(\d+)_\w+\.py\)", r"](#exercise-\1)", source[0])

@@ -11,7 +11,8 @@ def routes_table():
     """Table of routes in Markdown."""
     lines = ["| solver | risk | metrics and regularizer | what it is good at |", "|---|---|---|---|"]
     for route in ROUTES:
-        solver = f"{{class}}`{route.solver.name} <convexmetric.solvers.{type(route.solver).__name__}>`"
+        where = f"api/solving.rst#convexmetric.solvers.{type(route.solver).__name__}"
+        solver = f"[`{route.solver.name}`]({where})"
         lines.append(f"| {solver} | {route.risk} | {route.penalty} | {route.why} |")
     return "\n".join(lines) + "\n"
 

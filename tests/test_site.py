@@ -87,9 +87,20 @@ def test_links_to_examples_are_addresses_on_the_repository():
     own = ["[1](../examples/plot_01_one.py) [2](../../examples/exercises/exercise_02_two.py)"]
     conf.link_out(None, "page", own)
     assert own == ["[1](/gallery/plot_01_one.rst) [2](#exercise-2)"]
+    shown = ["[Picture 2 of lesson 5: It](../../examples/plot_05_duality.py)\n\n<!--\n```{toctree}\na\n```\n-->"]
+    conf.link_out(None, "page", shown)
+    assert shown == [":::{picture} plot_05_duality 2\nIt\n:::\n\n```{toctree}\na\n```"]
     there = f"{conf.SOURCE}/blob/main"
     assert content[0].startswith(f"[a]({there}/examples/a/RESULTS.md#b), [c]({there}/examples/c.py)")
     assert content[0].endswith("[page](papers/ranking.md), `](examples/`")
+
+
+def test_names_that_the_reference_has_lead_there_but_not_in_listings():
+    pytest.importorskip("sphinx")
+    conf = importlib.import_module("conf")
+    listing = "\n```py\nsaid = '`cm.solve`'\n```\n"
+    linked = "{py:obj}`cm.solve <convexmetric.solve>` and `cm.nothing`"
+    assert conf.link_names(f"`cm.solve` and `cm.nothing`{listing}") == linked + listing
 
 
 @pytest.fixture(scope="module")

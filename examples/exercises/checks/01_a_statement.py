@@ -49,10 +49,11 @@ def factors(answer):
     )
 
 
-def solved(program):
-    """Solve a program that CVXPY accepts: its value, and its metric."""
+def solved(answer, *data):
+    """Solve the program of an answer, which CVXPY must accept: its value, and its metric."""
     import cvxpy as cp
 
+    program = answer(*data)
     expect(isinstance(program, cp.Problem), "expected a cvxpy.Problem", "`return cp.Problem(cp.Minimize(...), [...])`")
     expect(
         program.is_dcp(),
@@ -68,7 +69,7 @@ def solved(program):
 @task(3)
 def statement(answer):
     V, delta = measured()
-    value, M = solved(answer(V, delta))
+    value, M = solved(answer, V, delta)
     expect(M is not None, "expected a program with a matrix as variable", "`cp.Variable((d, d), PSD=True)`")
     same(value, E(M, V, delta), "E is a mean of delta^2 - 2 delta sqrt(q) + q.", what="the value", rtol=1e-5)
     expect(np.linalg.eigvalsh(M)[0] >= -1e-6, "the matrix has a negative eigenvalue", "`PSD=True`, or `M >> 0`")
@@ -84,13 +85,12 @@ def statement(answer):
 
 @task(3)
 def intervals(answer):
-    X, _ = wine()
-    lengths, low = np.abs(X[0, :4]) + 0.5, np.abs(X[1, :4]) + 0.5
+    lengths, low = np.abs(wine()[0][:2, :4]) + 0.5
     hints = ("A squared distance is linear in M: square the intervals.", "low**2 <= q, and q <= high**2.")
     shorter = {"Compare squared distances with squares of the intervals.": np.sum(low / lengths**2)}
-    value, _ = solved(answer(np.diag(lengths), low, 2.0 * low))
+    value, _ = solved(answer, np.diag(lengths), low, 2.0 * low)
     same(value, np.sum((low / lengths) ** 2), *hints, what="the least trace", mistakes=shorter, rtol=1e-5)
     # The same difference twice, and four times as far in squares: it cannot be less.
     V = np.diag(lengths)[[0, 0]] * np.array([[1.0], [2.0]])
-    value, _ = solved(answer(V, low[[0, 0]], np.array([1.5, 1.9]) * low[0]))
+    value, _ = solved(answer, V, low[[0, 0]], np.array([1.5, 1.9]) * low[0])
     expect(np.isinf(value), f"expected no metric; yours has the trace {value:.6g}", "Is `high` in it?", *hints)

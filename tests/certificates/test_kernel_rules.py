@@ -429,7 +429,8 @@ def test_radii_of_sums_and_squares_are_not_below_the_exact_ones():
 def test_squared_differences_of_sparse_rows_contain_the_exact_ones(size, monkeypatch):
     rng = np.random.default_rng(30)
     dense = size * rng.standard_normal((6, 12)) * (rng.random((6, 12)) < 0.6)
-    dense[0] = size * np.arange(1.0, 13.0)
+    # A row of one entry, in the last column, and a row of all.
+    dense[0, :-1], dense[0, -1], dense[5] = 0.0, size, size * np.arange(1.0, 13.0)
     at = np.nonzero(dense)
     starts = np.append(0, np.cumsum(np.count_nonzero(dense, axis=1)))
     rows = kernel.SparseRows(Arrays({"it_data": dense[at], "it_indices": at[1], "it_indptr": starts}), "it", 12)

@@ -114,7 +114,7 @@ class Kinks:
         places, columns, starts = self._pattern
         weights = group_sums(u, places[0], columns.size) - group_sums(u, places[1], columns.size)
         shape = self.Q.shape[0], self.X.shape[0]
-        sums = group_sums(weights, columns, shape[1]).astype(precision)
+        sums: Array = group_sums(weights, columns, shape[1]).astype(precision)
         return sp.csr_array((weights.astype(precision), columns, starts), shape=shape), sums
 
     @cached_property

@@ -455,6 +455,7 @@ MALFORMED = {
     "one entry too few": lambda indptr, indices, data: (np.append(indptr[:-1], indptr[-1] - 1), indices, data),
     "decreasing": lambda indptr, indices, data: (indptr[[0, 3, 2, 1, *range(4, len(indptr))]], indices, data),
     "columns in disorder": lambda indptr, indices, data: (indptr, np.append(indices[[1, 0]], indices[2:]), data),
+    "disorder at the end": lambda indptr, indices, data: (np.append(0 * indptr[1:], 3), np.array([0, 2, 1]), data[:3]),
     "a column twice": lambda indptr, indices, data: (indptr, np.append(indices[[1, 1]], indices[2:]), data),
     "beyond the columns": lambda indptr, indices, data: (indptr, np.append(indices[:-1], 7), data),
     "a value too few": lambda indptr, indices, data: (indptr, indices, data[:-1]),

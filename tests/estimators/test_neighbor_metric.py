@@ -361,12 +361,13 @@ def test_for_retrieval_metric_learning_to_rank_is_a_candidate_whose_strengths_go
         return 1.0 - abs(np.log10(one[2]) + 3.0) / 10.0 if one[0] == "ranking" else 0.1 * stage_of(self, one, part)
 
     monkeypatch.setattr(neighbor_choice.Stage, "deciding", deciding)
-    metric = cm.NeighborMetric(scoring="map", cv=3, prior=("discriminant",), scale=1.0).fit(X, Y)
+    weights = 1.0 + np.arange(len(Y)) % 2
+    metric = cm.NeighborMetric(scoring="map", cv=3, prior="discriminant", scale=1.0).fit(X, Y, weights)
     assert {one[2] for one in metric.path_.candidates if one[0] == "ranking"} == {1.0, 0.1, 0.01, 1e-3, 1e-4}
     assert metric.path_.settings == {"prior": "ranking", "scale": 1.0, "strength": 1e-3}
     assert metric.kept_
     assert metric.held_out_.retrieval.verdict == "helps"
-    given = cm.NeighborMetric(**metric.path_.settings).fit(X, Y)
+    given = cm.NeighborMetric(**metric.path_.settings).fit(X, Y, weights)
     np.testing.assert_allclose(given.components_, metric.components_)
     for_accuracy = neighbor_choice.tried_at_first([("discriminant", 1.0, 1.0)], "accuracy")
     assert "ranking" not in {one[0] for one in for_accuracy}

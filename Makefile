@@ -3,7 +3,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 # The first interpreter that is new enough; override with make PYTHON=...
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 # Tests run side by side: threads of their own would only get in each other's way.

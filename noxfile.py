@@ -17,9 +17,7 @@ from pathlib import Path
 
 import nox
 
-PYTHONS = ["3.11", "3.12", "3.13"]
-#: Tried, and not promised yet.
-NEXT = "3.14"
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 #: Tests run side by side, and threads of their own would only get in each other's way.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
 
@@ -28,7 +26,7 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = "CI" in os.environ
 
 
-@nox.session(python=[*PYTHONS, NEXT])
+@nox.session(python=PYTHONS)
 def tests(session):
     """The quick suite with the newest dependencies."""
     session.install(".[test]")

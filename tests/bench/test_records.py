@@ -240,7 +240,8 @@ def test_an_objective_of_another_tool_is_judged_here(tmp_path_factory, order, ab
     folder = tmp_path_factory.mktemp("runs")
     table = f"{','.join(order)}\n{','.join(str(row[name]) for name in order)}\n"
     (found,) = cm.bench.read_runs(others(folder, table))
-    assert [found] == cm.bench.read_runs(others(folder, [row], "theirs.json"))
+    # Not equal from Python 3.13 on, where fields that are nan are not.
+    assert repr([found]) == repr(cm.bench.read_runs(others(folder, [row], "theirs.json")))
     gap = (objective - BOUND) / max(objective, BOUND)
     assert found.gap == found.suboptimality == pytest.approx(gap, abs=1e-15)
     assert (found.status == "optimal") == (found.gap <= 1e-6)

@@ -37,7 +37,7 @@ class Backend(ABC):
 
         The sum is that of a fixed binary tree, whatever order tasks end in. A shard is lost when its data cannot be
         read, when its process died repeatedly, or when the time for a pass is over, or that of the solve
-        (:func:`~convexmetric.deadline.seconds_left`). Any other error of the task is raised.
+        (``convexmetric.deadline.seconds_left``). Any other error of the task is raised.
 
         Raises
         ------

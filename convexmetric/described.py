@@ -68,7 +68,7 @@ class Described:
     table : dict
         Text, integers, floats, and lists of such tables.
     arrays : dict of arrays
-        Arrays by their names in the file format; vectors of a dual point may be made :class:`OnDemand`.
+        Arrays by their names in the file format; vectors of a dual point may be made ``OnDemand``.
     summands : tuple of Described
         Descriptions of the summands, for a sum of risks or of regularizers.
     constant : float

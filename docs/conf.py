@@ -40,8 +40,7 @@ extensions = [
     "mathml",
     "sphinx_gallery.gen_gallery",
 ]
-# The gallery's own list of lessons; theirs is lessons.md.
-exclude_patterns = ["_build", "_static", "gallery/index.rst"]
+exclude_patterns = ["_build", "_static"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
@@ -171,6 +170,7 @@ def link_out(app: Any, name: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[`([^`]+)`\]\([./]*api/[\w-]+\.rst#(convexmetric[\w.]+)\)", r"{py:obj}`\1 <\2>`", source[0])
     beside = r"\]\((?:\.\./)+examples/"
     source[0] = re.sub(rf"{beside}(plot_\w+)\.py\)", r"](/gallery/\1.rst)", source[0])
+    source[0] = re.sub(rf"{beside}GALLERY_HEADER\.rst\)", "](/gallery/index.rst)", source[0])
     source[0] = re.sub(rf"{beside}exercises/exercise_0?(\d+)_\w+\.py\)", r"](#exercise-\1)", source[0])
     outside = r"\]\((?:\.\./)+((?:benchmarks|examples|proofs|CONTRIBUTING|CHANGELOG)[^)\s]*)\)"
     source[0] = re.sub(outside, rf"]({SOURCE}/blob/main/\1)", source[0])
@@ -189,6 +189,7 @@ def setup(app: Any) -> None:
     """Connect what is above."""
     app.add_directive("exercises", course.directive(course.lines))
     app.add_directive("picture", course.picture_directive())
+    app.add_directive("tiles", course.tiles_directive(SOURCE))
     app.add_directive("files", course.files_directive(take_away.FOLDER))
     if in_browser.RUNTIME.is_dir():
         app.tags.add("python")
@@ -227,7 +228,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "show_prev_next": True,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
 }
 
 sphinx_gallery_conf = {

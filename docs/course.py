@@ -1,6 +1,6 @@
 """The page of exercises: a table, and each exercise with its text, an editor, its blanks and its solution, folded.
 
-And pictures of lessons, for the pages of lectures, and files to take away.
+And pictures of lessons, for the pages of lectures, tiles of the gallery, and files to take away.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ def picture_directive() -> Any:
             lesson, number = self.arguments
             drawn = f"gallery/images/sphx_glr_{lesson}_{int(number):03d}"
             here = Path(self.env.srcdir)
-            paths = [f"/{drawn}{kind}" for kind in (".png", ".gif") if (here / f"{drawn}{kind}").is_file()]
+            # A film is beside this file, in the size in which it is read.
+            film = f"{lesson[8:].replace('_', '-')}.gif"
+            paths = [f"/{path}" for path in (f"{drawn}.png", film) if (here / path).is_file()]
             where = pending_xref("", refdomain="std", reftype="doc", reftarget=f"/gallery/{lesson}", refwarn=True)
             where["refdoc"], where["refexplicit"] = self.env.docname, False
             where += nodes.inline("", lesson)
@@ -140,6 +142,42 @@ def picture_directive() -> Any:
             return [nodes.figure("", nodes.image(uri=paths[0], alt=" ".join(self.content)), caption)]
 
     return Picture
+
+
+def tiles_directive(source: str) -> Any:
+    """Make the directive that shows tiles, a line each: the page that it leads to, a picture, and what it is.
+
+    The picture is a file, or the number of a picture of the lesson. Pages outside of the site are in the repository.
+    """
+    from docutils import nodes
+    from sphinx.util.docutils import SphinxDirective
+
+    class Tiles(SphinxDirective):
+        has_content = True
+
+        def address(self, page: str) -> str:
+            name, _, place = page.partition("#")
+            if page.startswith("../"):
+                return f"{source}/blob/main/{page[3:]}"
+            if name not in self.env.found_docs:
+                raise self.error(f"no page {name}")
+            return f"{self.env.app.builder.get_relative_uri(self.env.docname, name)}#{place}".rstrip("#")
+
+        def tile(self, line: str) -> Any:
+            page, picture, text = (part.strip() for part in line.split("|"))
+            if picture.isdigit():
+                lesson, here = page.rpartition("/")[2], Path(self.env.srcdir)
+                drawn = f"gallery/images/sphx_glr_{lesson}_{int(picture):03d}.png"
+                # Where the lessons were not run there is a picture that says so.
+                there = (here / drawn).is_file()
+                picture = drawn if there else f"gallery/images/thumb/sphx_glr_{lesson}_thumb.png"
+            shown = [nodes.image(uri=f"/{picture}", alt=text), nodes.inline("", text)]
+            return nodes.paragraph("", "", nodes.reference("", "", *shown, refuri=self.address(page)), classes=["tile"])
+
+        def run(self) -> list[Any]:
+            return [nodes.container("", *map(self.tile, self.content), classes=["tiles"])]
+
+    return Tiles
 
 
 def files_directive(folder: Path) -> Any:

@@ -12,7 +12,8 @@ is a paragraph such as
 
     [Picture 1 of lesson 5: What it shows](../../examples/plot_05_duality.py)
 
-the first one that the lesson ends with, or an image of a file in ``docs``. A file of slides needs nothing else:
+the first one that the lesson shows, or its film. It has a slide of its own, for which it is drawn anew, with letters
+that are read in the last row. A file of slides needs nothing else:
 pictures, formulas and the font of these are in it, and there is no script. Space and arrows turn the slides, and each
 prints on a page.
 
@@ -27,7 +28,7 @@ import html
 import mimetypes
 import os
 import re
-import struct
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,7 +41,11 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs"
 LECTURES = sorted((DOCS / "course").glob("lecture-*.md"))
 FONT = DOCS / "_static" / "fonts" / "STIXTwoMath.woff2"
-TALL = '<figure class="tall">'
+#: What a process that draws runs.
+RUN = f"import sys; sys.path.insert(0, {str(HERE)!r}); import slides; slides.run(sys.argv[1])"
+#: Inches and points of a picture that fills a slide: at 1,280 x 720 pixels, 100 pixels an inch, letters of 20 pixels.
+SLIDE, LETTERS = (11.4, 5.2), 14.4
+FIGURE = "<figure>"
 #: A picture of a lesson: its number, what it shows, and the lesson.
 PICTURE = re.compile(r"^\[Picture (\d+) of lesson \d+: (.+)\]\(\.\./\.\./examples/(\w+)\.py\)$", re.MULTILINE)
 #: An answer to a question, folded.
@@ -97,9 +102,6 @@ figure { flex: 1 1 0; min-height: 0; margin: 0; display: flex; flex-direction: c
   gap: 0.3rem; }
 figure img { flex: 1 1 0; min-height: 0; max-width: 100%; object-fit: contain; }
 figcaption { font-size: 0.75rem; color: #424a53; }
-section.beside { padding-right: 49%; }
-.beside .formula > math { font-size: 1em; }
-figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; width: 42%; }
 @media screen and (max-width: 700px) {
   :root { scroll-snap-type: none; }
   section { height: auto; padding: 1.2rem 1rem 2rem; border-bottom: 1px solid #c8ced6; }
@@ -108,8 +110,7 @@ figure.tall { position: absolute; right: 2.6rem; top: 1.4rem; bottom: 1.9rem; wi
   .formula > math { font-size: 0.85em; }
   th, td { padding: 0.2em; font-size: 0.7rem; }
   pre { font-size: 0.62rem; }
-  section.beside { padding-right: 1rem; }
-  figure, figure.tall { flex: none; position: static; width: auto; }
+  figure { flex: none; }
   figure img { flex: none; width: 100%; }
 }
 @page { size: 13.333in 7.5in; margin: 0; }
@@ -122,12 +123,59 @@ def lessons_of(text: str) -> list[str]:
     return list(dict.fromkeys(name for *_, name in PICTURE.findall(text)))
 
 
+def for_a_room(figure: Any) -> None:
+    """Draw a figure anew for a slide: as large as one, panels of a column side by side, and letters that are read."""
+    from matplotlib.gridspec import GridSpec
+    from matplotlib.text import Text
+    from matplotlib.ticker import MaxNLocator
+
+    axes = [ax for ax in figure.axes if ax.get_subplotspec() is not None]
+    grid = axes[0].get_subplotspec().get_gridspec()
+    if grid.nrows > 1 and grid.ncols < 3:
+        rows = (len(axes) - 1) // 4 + 1
+        across = GridSpec(rows, -(-len(axes) // rows), figure)
+        for ax, place in zip(axes, across, strict=False):
+            ax.set_subplotspec(place)
+            # Numbers and a name below a panel that was above another, and shares its axis.
+            ax.set_xlabel(ax.get_xlabel() or axes[-1].get_xlabel())
+            ax.xaxis.set_tick_params(labelbottom=True)
+            ax.yaxis.set_tick_params(labelleft=True)
+            if across.ncols > 2 and isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
+                ax.locator_params(axis="x", nbins=3)
+    figure.set_size_inches(SLIDE)
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(LETTERS, 1.4 * text.get_fontsize()))
+
+
+def run(lesson: str) -> None:
+    """Run a lesson whose pictures are saved in this folder, drawn for a room."""
+    from matplotlib import pyplot, rc_context
+    from matplotlib.animation import FuncAnimation
+
+    from convexmetric import plotting
+
+    save = plotting.show_pictures
+
+    def show() -> list[Path]:
+        for number in pyplot.get_fignums():
+            for_a_room(pyplot.figure(number))
+        return save()
+
+    plotting.show_pictures = show
+    sys.argv = [lesson]
+    made = runpy.run_path(lesson, run_name="__main__")
+    # A film draws its letters anew; those of legends are the smallest.
+    with rc_context({"font.size": 1.2 * LETTERS}):
+        for film in (thing for thing in made.values() if isinstance(thing, FuncAnimation)):
+            film.save(f"{Path(lesson).stem}-1.gif", writer="pillow")
+
+
 def draw(lesson: str, folder: Path) -> None:
     """Run a lesson in a folder, which then has its pictures and, in a file of text, what it printed."""
     environment = {name: value for name, value in os.environ.items() if name != "CONVEXMETRIC_DATA"}
     start = perf_counter()
     ran = subprocess.run(
-        [sys.executable, str(HERE / f"{lesson}.py")],
+        [sys.executable, "-c", RUN, str(HERE / f"{lesson}.py")],
         cwd=folder,
         env=environment | {"MPLBACKEND": "Agg"},
         capture_output=True,
@@ -145,13 +193,12 @@ def embedded(path: Path) -> str:
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def figure(path: Path, caption: str) -> str:
-    """A picture, with a caption; one that is about as high as wide stands beside what else there is."""
-    # Where a PNG has its width and height; other pictures are those of docs, which are wide.
-    width, height = struct.unpack(">II", path.read_bytes()[16:24]) if path.suffix == ".png" else (1, 1)
-    start = TALL if height > 0.8 * width else "<figure>"
+def figure(pictures: Path, name: str, caption: str) -> str:
+    """A picture of a lesson, or its film, with a caption."""
+    film = pictures / f"{name}.gif"
+    path = film if film.is_file() else pictures / f"{name}.png"
     alt = html.escape(re.sub(r"<[^>]*>", "", caption), quote=True)
-    return f'{start}<img src="{embedded(path)}" alt="{alt}"><figcaption>{caption}</figcaption></figure>'
+    return f'{FIGURE}<img src="{embedded(path)}" alt="{alt}"><figcaption>{caption}</figcaption></figure>'
 
 
 def parser() -> Any:
@@ -187,25 +234,30 @@ def shown(node: Any, render: Any, page: Path, pictures: Path) -> str:
         return f'<p class="question">{render.renderInline(node.children[0].children[0].content)}</p>'
     if node.type == "paragraph":
         if drawn := PICTURE.match(node.children[0].content):
-            return figure(pictures / f"{drawn[3]}-{drawn[1]}.png", render.renderInline(drawn[2]))
-        images = [child for child in node.children[0].children if child.type != "softbreak"]
-        if [child.type for child in images] != ["image"]:
-            return ""
-        return figure(page.parent / str(images[0].attrs["src"]), html.escape(images[0].content))
+            return figure(pictures, f"{drawn[3]}-{drawn[1]}", render.renderInline(drawn[2]))
+        return ""
     return str(render.renderer.render(node.to_tokens(), render.options, {}))
 
 
+def parted(heading: str, *blocks: str) -> Iterator[str]:
+    """The slides under a heading: each picture has one of its own, and then there is one for all else."""
+    pictures = [block for block in blocks if block.startswith(FIGURE)]
+    rest = "".join(block for block in blocks if block not in pictures)
+    for part in [*pictures, *([rest] if rest or not pictures else [])]:
+        yield heading + part
+
+
 def slides_of(page: Path, pictures: Path) -> Iterator[str]:
-    """The slides of a lecture, one for each heading of its page."""
+    """The slides of a lecture, in the order of its page."""
     from markdown_it.tree import SyntaxTreeNode
 
     render, blocks = parser(), []
     for node in SyntaxTreeNode(render.parse(ANSWER.sub("", page.read_text(encoding="utf-8")))).children:
         if node.type == "heading" and blocks:
-            yield "".join(blocks)
+            yield from parted(*blocks)
             blocks = []
         blocks.append(shown(node, render, page, pictures))
-    yield "".join(blocks)
+    yield from parted(*blocks)
 
 
 def written(page: Path, folder: Path, pictures: Path) -> Path:
@@ -213,7 +265,7 @@ def written(page: Path, folder: Path, pictures: Path) -> Path:
     slides = list(slides_of(page, pictures))
     # A long listing is set smaller.
     sections = [
-        f'<section class="{"beside" * (TALL in slide)} {"long" * (len(slide.splitlines()) > 24)}" '
+        f'<section class="{"long" * (len(slide.splitlines()) > 24)}" '
         f'data-number="{number} / {len(slides)}">\n{slide}</section>'
         for number, slide in enumerate(slides, 1)
     ]

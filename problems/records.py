@@ -626,12 +626,14 @@ def with_records(page: str, table: dict[str, Any]) -> str:
         for line in reversed(table["moved"])
     ]
     held = {name: bounds_of(entry) for name, entry in table["instances"].items()}
+    moved = {line["instance"] for line in table["moved"]}
     is_open = [name for name in held if gap(held[name]) > OPEN_GAP]
     rows = [
         "| instance | bounds | gap | by |",
         "| --- | --- | ---: | --- |",
     ]
-    for name in sorted(is_open, key=lambda name: -gap(held[name])) + sorted(set(held) - set(is_open)):
+    closed = sorted(set(held) - set(is_open), key=lambda name: (name not in moved, name))
+    for name in sorted(is_open, key=lambda name: -gap(held[name])) + closed:
         ends = " to ".join(shown(held[name][side], side) or "none" for side in SIDES)
         who = {side: table["instances"][name].get(side, {"by": ""})["by"].replace("library", "") for side in SIDES}
         by = (
@@ -640,7 +642,8 @@ def with_records(page: str, table: dict[str, Any]) -> str:
             else ", ".join(f"{by} ({side})" for side, by in who.items() if by)
         )
         rows.append(f"| `{name}` | {ends} | {gap(held[name]):.1e} | {by} |")
-    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN_GAP:g}), which stand first."
+    summary = f"{len(held)} instances, {len(is_open)} of them open (gap above {OPEN_GAP:g}), which stand first, then"
+    summary += " those whose bounds somebody has moved."
     for what, text in (("moved", "\n".join(lines) or "Nothing yet."), ("table", "\n".join([summary, "", *rows]))):
         before, begin, rest = page.partition(BEGIN.format(what))
         _, end, after = rest.partition(END.format(what))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import course
 import cvxpy as cp
+import legible
 import numpy as np
 import pytest
 import slides
@@ -129,14 +130,35 @@ def test_slides_are_built_and_need_nothing_else(drawn, tmp_path, monkeypatch, ca
     assert capsys.readouterr().out.count(".html") == 4
     for page in LECTURES:
         source, made = text_of(page), (tmp_path / "made" / f"{page.stem}.html").read_text(encoding="utf-8")
-        assert made.count("<section ") == len(re.findall(r"^##? ", source, re.MULTILINE))
+        # A picture fills a slide: besides it there is the heading, and what else there is comes on another one.
+        shown = re.findall(r"<section .*?</section>", made, re.DOTALL)
+        assert all(slide.count("\n") == 2 and slide.count("</h") == 1 for slide in shown if "<figure>" in slide)
+        assert len(shown) >= len(re.findall(r"^##? ", source, re.MULTILINE))
+        assert not re.search('alt=""', made)
         assert made.count('class="question"') == source.count("\n> ")
-        assert made.count("<img ") == len(slides.PICTURE.findall(source)) + source.count("\n![")
+        assert made.count("<img ") == len(slides.PICTURE.findall(source)) >= 3
         assert made.count('display="block"') == len(re.findall(r"^\$\$", source, re.MULTILINE))
         shown = re.sub(r"<style>.*?</style>|<math.*?</math>|<pre>.*?</pre>|data:[^\"]*", "", made, flags=re.DOTALL)
         assert not re.search(r"<script|https?://|<link|\$|:::|details", shown)
         assert "To read before" not in shown
         assert all(address.startswith("data:") for address in re.findall(r'(?:src=|url\()"([^"]*)"', made))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 1), (3, 2), (1, 3)])
+def test_a_picture_for_a_room_has_letters_that_the_last_row_reads(shape):
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    figure, axes = pyplot.subplots(*shape, figsize=(4.8, 7.0), layout="constrained", squeeze=False, sharex=True)
+    for ax in axes.flat:
+        ax.plot([1, 2], [3, 4], label="a line")
+        ax.legend(fontsize="xx-small")
+    ax.set_xlabel("below all")
+    slides.for_a_room(figure)
+    width, height = figure.get_size_inches()
+    # What a heading, a caption and margins leave of 1,280 x 720 pixels, measured in Chromium.
+    pixels = min(1144 / width, 520 / height)
+    assert min(text.get_fontsize() for text in legible.written(figure)) * pixels / 72 >= 20
+    assert not [fault for fault in legible.faults(figure, width=width) if "cut off" in fault]
+    pyplot.close(figure)
 
 
 def test_a_class_takes_away_slides_questions_and_exercises_and_no_answers(drawn, tmp_path, monkeypatch):

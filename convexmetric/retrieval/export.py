@@ -223,7 +223,9 @@ def write(source: Any, path: str | os.PathLike[str], to: str, form: str | None =
 
 
 def register_onnx(*kinds: type) -> None:
-    """Let ``skl2onnx`` convert pipelines with estimators of these classes, by default ``SavedMetric``.
+    """Let ``skl2onnx`` convert pipelines with estimators of these classes.
+
+    Without any, it is :class:`~convexmetric.estimators.SavedMetric`.
 
     Raises
     ------

@@ -29,4 +29,4 @@ def compile_loops() -> str | None:
         for estimator in (NeighborMetric(), LargeMargin(), OperatorMarginMetric()):
             estimator.fit(X, y)
         ChoiceMetric().fit(X, trials)
-    return every_weighted.stats.cache_path
+    return every_weighted.dispatcher.stats.cache_path

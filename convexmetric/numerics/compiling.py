@@ -15,53 +15,44 @@ if TYPE_CHECKING:
     from typing import no_type_check as compiled
     from typing import no_type_check as compiled_in_any_order
 else:
-    import os
-    import warnings
-    from contextlib import suppress
-    from functools import cache, partial
+    from functools import cache, cached_property, partial, update_wrapper
+    from threading import Lock
 
-    import numba
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache
-
-    _OF_ENVIRONMENT, *_OTHERS = CompileResultCacheImpl._locator_classes
-
-    class _ReadOnly(_OF_ENVIRONMENT):
-        """The folder ``NUMBA_CACHE_DIR`` of an image: numba takes no folder that it cannot write to."""
-
-        def ensure_cache_path(self):
-            os.stat(self.get_cache_path())
-
-    class _Places(CompileResultCacheImpl):
-        _locator_classes = (_OF_ENVIRONMENT, _ReadOnly, *_OTHERS)
-
-    class _Cache(FunctionCache):
-        """Cache of a loop, for which a full or read-only disk is no error."""
-
-        _impl_class = _Places
-
-        def save_overload(self, sig, data):
-            with suppress(OSError):
-                super().save_overload(sig, data)
+    _LOCK = Lock()
 
     @cache
-    def _warn_once():
-        warnings.warn(
-            "no folder can be written to keep compiled loops in, so that every process compiles anew, for some "
-            "seconds: set NUMBA_CACHE_DIR to a folder that 'convexmetric warm-up' has filled",
-            stacklevel=4,
-        )
+    def _dispatcher(loop):
+        from convexmetric.numerics.dispatchers import dispatcher
 
-    def _compiled(function, **more):
-        loop = numba.njit(nogil=True, error_model="numpy", **more)(function)
-        try:
-            loop._cache = _Cache(function)
-        except RuntimeError:
-            _warn_once()
-        return loop
+        return dispatcher(loop.py_func, loop.settings)
 
-    compiled = _compiled
+    class Loop:
+        """A function that numba compiles, with settings; numba is imported when the first is called."""
+
+        def __init__(self, function, **settings):
+            update_wrapper(self, function)
+            self.py_func, self.settings = function, settings
+
+        def __call__(self, *arguments):
+            return self.dispatcher(*arguments)
+
+        def __reduce__(self):
+            return self.__qualname__
+
+        @cached_property
+        def dispatcher(self):
+            """Function of numba; threads that are first at the same time get the same one."""
+            with _LOCK:
+                return _dispatcher(self)
+
+        @property
+        def _numba_type_(self):
+            # What numba asks for in loops that call this one.
+            return self.dispatcher._numba_type_
+
+    compiled = Loop
     # Sums may be added in another order, multiplications fused with additions, and zeros lose their sign, so that loops
     # use vector registers. NaN and infinity stay what they are.
-    compiled_in_any_order = partial(_compiled, fastmath={"reassoc", "contract", "nsz"})
+    compiled_in_any_order = partial(Loop, fastmath={"reassoc", "contract", "nsz"})
 
 __all__ = ["compiled", "compiled_in_any_order"]

@@ -2,6 +2,8 @@
 
 Solves of small problems are thousands of small matrix products. Handing each to many threads costs more than the
 product: at d = 13, four threads take five times as long as one, and far longer on a busy machine.
+
+Functions import numba themselves, as many commands call no loop.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from functools import cache
 from itertools import pairwise, starmap
 from typing import Any
 
-import numba
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from convexmetric.deadline import check_deadline, until_deadline
@@ -54,6 +55,8 @@ def blas_threads_for(work: float) -> AbstractContextManager[Any]:
 @contextmanager
 def _limited(blas: int, loops: int) -> Iterator[None]:
     """Limit the threads of BLAS and of compiled loops."""
+    import numba
+
     before = numba.get_num_threads()
     numba.set_num_threads(min(loops, before))
     try:
@@ -97,6 +100,8 @@ def over_rows(compiled: Callable[..., Any], rows: int, numbers: int, *arguments:
     OutOfTime
         If the time is out, before it begins or between blocks.
     """
+    import numba
+
     threads = numba.get_num_threads() if numbers >= LOOP_THREADS else 1
     blocks = min(rows, max(BLOCKS_A_THREAD * threads if threads > 1 else 1, -(-numbers // MOST_NUMBERS)))
     starts = [rows * block // max(1, blocks) for block in range(blocks + 1)]
@@ -120,6 +125,8 @@ def side_by_side(call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]],
 
     Each thread uses one thread of BLAS: so products that are too small to be shared still keep all cores busy.
     """
+    import numba
+
     threads = min(numba.get_num_threads(), len(arguments))
     if work < TWO_THREADS or threads < 2:
         return starmap(call, arguments)
@@ -146,6 +153,8 @@ def openmp_threads_for(numbers: int) -> AbstractContextManager[Any]:
 
 def limit_threads(threads: int) -> None:
     """Limit BLAS, OpenMP and numba, here and in processes started from here."""
+    import numba
+
     for name in THREAD_VARIABLES:
         os.environ[name] = str(threads)
     # numba first, which loads its threading library here; then all that is loaded. A library loaded later, as

@@ -220,7 +220,7 @@ def test_warm_up_calls_loops_of_every_measure_and_keeps_them(command):
     assert code == 0
     for name in ("map.every_weighted", "mrr.every_mrr", "ndcg.every_ndcg", "precision.every_knn"):
         module, loop = name.split(".")
-        assert getattr(importlib.import_module(f"convexmetric.measures.{module}"), loop).signatures
+        assert getattr(importlib.import_module(f"convexmetric.measures.{module}"), loop).dispatcher.signatures
     assert list(folder.glob("map.every_weighted-*.nbi"))
 
 

@@ -6,19 +6,22 @@ import importlib
 import inspect
 import json
 import os
+import pickle
 import pkgutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numba
 import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
-from numba.core.registry import CPUDispatcher
 
 import convexmetric
-from convexmetric.numerics import compiling
-from convexmetric.numerics.compiling import compiled, compiled_in_any_order
+from convexmetric.measures.map import every_weighted
+from convexmetric.numerics import dispatchers
+from convexmetric.numerics.compiling import Loop, compiled, compiled_in_any_order
 
 
 def loops():
@@ -26,7 +29,7 @@ def loops():
     for info in pkgutil.walk_packages(convexmetric.__path__, "convexmetric."):
         if not info.name.endswith("__main__"):
             for loop in vars(importlib.import_module(info.name)).values():
-                if isinstance(loop, CPUDispatcher) and loop.__module__ == info.name:
+                if isinstance(loop, Loop) and loop.__module__ == info.name:
                     yield loop
 
 
@@ -34,9 +37,9 @@ def test_every_loop_is_cached_and_releases_the_lock():
     found = list(loops())
     assert len(found) > 60
     for loop in found:
-        assert loop.targetoptions["nogil"], loop
-        assert loop.targetoptions["error_model"] == "numpy", loop
-        assert loop.stats.cache_path is not None, loop
+        assert loop.dispatcher.targetoptions["nogil"], loop
+        assert loop.dispatcher.targetoptions["error_model"] == "numpy", loop
+        assert loop.dispatcher.stats.cache_path is not None, loop
 
 
 #: Functions of NumPy that numba has compiled in a tenth of a second. ``np.cumsum``, ``np.append``, ``np.zeros``,
@@ -116,12 +119,35 @@ def test_a_first_solve_compiles_few_loops_and_each_once(problem, tmp_path):
 def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     code = (
         "import numpy as np; from convexmetric.measures.precision import relevant_in_head as loop\n"
-        "loop(np.arange(3), 2); print(sum(loop.stats.cache_hits.values()), sum(loop.stats.cache_misses.values()))"
+        "loop(np.arange(3), 2); stats = loop.dispatcher.stats\n"
+        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for hits_and_misses in ("0 1\n", "1 0\n"):
         command = [sys.executable, "-c", code]
         assert subprocess.check_output(command, env=environment, text=True) == hits_and_misses
+
+
+def test_the_package_is_imported_without_numba():
+    code = "import sys, convexmetric, convexmetric.cli; print('numba' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_threads_that_are_first_at_the_same_time_compile_once():
+    loop, barrier = compiled(lambda a: a + 1), Barrier(8)
+
+    def first(number):
+        barrier.wait()
+        return loop(number), loop.dispatcher
+
+    with ThreadPoolExecutor(8) as pool:
+        results, dispatchers_of_threads = zip(*pool.map(first, range(8)), strict=True)
+    assert results == tuple(range(1, 9))
+    assert set(dispatchers_of_threads) == {loop.dispatcher}
+
+
+def test_a_loop_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(every_weighted)) is every_weighted
 
 
 def test_loops_divide_by_zero_as_numpy_does():
@@ -141,25 +167,27 @@ def refused(*_):
 
 
 def test_where_no_folder_can_be_written_loops_are_compiled_and_one_warning_says_so(monkeypatch):
-    monkeypatch.setattr(compiling._Places, "_locator_classes", ())
-    compiling._warn_once.cache_clear()
+    monkeypatch.setattr(dispatchers._Places, "_locator_classes", ())
+    dispatchers._warn_once.cache_clear()
+    loops = compiled(twice), compiled_in_any_order(twice)
     with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that 'convexmetric warm-up'") as caught:
-        loops = compiled(twice), compiled_in_any_order(twice)
+        sums = [loop(2) for loop in loops]
+    assert sums == [4, 4]
     assert len(caught) == 1
-    assert [loop(2) for loop in loops] == [4, 4]
-    assert [loop.stats.cache_path for loop in loops] == [None, None]
+    assert caught[0].filename == __file__
+    assert [loop.dispatcher.stats.cache_path for loop in loops] == [None, None]
 
 
 def test_a_folder_of_the_environment_that_can_only_be_read_is_read(monkeypatch, tmp_path):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert compiled(twice)(2) == 4
     kept = sorted(tmp_path.rglob("*.nb?"))
-    monkeypatch.setattr(compiling._OF_ENVIRONMENT, "ensure_cache_path", refused)
+    monkeypatch.setattr(dispatchers._OF_ENVIRONMENT, "ensure_cache_path", refused)
     loop = compiled(twice)
     assert loop(2) == 4
-    assert sum(loop.stats.cache_hits.values()) == 1
+    assert sum(loop.dispatcher.stats.cache_hits.values()) == 1
     # What is not there is compiled, and cannot be kept.
     monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", refused)
     assert loop(2.5) == 5.0
-    assert sum(loop.stats.cache_misses.values()) == 1
+    assert sum(loop.dispatcher.stats.cache_misses.values()) == 1
     assert sorted(tmp_path.rglob("*.nb?")) == kept != []

@@ -1,0 +1,55 @@
+"""numba's functions of compiled loops, and where they are cached; imported when the first loop is called."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+_OF_ENVIRONMENT, *_OTHERS = CompileResultCacheImpl._locator_classes
+
+
+class _ReadOnly(_OF_ENVIRONMENT):  # type: ignore[misc,valid-type]
+    """The folder ``NUMBA_CACHE_DIR`` of an image: numba takes no folder that it cannot write to."""
+
+    def ensure_cache_path(self) -> None:
+        os.stat(self.get_cache_path())
+
+
+class _Places(CompileResultCacheImpl):
+    _locator_classes = (_OF_ENVIRONMENT, _ReadOnly, *_OTHERS)
+
+
+class _Cache(FunctionCache):
+    """Cache of a loop, for which a full or read-only disk is no error."""
+
+    _impl_class = _Places
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "no folder can be written to keep compiled loops in, so that every process compiles anew, for some "
+        "seconds: set NUMBA_CACHE_DIR to a folder that 'convexmetric warm-up' has filled",
+        stacklevel=7,
+    )
+
+
+def dispatcher(function: Callable[..., Any], settings: dict[str, Any]) -> Callable[..., Any]:
+    """Return numba's function, which compiles a loop for the types that it is called with."""
+    loop = numba.njit(nogil=True, error_model="numpy", **settings)(function)
+    try:
+        loop._cache = _Cache(function)
+    except RuntimeError:
+        _warn_once()
+    return loop

@@ -173,7 +173,8 @@ def check(pages: list[Path]) -> Iterator[str]:
         for scheme in SCHEMES:
             context = chromium.new_context(color_scheme=scheme, offline=True)
             context.set_default_timeout(PATIENCE)
-            for path in pages:
+            for number, path in enumerate(pages, 1):
+                print(f"{scheme}, {number} of {len(pages)}: {path.name}", end="\x1b[K\r", file=sys.stderr, flush=True)
                 yield from check_page(context, path, scheme)
             context.close()
         chromium.close()

@@ -140,8 +140,8 @@ def for_a_room(figure: Any) -> None:
             ax.set_xlabel(ax.get_xlabel() or axes[-1].get_xlabel())
             ax.xaxis.set_tick_params(labelbottom=True)
             ax.yaxis.set_tick_params(labelleft=True)
-            if across.ncols > 2 and isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
-                ax.locator_params(axis="x", nbins=3)
+            if across.ncols > 3 and isinstance(ax.xaxis.get_major_locator(), MaxNLocator):
+                ax.locator_params(axis="x", nbins=2)
     figure.set_size_inches(SLIDE)
     for text in figure.findobj(Text):
         text.set_fontsize(max(LETTERS, 1.4 * text.get_fontsize()))

@@ -28,6 +28,8 @@ PACKAGE = "convexmetric"
 BESIDE = ("approximate", "retrieval", "bench", "shards")
 #: Folders that are written by ``make docs``.
 MADE = {"_build", "generated", "gallery"}
+#: Tokens around an f-string, which Python takes apart from 3.12 on and which is a string here.
+F_STRING = getattr(tokenize, "FSTRING_START", -1), getattr(tokenize, "FSTRING_END", -1)
 #: The folder of files at the top of the package.
 TOP = "(top)"
 
@@ -82,8 +84,12 @@ print(json.dumps({
 
 def code_lines(source: str) -> int:
     """Lines of a file on which a name or a keyword stands."""
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return len({token.start[0] for token in tokens if token.type == tokenize.NAME})
+    lines, within = set(), 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        within += (token.type == F_STRING[0]) - (token.type == F_STRING[1])
+        if token.type == tokenize.NAME and not within:
+            lines.add(token.start[0])
+    return len(lines)
 
 
 def files(checkout: Path, folder: str, *endings: str) -> list[Path]:

@@ -30,7 +30,7 @@ FILE = Path(__file__).with_name("frozen.json")
 #: Iterations may grow by so much, and by so many: other versions of BLAS round otherwise, which takes a step more or
 #: less where there are few, and other turns where there are many. With SciPy before 1.16 L-BFGS takes half as many
 #: again.
-ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25 if parse_version(scipy.__version__) >= parse_version("1.16") else 1.75, 2
+ITERATIONS_FACTOR, ITERATIONS_MORE = 1.25 if parse_version(scipy.__version__) >= parse_version("1.16") else 1.75, 3
 #: Seconds of the processor after which a solve that is to be recorded is given up.
 LIMIT_SECONDS = 60.0
 #: Seconds of the processor, by the records, that the ordinary suite may take for all its solves, and for one of them.

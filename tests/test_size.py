@@ -21,8 +21,8 @@ NAMES = (
     "a",
     1,
 )
-TEXT = """a string,
-
+TEXT = f"""a string,
+{NAMES}
 of three lines"""
 
 

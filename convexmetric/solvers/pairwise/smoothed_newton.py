@@ -150,7 +150,8 @@ class _Path:
         steps = 0
         self.here = U, mu, width = state or self._start()
         self.monitor.state = lambda: dict(zip(("U", "mu", "width"), map(np.asarray, self.here or ()), strict=False))
-        # Two passes: the first counts the kinks, so that the second can sample them.
+        # Two passes: the first counts the kinks, of which the zero metric has none, so that the second can sample them.
+        self.stride = np.inf
         if not self.monitor.out_of_time:
             self._pass(U, width)
         here = self._pass(U, width)

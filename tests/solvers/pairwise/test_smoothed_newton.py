@@ -9,8 +9,9 @@ from samples import random_lists, random_metric
 import convexmetric as cm
 from convexmetric.cones import NonnegativeDiagonal
 from convexmetric.errors import DualError, GapWarning
-from convexmetric.risks import SmoothedPairs
+from convexmetric.risks import PairwiseRisk, SmoothedPairs
 from convexmetric.solvers import SmoothedNewton
+from convexmetric.solvers.pairwise.smoothed_newton import LEAST_SAMPLE
 
 
 def labels(diagonal=False, C=30.0):
@@ -165,3 +166,16 @@ def test_limits_and_what_it_is_not_for():
     ):
         with pytest.raises(cm.errors.UnsupportedProblemError):
             cm.solve(problem, solver="smoothed-newton")
+
+
+def test_no_pass_lists_many_more_pairs_than_are_sampled(monkeypatch):
+    passes, smoothed = [], PairwiseRisk.smoothed
+
+    def watched(*arguments, **more):
+        passes.append(smoothed(*arguments, **more))
+        return passes[-1]
+
+    monkeypatch.setattr(PairwiseRisk, "smoothed", watched)
+    cm.solve(labels(), solver=SmoothedNewton(), tol=1e-3)
+    assert max(here.kinks for here in passes) > 4 * LEAST_SAMPLE
+    assert max(len(here.sample) for here in passes) < 2 * LEAST_SAMPLE

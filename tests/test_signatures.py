@@ -16,8 +16,9 @@ def test_everything_public_of_the_root_is_recorded():
     assert recorded["convexmetric.solve"] == "is convexmetric.solvers.solve"
     assert recorded["convexmetric.solvers.solve"].startswith("(problem, tol=1e-06, *, solver=None, ")
     assert recorded["convexmetric.RankingProblem"] == "is convexmetric.papers.RankingProblem"
-    assert recorded["convexmetric.MLR.__init__"].startswith("(self, *, measure='map', ")
-    assert recorded["convexmetric.MLR.fit"].startswith("(self, X, y")
+    assert recorded["convexmetric.MLR"] == "is convexmetric.estimators.MLR"
+    assert recorded["convexmetric.estimators.MLR.__init__"].startswith("(self, *, measure='map', ")
+    assert recorded["convexmetric.estimators.MLR.fit"].startswith("(self, X, y")
     assert recorded["convexmetric.errors"] == "module"
 
 

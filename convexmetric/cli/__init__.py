@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from convexmetric.cli import auditing, tables
 from convexmetric.cli.commands import main
-from convexmetric.cli.shared import Command, app
+from convexmetric.cli.shared import app
 from convexmetric.doors import COMMANDS
 from convexmetric.errors import NotInstalledError
 
@@ -13,5 +13,3 @@ __all__ = ["app", "auditing", "main", "tables"]
 for _commands in COMMANDS:
     with suppress(NotInstalledError):
         _commands.open()
-for _command in app.registered_commands:
-    _command.cls = Command

@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 from convexmetric.arrays import plain
 from convexmetric.doors import LIBRARY
@@ -66,7 +67,15 @@ class Group(_Named, TyperGroup):
             return super().invoke(ctx)
 
 
-app = typer.Typer(
+class App(typer.Typer):
+    """The command, whose subcommands are :class:`Command` wherever they are defined."""
+
+    def command(self, *arguments: Any, **options: Any) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        """Decorate a function that becomes a subcommand."""
+        return super().command(*arguments, **{"cls": Command} | options)
+
+
+app = App(
     name="convexmetric",
     cls=Group,
     help="Exact metric learning: convex statements, certified optima.",

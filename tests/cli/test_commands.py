@@ -19,7 +19,7 @@ import convexmetric as cm
 from convexmetric.__main__ import run
 from convexmetric.audits import read_certificate, read_metric
 from convexmetric.bench import Run, list_problems, load_instance
-from convexmetric.certificates import relative_gap
+from convexmetric.certificates import checker, relative_gap
 from convexmetric.risks import RankingRisk
 from convexmetric.solvers.runtime.display import ProgressBar
 
@@ -467,10 +467,10 @@ def test_output_that_cannot_be_written_is_told_in_a_sentence(command, monkeypatc
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    "module", ["convexmetric verify", "convexmetric.certificates.kernel", "convexmetric.certificates.checker"]
+    "words", [["-m", "convexmetric", "verify"], ["-m", "convexmetric.certificates.kernel"], [checker.__file__]]
 )
-def test_a_process_whose_verdict_cannot_be_written_ends_with_three(module):
-    words = [sys.executable, "-m", *module.split(), str(PROVEN)]
+def test_a_process_whose_verdict_cannot_be_written_ends_with_three(words):
+    words = [sys.executable, *words, str(PROVEN)]
     with open("/dev/full", "w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 3

@@ -119,7 +119,7 @@ def test_tasks_are_small_and_hold_no_arrays(client, tmp_path, monkeypatch):
         if function is add:
             return original(function, shards, **named)
         sent.extend(len(pickle.dumps((function, shard, named["task"]))) for shard in shards)
-        assert set(named) == {"task", "argument", "pure"}
+        assert set(named) == {"task", "argument", "until", "pure"}
         assert isinstance(named["argument"], distributed.Future)
         return original(function, shards, **named)
 

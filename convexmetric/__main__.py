@@ -3,18 +3,19 @@
 import sys
 
 from convexmetric.deadline import BEGUN
+from convexmetric.errors import NotInstalledError
+from convexmetric.imports import optional
 
 
 def run() -> None:
     """Run the command, in a process of its own."""
     try:
         # Takes half a second, in which Ctrl-C ends the command as later.
+        for needed in ("rich", "typer"):
+            optional(needed, "cli", "the command")
         from convexmetric.cli import main
-    except ModuleNotFoundError as error:
-        lacking = str(error.name).partition(".")[0]
-        if lacking not in ("rich", "typer"):
-            raise
-        print(f"error: the command needs the package {lacking}: pip install 'convexmetric[cli]'", file=sys.stderr)
+    except NotInstalledError as error:
+        print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("interrupted: nothing was begun", file=sys.stderr)

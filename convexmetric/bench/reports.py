@@ -36,20 +36,24 @@ def instances_table(instances: list[Instance]) -> Table:
             instance.name,
             instance.statement,
             instance.data["set"] + (" *" if instance.needs_data_folder else ""),
-            digits(instance.lower_bound, instance.gap, ROUND_FLOOR),
-            digits(instance.upper_bound, instance.gap, ROUND_CEILING),
-            "open" if instance.open else instance.grade,
+            *_bounds_and_grade(instance),
         )
     return table
 
 
 def instances_text(instances: list[Instance]) -> str:
     """The same as lines: a name, and below what is known of it."""
-    return "\n".join(
-        f"{one.name}\n    {digits(one.lower_bound, one.gap, ROUND_FLOOR)} to "
-        f"{digits(one.upper_bound, one.gap, ROUND_CEILING)}, {'open' if one.open else one.grade}, {one.data['set']}"
-        for one in instances
-    )
+    lines = []
+    for instance in instances:
+        lower, upper, grade = _bounds_and_grade(instance)
+        lines += [instance.name, f"    {lower} to {upper}, {grade}, {instance.data['set']}"]
+    return "\n".join(lines)
+
+
+def _bounds_and_grade(instance: Instance) -> tuple[str, str, str]:
+    lower = digits(instance.lower_bound, instance.gap, ROUND_FLOOR)
+    upper = digits(instance.upper_bound, instance.gap, ROUND_CEILING)
+    return lower, upper, "open" if instance.open else instance.grade
 
 
 def benchmark_table(runs: Sequence[Run]) -> Table:

@@ -66,7 +66,7 @@ def adapt(
         typer.Option(
             help="What is mapped: both, queries and documents, or query, with documents as they are; may come again, "
             "to choose. Default: query for ridge and InfoNCE, both for others.",
-            autocompletion=shared.completing(("both", "query")),
+            autocompletion=shared.completing(MAPS),
         ),
     ] = None,
     weights: Annotated[

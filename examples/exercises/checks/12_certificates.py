@@ -172,8 +172,9 @@ def another_problem(answer):
     expect(document["claimed"] == before["claimed"], "the claims should be as they were")
     expect("points" in differ, "the points should change", "Move one of them a little: arrays['points'][0, 0] += 1e-4.")
     found = accepted(document, arrays, "Move points less: the claims must be true of the new problem as well.")
-    expect(found.sha256 != verdict(before, original).sha256, "the statement is the same")
-    return f"accepted, with the statement {found.sha256[:12]}... in place of {verdict(before, original).sha256[:12]}..."
+    was = verdict(before, original)
+    expect(found.sha256 != was.sha256, "the statement is the same")
+    return f"accepted, with the statement {found.sha256[:12]}... in place of {was.sha256[:12]}..."
 
 
 @task(2)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
-import importlib.metadata, importlib.resources, pathlib
+import importlib.metadata, importlib.resources, pathlib, sys
 import numpy as np
 import convexmetric as cm
 
@@ -25,6 +25,7 @@ where = pathlib.Path(cm.__file__)
 assert "site-packages" in where.parts, where
 assert (where.parent / "py.typed").exists()
 assert importlib.metadata.version("convexmetric") == cm.__version__
+assert (pathlib.Path(sys.prefix) / "share/man/man1/convexmetric.1").exists()
 assert str(cm.bench.load_suite("small")) == "small-1"
 problem = cm.load_problem("ranking-auc-wine-c1")
 instance = cm.bench.load_instance("ranking-auc-wine-c1")

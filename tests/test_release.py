@@ -86,6 +86,14 @@ def test_the_readme_of_a_release_leads_to_files_of_the_repository(monkeypatch):
         assert (ROOT / path[1]).is_file(), link
 
 
+def test_the_manual_page_is_that_of_the_commands():
+    pytest.importorskip("typer")
+    import man_page
+
+    assert PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].keys() == {"docs/convexmetric.1"}
+    assert man_page.page() == man_page.FILE.read_text(encoding="utf-8"), "write it anew: python docs/man_page.py"
+
+
 def test_types_are_shipped():
     assert (Path(cm.__file__).parent / "py.typed").exists()
 

@@ -141,7 +141,7 @@ def test_a_picture_without_a_ground_is_found_in_the_dark(site):
     assert not list(check_pages.check([written(site, body % "opaque.png")]))
 
 
-@pytest.mark.parametrize("module", ["check_pages", "mathml"])
+@pytest.mark.parametrize("module", ["check_pages", "man_page", "mathml"])
 def test_examples_of_its_docstrings(module):
     if module == "mathml":
         pytest.importorskip("math_core")

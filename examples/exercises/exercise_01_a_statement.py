@@ -19,9 +19,10 @@ values at both.
 multiply it out. What is linear, and what is minus a concave function? Write ``statement(V, delta)``, a
 ``cvxpy.Problem`` that CVXPY accepts and whose minimum is that of E.
 
-**Task 4.** (Needs CVXPY; not checked in the browser.) Another instrument gives intervals: a pair is at least ``low[t]``
-apart, and at most ``high[t]``. Write ``intervals(V, low, high)``, the ``cvxpy.Problem`` of the metric of smallest trace
-whose distances are in all intervals. Where there is none, CVXPY's ``solve`` says so; exercise 8 proves it.
+**Task 4.** (Needs CVXPY; not checked in the browser.) Another instrument gives intervals: the distance of a pair, the
+root as above, is at least ``low[t]`` and at most ``high[t]``. Write ``intervals(V, low, high)``, the ``cvxpy.Problem``
+of the metric of smallest trace whose distances are in all intervals. Where there is none, CVXPY's ``solve`` says so;
+exercise 8 proves it.
 
 **To think about.** With a constraint :math:`\sqrt{v^\top M v} \le 1` in place of a square, which of the two sides of an
 interval would CVXPY still accept?

@@ -5,7 +5,7 @@ Exercise 1. Write the statement
 Before: lessons 0, 1, 2 and 13 (lecture 1). ★
 
 Somebody measured distances :math:`\delta_t > 0` between objects with features, :math:`v_t` the difference of the two
-feature vectors. Sought is the pseudo-metric, a matrix :math:`M \succeq 0`, whose distances fit best:
+feature vectors. Sought is the metric, a matrix :math:`M \succeq 0`, whose distances fit best:
 
 .. math:: E(M) = \frac1n \sum_{t=1}^n \Bigl( \delta_t - \sqrt{v_t^\top M v_t} \Bigr)^2 .
 
@@ -42,7 +42,7 @@ def factors(V, delta):
 
 
 def statement(V, delta):
-    """State the best pseudo-metric as a program."""
+    """State the best metric as a program."""
     raise NotImplementedError("task 3")
 
 

@@ -4,8 +4,8 @@
     python docs/take_away.py build/course --pictures build/drawn   # ... and keep them there, or take those there are
 
 Slides and questions are HTML, and PDF where there is a Chromium; ``exercises.zip`` has the exercises as notebooks and
-scripts, with their checks. The site serves this folder, if it is there. Solutions are beside it, in
-``course-solutions.zip``, for whoever teaches. Needs ``pip install -e '.[docs]'``.
+scripts, with their checks; ``course.zip`` has all of these. The site serves this folder, if it is there. Solutions are
+beside it, in ``course-solutions.zip``, for whoever teaches. Needs ``pip install -e '.[docs]'``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ math {{ font-family: "STIX Two Math", math; }}
 body {{ max-width: 44rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5; }}
 body {{ font-family: system-ui, "DejaVu Sans", sans-serif; }}
 p {{ break-inside: avoid; }}
+code {{ white-space: nowrap; }}
 .formula {{ overflow: auto hidden; text-align: center; }}
 </style>
 <h1>Questions</h1>
@@ -48,9 +49,10 @@ p {{ break-inside: avoid; }}
 """
 
 
-def questions() -> str:
-    """The homework without its answers, as a page."""
-    text = slides.ANSWER.sub("", HOMEWORK.read_text(encoding="utf-8"))
+def questions(answers: bool = False) -> str:
+    """The homework as a page, with its answers folded below them or without."""
+    text = HOMEWORK.read_text(encoding="utf-8")
+    text = text if answers else slides.ANSWER.sub("", text)
     return PAGE.format(font=slides.embedded(slides.FONT), questions=slides.parser().render(text[text.index("\n## ") :]))
 
 
@@ -63,12 +65,11 @@ def print_pages(pages: Iterable[Path]) -> None:
         subprocess.run(command, check=True, capture_output=True, timeout=300)
 
 
-def archive(path: Path, scripts: list[Path], folder: Path, more: dict[str, bytes]) -> Path:
-    """Write an archive of scripts, of the notebooks and checks in a folder, and of more files."""
-    found = [(path.name, path) for path in scripts]
-    found += [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*")) if path.suffix in KINDS]
-    in_browser.pack(path, more | {name: file.read_bytes() for name, file in found})
-    return path
+def collected(scripts: list[Path], folder: Path) -> dict[str, bytes]:
+    """Scripts, the notebooks and checks of a folder, and the data that they read, by name."""
+    found = {path.name: path for path in scripts}
+    found |= {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.suffix in KINDS}
+    return {"wine.csv": in_browser.wine().encode()} | {name: path.read_bytes() for name, path in found.items()}
 
 
 def main() -> None:
@@ -79,10 +80,17 @@ def main() -> None:
     print_pages(sorted(folder.glob("*.html")))
     with tempfile.TemporaryDirectory() as made:
         notebooks.write(Path(made))
-        exercises, solutions = Path(made) / "exercises", Path(made) / "solutions"
-        wine, answers = {"wine.csv": in_browser.wine().encode()}, {HOMEWORK.name: HOMEWORK.read_bytes()}
-        print(archive(folder / "exercises.zip", notebooks.EXERCISES, exercises, wine))
-        print(archive(folder.parent / "course-solutions.zip", notebooks.SOLUTIONS, solutions, wine | answers))
+        exercises = collected(notebooks.EXERCISES, Path(made) / "exercises")
+        solutions = collected(notebooks.SOLUTIONS, Path(made) / "solutions")
+    pages = {path.name: path.read_bytes() for path in sorted(folder.glob("*.*")) if path.suffix != ".zip"}
+    archives = {
+        folder / "exercises.zip": exercises,
+        folder / "course.zip": pages | {f"exercises/{name}": data for name, data in exercises.items()},
+        folder.parent / "course-solutions.zip": solutions | {"answers.html": questions(answers=True).encode()},
+    }
+    for path, files in archives.items():
+        in_browser.pack(path, files)
+        print(path)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""
+r"""
 0. A first certificate
 ======================
 
@@ -8,8 +8,12 @@ Learn a metric that ranks wines of the same grape first, and read how far from o
 # %%
 # The problem
 # -----------
-# Every wine queries all others; those of the same class are relevant. The paper minimises the trace of a positive
-# semidefinite W plus C times the mean loss of the worst ranking of each query (McFee & Lanckriet, 2010).
+# A metric is a positive semidefinite matrix W, under which two wines are :math:`(x - x')^\top W (x - x')` apart. Every
+# wine is a query: it ranks all others by their distance, and those of the same class, the *relevant* ones, should come
+# first. The paper (McFee & Lanckriet, 2010) minimises the trace of W plus C times the mean loss of the queries. A
+# query pays nothing if the right order :math:`y^*` beats every other order y by a margin :math:`\Delta`, which grows
+# with what y has wrong: here it is one minus the *AUC*: the share of pairs, one wine relevant and one not, that y has
+# in the wrong order. ``dpsi`` below is linear in the squared distances; lesson 4 takes it apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +33,8 @@ print(problem)
 # -------
 # A solve returns a metric and a *dual point*: numbers from which a lower bound on the optimum follows, as lesson 5 does
 # by hand. The two bounds are computed from these two alone, so that the gap holds whatever the solver did. The first
-# run on a machine compiles loops for some seconds; after that this solve takes a fraction of a second.
+# run on a machine compiles loops for some seconds; after that this solve takes a fraction of a second. *Grade float*
+# says that the bounds are computed in double precision, and moved apart by an estimate of the rounding error.
 
 solution = cm.solve(problem, tol=1e-6)
 print(solution)
@@ -46,9 +51,10 @@ show_pictures()
 # Any other metric
 # ----------------
 # The same proof judges metrics that come from elsewhere: the Euclidean one, at its best scale, is far from optimal.
-# *Best scale* is the multiple of it with the lowest objective, and how much of the excess over the optimum that
-# repairs: here next to nothing. *Largest angle* is between the ranges of this metric and of the reference: 0 degrees if
-# one contains the other.
+# *Suboptimality* is the share of its objective that the optimum would save. *Best scale* is the multiple of it with the
+# lowest objective, and how much of the excess over the optimum that repairs: here next to nothing. *Largest angle* is
+# between the ranges of this metric and of the reference: 0 degrees if one contains the other. The last lines are the
+# queries that cost most, and what each of them has most wrong.
 
 scales = np.logspace(-3, 1, 41)
 best = min(scales, key=lambda scale: problem.objective(scale * np.eye(13)))

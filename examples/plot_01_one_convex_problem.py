@@ -68,8 +68,8 @@ for name, problem in problems.items():
 # ------------------------
 #
 # ``solve`` chooses an algorithm that suits the problem. The result does not rest on that algorithm: the upper
-# bound is the objective at the metric, the lower bound follows from a dual point by weak duality, and both are
-# evaluated anew, by code that knows nothing of the solver.
+# bound is the objective at the metric, the lower bound follows from a dual point (lesson 5), and both are evaluated
+# anew, by code that knows nothing of the solver.
 
 solutions = {name: cm.solve(problem, tol=1e-6) for name, problem in problems.items()}
 for name, solution in solutions.items():
@@ -86,8 +86,8 @@ assert all(solution.gap <= 1e-6 for solution in solutions.values())
 # Along the ray :math:`s M^*`, with :math:`M^*` the optimal metric, each objective is a convex function of :math:`s`. It
 # ends in the cone's tip at :math:`s = 0`, the metric under which all points are equal, and has its minimum at
 # :math:`s = 1`. The dashed line is the certified lower bound: *no* metric of the cone, on this ray or off it, lies
-# below. The first four are sums of hinges and hence have kinks, so many that the eye sees a smooth curve; the logistic
-# loss of the last paper has none.
+# below. The first four are sums of hinges, :math:`\max(0, 1 - s)`, and hence have kinks, so many that the eye sees a
+# smooth curve; the logistic loss of the last paper has none.
 
 scales = np.linspace(0.0, 2.5, 61)
 figure, axes = plt.subplots(3, 2, figsize=(4.8, 6.6))

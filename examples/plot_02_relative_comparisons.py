@@ -13,8 +13,9 @@ column of a fixed matrix :math:`A`:
 
 Here :math:`\Delta^{x, x'}` holds the squared differences of the entries of :math:`A^\top x` and :math:`A^\top x'`, so
 that :math:`w^\top \Delta^{x, x'}` is the learned squared distance. With :math:`A = I` there is one weight for each
-feature and :math:`L = I`; with a kernel one for each training point and :math:`L = K \circ K`. It is a quadratic
-program, and this lesson looks at what its solutions do to the plane and to a set of images.
+feature and :math:`L = I`; with a kernel, :math:`A = \Phi`, one for each training point, and :math:`L = K \circ K`, the
+squares of the entries of K. It is a quadratic program, and this lesson looks at what its solutions do to the plane and
+to a set of images.
 """
 
 import os

@@ -122,7 +122,7 @@ show_pictures()
 # .. math:: \min_{w \ge 0, \, \xi \ge 0} \; \tfrac12 w^\top L w + C \sum_{(i,j,k)} \xi_{ijk} \qquad \text{such that}
 #    \qquad w^\top \Delta^{x_i,x_k} - w^\top \Delta^{x_i,x_j} \ge 1 - \xi_{ijk} .
 #
-# Without a matrix :math:`A` the paper's :math:`L` is the identity. In CVXPY:
+# Without a matrix :math:`A` the paper's :math:`L`, which is not the factor above, is the identity. In CVXPY:
 
 program = problem.to_cvxpy()
 print(program)

@@ -79,6 +79,7 @@ section { position: relative; display: flex; flex-direction: column; gap: 0.8rem
   padding: 1.4rem 2.6rem 1.9rem; scroll-snap-align: start; break-after: page; break-inside: avoid; }
 section::after { content: attr(data-number); position: absolute; right: 1.2rem; bottom: 0.5rem; color: #57606a;
   font-size: 0.6rem; }
+section:first-child::after { content: "A course on convex metric learning. convexmetric, BSD 3-Clause License"; }
 h1, h2 { margin: 0 0 0.3rem; line-height: 1.2; color: #0b4f8a; }
 h1 { font-size: 2.3rem; margin-top: auto; }
 h1 ~ :last-child { margin-bottom: auto; }

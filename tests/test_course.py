@@ -168,16 +168,19 @@ def test_a_class_takes_away_slides_questions_and_exercises_and_no_answers(drawn,
     monkeypatch.setattr(take_away.check_pages, "browser_path", lambda: None)
     take_away.main()
     made = {path.name for path in (tmp_path / "made").iterdir()}
-    assert made == {*(f"{name}.html" for name in NAMES), "questions.html", "exercises.zip"}
+    assert made == {*(f"{name}.html" for name in NAMES), "questions.html", "exercises.zip", "course.zip"}
     page = (tmp_path / "made" / "questions.html").read_text(encoding="utf-8")
     assert page.count("<strong>Question ") == 16
     assert not re.search(r"Solution|:::|\$", page)
-    archives = [zipfile.ZipFile(path).namelist() for path in sorted(tmp_path.rglob("*.zip"))]
+    solutions, everything, exercises = (zipfile.ZipFile(path).namelist() for path in sorted(tmp_path.rglob("*.zip")))
+    pages = made - {"exercises.zip", "course.zip"}
+    assert set(everything) == pages | {f"exercises/{name}" for name in exercises}
+    archives = [solutions, exercises]
     for names, kind in zip(archives, ("solution", "exercise"), strict=True):
         assert sum(name.startswith(f"{kind}_") for name in names) == 24
         assert {"checking.py", "wine.csv", "checks/06_weak_duality.py"} <= set(names)
-    assert not [name for name in archives[1] if "solution" in name or "homework" in name]
-    assert "homework.md" in archives[0]
+    assert not [name for name in archives[1] if "solution" in name or "answers" in name]
+    assert "answers.html" in archives[0]
 
 
 def test_what_slides_do_not_know_is_an_error(tmp_path):

@@ -127,13 +127,6 @@ def test_points_for_what_is_right_and_a_hint_for_what_is_wrong(opened, site):
     assert not any("scipy" in url for url in asked)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_solutions_get_all_points(opened, name):
-    """Integers of this Python have 32 bits, which nothing else here shows."""
-    _, tasks, said = checked(opened[0], name, solution_of(name))
-    assert {task for task, state in tasks.items() if state != "done"} == ELSEWHERE.get(name, set()), said
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -312,8 +305,9 @@ def test_a_page_without_its_editors_says_so(fresh, site):
     assert fresh.inner_text(".versions").startswith("No editors, as exercises.json could not be loaded: ")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != FIRST])
+@pytest.mark.parametrize("name", NAMES)
 def test_solutions_get_all_points_but_for_tasks_that_need_a_solver(opened, name):
+    """Integers of this Python have 32 bits, which nothing else here shows."""
     window, _ = opened
     points, tasks, said = checked(window, name, solution_of(name))
     elsewhere = {task for task, state in tasks.items() if state == "not checked here"}

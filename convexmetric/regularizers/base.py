@@ -38,7 +38,9 @@ SHARES, NEARLY = 40, 1e-12
 
 @dataclass(frozen=True)
 class NormWeights:
-    r"""Weights a, lambda and nu of :math:`\Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F`.
+    r"""Weights of the trace, of half the squared norm and of the norm.
+
+    .. math:: \Omega(M) = a \, \mathrm{tr} M + \tfrac{\lambda}{2} \|M\|_F^2 + \nu \|M\|_F
 
     Attributes
     ----------

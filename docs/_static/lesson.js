@@ -6,7 +6,7 @@ for (const form of document.querySelectorAll("form.lesson")) {
   const [start, cancel, status, clock, picture, text, versions] =
     ["button", "button + button", "[role=status]", ".clock", "img", "pre", ".versions"].map(selector => form.querySelector(selector));
   const fields = [...form.querySelectorAll("input, select")];
-  const python = new Python(["numpy", "scipy", "scikit-learn", "matplotlib"],
+  const python = new Python(["numpy", "scipy", "threadpoolctl", "matplotlib"],
     said => { status.textContent = `${said}. The first picture takes longest.`; },
     said => {
       versions.textContent = `${said}.`;

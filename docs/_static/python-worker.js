@@ -3,7 +3,7 @@ import {loadPython, read} from "./loading.js";
 
 const START = `
 import sys
-sys.path[:0] = ["/pages", "/pages/docs", "/pages/examples/exercises"]
+sys.path[:0] = ["/pages", "/pages/docs", "/pages/examples", "/pages/examples/exercises"]
 import browser.plain_loops
 from browser import answering
 answering.answer, answering.versions()

@@ -24,8 +24,7 @@ Step = tuple[float, float, np.ndarray, np.ndarray]
 def triplets() -> tuple[np.ndarray, np.ndarray]:
     """Points and triplets of the lesson."""
     rng = np.random.default_rng(0)
-    wine = cm.datasets.load("wine")
-    X, y = cm.datasets.preprocess(wine.X, ["zscore"]), wine.y
+    X, y = lessons.wine()
     i, j, k = rng.integers(0, len(X), (3, 8000))
     return X, np.unique(np.column_stack([i, j, k])[(y[i] == y[j]) & (y[i] != y[k]) & (i != j)], axis=0)
 

@@ -5,7 +5,7 @@ Exercise 1. Write the statement
 Before: lessons 0, 1, 2 and 13 (lecture 1). ★
 
 Somebody measured distances :math:`\delta_t > 0` between objects with features, :math:`v_t` the difference of the two
-feature vectors. Sought is the pseudo-metric, a matrix :math:`M \succeq 0`, whose distances fit best:
+feature vectors. Sought is the metric, a matrix :math:`M \succeq 0`, whose distances fit best:
 
 .. math:: E(M) = \frac1n \sum_{t=1}^n \Bigl( \delta_t - \sqrt{v_t^\top M v_t} \Bigr)^2 .
 
@@ -19,9 +19,10 @@ values at both.
 multiply it out. What is linear, and what is minus a concave function? Write ``statement(V, delta)``, a
 ``cvxpy.Problem`` that CVXPY accepts and whose minimum is that of E.
 
-**Task 4.** (Needs CVXPY; not checked in the browser.) Another instrument gives intervals: a pair is at least ``low[t]``
-apart, and at most ``high[t]``. Write ``intervals(V, low, high)``, the ``cvxpy.Problem`` of the metric of smallest trace
-whose distances are in all intervals. Where there is none, CVXPY's ``solve`` says so; exercise 8 proves it.
+**Task 4.** (Needs CVXPY; not checked in the browser.) Another instrument gives intervals: the distance of a pair, the
+root as above, is at least ``low[t]`` and at most ``high[t]``. Write ``intervals(V, low, high)``, the ``cvxpy.Problem``
+of the metric of smallest trace whose distances are in all intervals. Where there is none, CVXPY's ``solve`` says so;
+exercise 8 proves it.
 
 **To think about.** With a constraint :math:`\sqrt{v^\top M v} \le 1` in place of a square, which of the two sides of an
 interval would CVXPY still accept?
@@ -41,7 +42,7 @@ def factors(V, delta):
 
 
 def statement(V, delta):
-    """State the best pseudo-metric as a program."""
+    """State the best metric as a program."""
     raise NotImplementedError("task 3")
 
 

@@ -12,14 +12,15 @@ space, and is all that is known of them: the matrix :math:`K_{ij} = k(x_i, x_j)`
 
 **Task 1.** Write ``squared_distances(K)``: the (n, n) squared distances :math:`\|\phi(x_i) - \phi(x_j)\|^2`.
 
-**Task 2.** Problems of metric learning ask A for distances of the n points and for its trace or its norm. Projected to
-the span of the differences of points, A keeps the former, and the latter cannot grow: so the optimum is in this span,
-of at most n - 1 dimensions. Write ``coordinates(K)``: a matrix Z (n, r) whose rows have the same squared distances as
-the points, with columns that sum to zero, and with the smallest r. An eigenvalue of at most :math:`10^{-10}` times the
-largest counts as zero.
+**Task 2.** Objectives of metric learning depend on the n(n - 1)/2 distances that A gives, and on its trace or its norm.
+If A is projected to the span of the differences of points, the distances stay, and trace and norm cannot grow: so the
+optimum is in this span, of at most n - 1 dimensions. Write ``coordinates(K)``: a matrix Z (n, r) whose rows have the
+same squared distances as the points, with columns that sum to zero, and with the smallest r. An eigenvalue of at most
+:math:`10^{-10}` times the largest counts as zero.
 
 **Task 3.** In coordinates the metric is a matrix M (r, r), and the program is one on Z. Its result is an operator
-:math:`A = \sum_{ij} B_{ij} \, \phi(x_i) \otimes \phi(x_j)`. Write ``operator(M, Z)``: B (n, n), for which
+:math:`A = \sum_{ij} B_{ij} \, \phi(x_i) \otimes \phi(x_j)`, which maps v to
+:math:`\sum_{ij} B_{ij} \, \phi(x_i) \langle \phi(x_j), v \rangle`. Write ``operator(M, Z)``: B (n, n), for which
 :math:`(K_i - K_j)^\top B \, (K_i - K_j) = (z_i - z_j)^\top M (z_i - z_j)` with the columns :math:`K_i` of K, for any
 K with the coordinates Z. Then also tr A = tr BK is tr M, and the norms are the same: the program on coordinates and
 the one on the kernel have the same values.

@@ -67,7 +67,7 @@ class CuttingPlanes(Solver):
     Parameters
     ----------
     groups : int
-        Number of slacks; parts are grouped in order. 1 is the 1-slack formulation.
+        Number of slacks, at most; queries of a class share theirs. 1 is the 1-slack formulation.
     stabilisation : float
         Cuts are made at ``alpha * best + (1 - alpha) * master``, and alpha starts here; 0 is plain Kelley.
     adaptive : bool

@@ -39,10 +39,9 @@ class Pool:
 
     @classmethod
     def empty(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """Make a pool without cuts; parts are grouped in order."""
-        parts = problem.risk.parts
-        n_groups = min(n_groups, parts)
-        return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
+        """Make a pool without cuts, of at most ``n_groups`` groups, as the risk divides its parts."""
+        groups = problem.risk.groups(n_groups)
+        return cls(problem, groups, int(groups.max()) + 1)
 
     @classmethod
     def smallest(cls, problem: MetricProblem, n_groups: int) -> Pool:
@@ -211,7 +210,7 @@ class Pool:
         """
         witness, group, age = state["witness"], state["group"], state["age"]
         if not np.array_equal(state["groups"], self.groups):
-            raise InputError("the checkpoint has other groups of queries; solve with the settings it was written with")
+            raise InputError("the checkpoint has other groups of queries; solve with the version and the settings it was written with")
         if not len(witness) == len(group) == len(age) or group.max(initial=0) >= self.n_groups:
             raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
         for t, M in enumerate(state["witnesses"]):

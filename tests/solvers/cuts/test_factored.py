@@ -15,7 +15,7 @@ from convexmetric.solvers.cuts.pool import Pool
 @pytest.fixture
 def problem():
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 14)
+    y = np.tile([0, 1, 2], 14)
     X = rng.standard_normal((42, 20))
     X[:, :3] += 2.0 * np.eye(3)[y]
 

@@ -143,7 +143,7 @@ class QueryRisk(Risk):
         done = 0
         for block, own, constants in self._planes(M, np.argsort(groups, kind="stable")):
             T = block.values.reshape(len(block), -1)
-            np.matmul(T, X, out=products[done : done + len(block)])
+            products[done : done + len(block)] = block.products()
             done += len(block)
             for g, start, stop in block.runs(groups):
                 values[g] += own[start:stop].sum()

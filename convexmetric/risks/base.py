@@ -75,7 +75,7 @@ class FactoredCuts:
     columns : (G, n) array
         Sums over the queries of a group of the weights of distances to the items in a normal.
     products : (n_q, d) array
-        Product of the weights of every query with the items.
+        Product of the weights of every query with the items, group by group.
     """
 
     values: Array
@@ -369,6 +369,10 @@ class Risk(ABC):
         """The sum of some parts, in the order given, times a factor; None if the risk cannot be split into parts."""
         return None
 
+    def groups(self, count: int) -> np.ndarray:
+        """Group of every part, ``(parts,)``, for cuts of at most ``count`` groups; default: parts in order."""
+        return np.arange(self.parts) * min(count, self.parts) // self.parts
+
     @property
     @abstractmethod
     def part_kind(self) -> str:
@@ -392,7 +396,7 @@ class Risk(ABC):
         return None
 
     def separate_factored(self, M: Array, groups: np.ndarray) -> FactoredCuts:
-        """Cuts as :meth:`separate` makes them, of ascending groups, with factors of their normals.
+        """Cuts as :meth:`separate` makes them, with factors of their normals.
 
         Raises
         ------

@@ -82,6 +82,22 @@ class QueryRisk(Risk):
         numbers = float(len(rankings)) * rankings.X.shape[0] if rankings.dense else self.distances
         return 2.0 * min(8.0 * numbers, float(BLOCK_BYTES)) + 2.0 * 8.0 * points * rankings.cone.d
 
+    def groups(self, count: int) -> np.ndarray:
+        """Keep apart queries whose irrelevant items are not the same, as those of two classes: their cuts differ most.
+
+        The worst rankings of queries that are alike change at the same metrics, so that the sum of their planes loses
+        less. If there are too many kinds of queries, those of a group are as near in storage as can be.
+        """
+        starts, groups, first = self.rankings.relevance.irrelevant_start, np.empty(self.parts, dtype=np.int64), 0
+        order = np.argsort(starts, kind="stable")
+        ends = np.flatnonzero(np.diff(starts[order])) + 1
+        kinds = np.split(order, ends) if len(ends) < count else [order]
+        for kind in kinds:
+            pieces = min(count // len(kinds), len(kind))
+            groups[kind] = first + np.arange(len(kind)) * pieces // len(kind)
+            first += pieces
+        return groups
+
     def value(self, M: Array) -> float:
         """One pass over all queries."""
         return float(self.part_values(M).sum())
@@ -124,9 +140,11 @@ class QueryRisk(Risk):
         n_groups, X = int(groups.max()) + 1, self.rankings.X
         values, offsets, weights = np.zeros((3, n_groups))
         columns, products = np.zeros((n_groups, X.shape[0])), np.empty((self.parts, X.shape[1]))
-        for block, own, constants in self._planes(M, np.arange(self.parts)):
+        done = 0
+        for block, own, constants in self._planes(M, np.argsort(groups, kind="stable")):
             T = block.values.reshape(len(block), -1)
-            products[block.queries] = T @ X
+            products[done : done + len(block)] = block.products()
+            done += len(block)
             for g, start, stop in block.runs(groups):
                 values[g] += own[start:stop].sum()
                 offsets[g] += constants[start:stop].sum()

@@ -54,6 +54,15 @@ def listed_as(relevance, q):
     )
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_few_weights_and_many_have_the_products_of_all_with_the_items(share):
+    compared, X, _, rng = build((PSDCone, 5, 12, 6, 7))
+    (block,) = compared.blocks(random_element(rng, compared.cone), np.arange(6))
+    T = rng.standard_normal((6, 12)) * (rng.random((6, 12)) < share)
+    block.values[:] = T.ravel()
+    np.testing.assert_allclose(block.products(), T @ X, atol=1e-14)
+
+
 @given(cases)
 def test_irrelevant_items_are_brought_nearer_and_no_others(case):
     compared, _, Q, rng = build(case)

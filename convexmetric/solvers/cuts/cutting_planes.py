@@ -39,7 +39,7 @@ import numpy as np
 
 from convexmetric.arguments import check_count, shown
 from convexmetric.arrays import Array
-from convexmetric.cones.base import NO_CONE
+from convexmetric.cones.base import NO_CONE, Cone
 from convexmetric.errors import InputError
 from convexmetric.problem import MetricProblem
 from convexmetric.solvers.cuts.accelerations import InOut, Interior, Patience
@@ -58,6 +58,8 @@ FINEST = 1e-13
 MASTER_SHARE = 0.3
 #: Relative fall of the objective below which a pass has gained nothing.
 SUFFICIENT_FALL = 1e-9
+#: Metrics lose eigenvalues that sum to this share of the gap times the sum of all. A tenth takes more passes.
+TRIMMED = 0.03
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class CuttingPlanes(Solver):
     Parameters
     ----------
     groups : int
-        Number of slacks; parts are grouped in order. 1 is the 1-slack formulation.
+        Number of slacks, at most; queries of a class share theirs. 1 is the 1-slack formulation.
     stabilisation : float
         Cuts are made at ``alpha * best + (1 - alpha) * master``, and alpha starts here; 0 is plain Kelley.
     adaptive : bool
@@ -173,6 +175,8 @@ class CuttingPlanes(Solver):
             # Before any metric satisfies all constraints, the master's is the best there is.
             best = outcome.M if monitor.M is None or np.isinf(monitor.upper_bound) else monitor.M
             metric = between.next(best, outcome.M, alpha=0.0 if patience.blind else None)
+            if pool.rows is not None:
+                metric = _of_low_rank(problem.cone, metric, TRIMMED * min(monitor.gap, 1.0))
 
     def _first(self, monitor: Monitor, pool: Pool, masters: _Masters, between: InOut) -> Array:
         """Return the metric of the first cuts: the checkpoint's next one, a known one, or the master's start."""
@@ -223,6 +227,14 @@ def _fell(monitor: Monitor, metric: Array, objective: float) -> bool:
     before = monitor.upper_bound
     monitor.primal(metric, objective, by_risk=True)
     return not np.isfinite(before) or monitor.upper_bound < before - SUFFICIENT_FALL * abs(before)
+
+
+def _of_low_rank(cone: Cone, metric: Array, share: float) -> Array:
+    """Remove small eigenvalues that sum to at most this share of all: distances take less time with a thin factor."""
+    B = cone.factor(metric)
+    values = np.einsum("ij,ij->i", B, B)
+    kept = B[np.cumsum(values[::-1])[::-1] > share * values.sum()]
+    return np.asarray(kept.T @ kept)
 
 
 def _inside(problem: MetricProblem, metric: Array, monitor: Monitor) -> Array:

@@ -32,13 +32,13 @@ class FactoredRows:
     rankings : Rankings
         With whole rows of distances between dense points.
     groups : (n_q,) int array
-        Group of every query, ascending.
+        Group of every query.
     """
 
     def __init__(self, rankings: Rankings, groups: np.ndarray) -> None:
-        self.X, self.Q = rankings.X, rankings.points(np.arange(len(rankings)))
-        self.groups = groups
-        self.starts = np.searchsorted(groups, np.arange(groups[-1] + 2))
+        order = np.argsort(groups, kind="stable")
+        self.X, self.Q, self.groups = rankings.X, rankings.points(order), groups[order]
+        self.starts = np.searchsorted(self.groups, np.arange(self.groups[-1] + 2))
         #: ``c`` of every cut, with its group and the index of its pass in ``products``.
         self.columns = np.empty((0, len(self.X)))
         self.group, self.made = np.empty((2, 0), dtype=np.int64)

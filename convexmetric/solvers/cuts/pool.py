@@ -20,8 +20,9 @@ from convexmetric.solvers.cuts.master import FIRST, MasterPoint, master_rows, wo
 #: A cut is alive while its multiplier exceeds this share of its group's. The smaller share applies with many features,
 #: or if only the data bound the metric: more cuts are needed then, and steps get short without them.
 ALIVE_SHARE, ALIVE_SHARE_MANY = 0.03, 0.01
-#: A cut is stored as factors if they have at most this share of the entries of its normal.
-FACTORED_SHARE = 0.5
+#: A cut is stored as factors if they have at most this many times the entries of its normal, which takes as long to
+#: make as all distances.
+FACTORED_SHARE = 2.0
 
 
 def numbers_of_factors(problem: MetricProblem, n_groups: int) -> float | None:
@@ -39,10 +40,9 @@ class Pool:
 
     @classmethod
     def empty(cls, problem: MetricProblem, n_groups: int) -> Pool:
-        """Make a pool without cuts; parts are grouped in order."""
-        parts = problem.risk.parts
-        n_groups = min(n_groups, parts)
-        return cls(problem, np.arange(parts) * n_groups // parts, n_groups)
+        """Make a pool without cuts, of at most ``n_groups`` groups, as the risk divides its parts."""
+        groups = problem.risk.groups(n_groups)
+        return cls(problem, groups, int(groups.max()) + 1)
 
     @classmethod
     def smallest(cls, problem: MetricProblem, n_groups: int) -> Pool:
@@ -211,7 +211,7 @@ class Pool:
         """
         witness, group, age = state["witness"], state["group"], state["age"]
         if not np.array_equal(state["groups"], self.groups):
-            raise InputError("the checkpoint has other groups of queries; solve with the settings it was written with")
+            raise InputError("the checkpoint has other groups of queries; solve with the version and settings it is of")
         if not len(witness) == len(group) == len(age) or group.max(initial=0) >= self.n_groups:
             raise InputError("the checkpoint's cuts do not fit together; remove it to start again")
         for t, M in enumerate(state["witnesses"]):

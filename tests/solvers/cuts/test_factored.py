@@ -8,6 +8,7 @@ import convexmetric as cm
 from convexmetric.errors import GapWarning
 from convexmetric.solvers.cuts import master
 from convexmetric.solvers.cuts import pool as module
+from convexmetric.solvers.cuts.cutting_planes import _of_low_rank
 from convexmetric.solvers.cuts.master import MatrixRows
 from convexmetric.solvers.cuts.pool import Pool
 
@@ -15,7 +16,7 @@ from convexmetric.solvers.cuts.pool import Pool
 @pytest.fixture
 def problem():
     rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 14)
+    y = np.tile([0, 1, 2], 14)
     X = rng.standard_normal((42, 20))
     X[:, :3] += 2.0 * np.eye(3)[y]
 
@@ -100,6 +101,14 @@ def test_factors_are_kept_where_they_are_smaller():
     def pool(n, d):
         return Pool.smallest(cm.RankingProblem.from_labels(rng.standard_normal((n, d)), np.arange(n) % 4, C=1.0), 32)
 
-    assert pool(200, 150).rows is not None
-    assert pool(200, 60).rows is None
+    assert pool(200, 60).rows is not None
+    assert pool(3000, 60).rows is None
     assert pool(200, 40).rows is None
+
+
+def test_metrics_lose_the_smallest_eigenvalues_up_to_a_share_of_all():
+    Q, values = np.linalg.qr(np.random.default_rng(5).standard_normal((6, 6)))[0], [4.0, 3.0, 2.0, 0.6, 0.3, 0.1]
+    for share, kept in ((0.0, 6), (0.039, 5), (0.041, 4), (0.2, 3), (0.95, 1)):
+        trimmed = _of_low_rank(cm.cones.PSDCone(6), (Q * values) @ Q.T, share)
+        np.testing.assert_allclose(trimmed, (Q[:, :kept] * values[:kept]) @ Q[:, :kept].T, atol=1e-12)
+    assert not _of_low_rank(cm.cones.PSDCone(6), np.zeros((6, 6)), 0.1).any()

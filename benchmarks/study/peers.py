@@ -3,7 +3,8 @@
     python peers.py FOLDER [SECONDS]
 
 A fit may take so many seconds. The folder holds ``X.npy`` and ``y.npy``, rows to learn from and their classes, and
-``jobs.json``, a list of ``{"name", "method", "options"}``. For every job ``NAME.npy`` is written, its metric, with
+``jobs.json``, a list of ``{"name", "method", "options"}``. ``torch-hinges`` and ``scipy-lbfgs`` have listed triplets in
+place of classes, and leave their objective over the seconds. For every job ``NAME.npy`` is written, its metric, with
 what the objective is made of: ``NAME-pairs.npy`` and ``NAME-r.npy`` (1 for similar pairs, -1 for others),
 ``NAME-quadruplets.npy``, ``NAME-targets.npy``, ``NAME-chunks.npy``, ``NAME-near.npy`` and ``NAME-far.npy`` (pairs of
 DML-eig), or ``NAME-listed.npy`` (an anchor, a point of its class, and others). ``results.json`` has seconds,
@@ -101,6 +102,8 @@ def fitted_by_torch(method: str, options: dict[str, Any], X: np.ndarray, y: np.n
     from torch import nn
     from torch.nn import functional
 
+    if method == "hinges":
+        return hinges_by_torch(options, X, y)
     kind, optimizer = method.split("-")
     rows = listed(y, 1 if kind == "triplet" else NEGATIVES)
     points, places = torch.tensor(X, dtype=torch.float32), torch.as_tensor(rows)
@@ -138,6 +141,76 @@ def fitted_by_torch(method: str, options: dict[str, Any], X: np.ndarray, y: np.n
     return metric, {"listed": rows}
 
 
+def hinges_by_torch(options: dict[str, Any], X: np.ndarray, listed: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """Adam on a square factor, for triplets with a weight in the last column and a trace or squared norm, in batches.
+
+    The step size falls to zero along a cosine. The objective of all after a pass over them is not counted.
+    """
+    import torch
+
+    points, rows, weights = (torch.as_tensor(part) for part in (X, listed[:, :3].astype(np.int64), listed[:, 3]))
+    L = (0.1 * torch.eye(X.shape[1], dtype=torch.float64)).requires_grad_()
+    descent, everything = torch.optim.Adam([L]), torch.arange(len(rows))
+
+    def objective(part: torch.Tensor) -> torch.Tensor:
+        images, (q, i, j) = points @ L.T, rows[part].T
+        if len(part) > len(X) ** 2 / 4:
+            squared = torch.cdist(images, images, compute_mode="use_mm_for_euclid_dist").square()
+            near, far = squared[q, i], squared[q, j]
+        else:
+            near, far = ((images[q] - images[k]).square().sum(1) for k in (i, j))
+        hinges = (weights[part] * (options["margin"] + near - far).clamp(min=0.0)).sum() * (len(rows) / len(part))
+        return hinges + options["trace"] * L.square().sum() + 0.5 * options["squared"] * (L.T @ L).square().sum()
+
+    # The first step of a process imports more.
+    objective(everything).backward()
+    used, trail, metric = 0.0, [(0.0, np.inf)], None
+    while used < options["seconds"]:
+        begin = time.process_time()
+        descent.param_groups[0]["lr"] = 0.5 * options["rate"] * (1.0 + np.cos(np.pi * used / options["seconds"]))
+        for part in torch.randperm(len(rows)).split(options["batch"] or len(rows)):
+            descent.zero_grad()
+            objective(part).backward()
+            descent.step()
+        used += time.process_time() - begin
+        with torch.no_grad():
+            value = objective(everything).item()
+        if value < trail[-1][1]:
+            trail.append((used, value))
+            metric = (L.T @ L).detach().numpy()
+    return metric, {"trail": trail[1:]}
+
+
+def items_by_factor(options: dict[str, Any], n: int, rows: np.ndarray) -> tuple[Any, dict[str, Any]]:
+    """L-BFGS on a factor, for logistic losses of triplets of items and the trace of their Gram matrix."""
+    from scipy.optimize import minimize
+
+    (a, i, j), trail, best = rows.T, [(0.0, np.inf)], [np.eye(n)]
+    start, begin = np.random.default_rng(SEED).normal(size=(n, options["rank"])) / np.sqrt(n), time.process_time()
+
+    def at(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        L = flat.reshape(start.shape)
+        gram = L @ L.T
+        norms = np.diag(gram)
+        s = norms[j] - norms[i] - 2.0 * (gram[a, j] - gram[a, i])
+        value = float(np.logaddexp(0.0, -s).mean() + options["reg"] * norms.sum())
+        w = 1.0 / len(rows) / (1.0 + np.exp(s))
+        pulls = (np.bincount(a * n + i, w, n * n) - np.bincount(a * n + j, w, n * n)).reshape(n, n)
+        pulls = pulls + pulls.T
+        if value < trail[-1][1]:
+            trail.append((time.process_time() - begin, value))
+            best[0] = gram
+        return value, (2.0 * ((options["reg"] + pulls.sum(axis=1))[:, None] * L - pulls @ L)).ravel()
+
+    def stop(_: np.ndarray) -> None:
+        if time.process_time() - begin > options["seconds"]:
+            raise StopIteration
+
+    many = {"maxiter": 10**6, "maxfun": 10**6, "maxcor": 20, "ftol": 0.0, "gtol": 0.0}
+    minimize(at, start.ravel(), jac=True, method="L-BFGS-B", callback=stop, options=many)
+    return best[0], {"trail": trail[1:]}
+
+
 def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -> tuple[Any, dict[str, Any]]:
     """A metric, and the parts of its objective: arrays for files, and lists for the results."""
     package, _, name = method.partition("-")
@@ -145,6 +218,8 @@ def fitted(method: str, options: dict[str, Any], X: np.ndarray, y: np.ndarray) -
         return fitted_by_pydml(name, options, X, y)
     if package == "torch":
         return fitted_by_torch(name, options, X, y)
+    if package == "scipy":
+        return items_by_factor(options, len(X), y)
     estimator, parts = fitted_by_metric_learn(method, options, X, y)
     parts["bounds"] = [float(end) for end in getattr(estimator, "bounds_", ())]
     parts["iterations"] = int(getattr(estimator, "n_iter_", 0))
@@ -158,20 +233,27 @@ def fitted_by_metric_learn(
     import metric_learn as ml
 
     if method == "LMNN":
+        begin = time.process_time()
         estimator = ml.LMNN(**options).fit(X, y)
-        labels = np.unique(y, return_inverse=True)[1]
-        return estimator, {"targets": estimator._select_targets(X, labels)}
+        seconds, labels = time.process_time() - begin, np.unique(y, return_inverse=True)[1]
+        return estimator, {"targets": estimator._select_targets(X, labels), "seconds": seconds}
     if method == "RCA":
         chunks = ml.constraints.Constraints(y).chunks(options["n_chunks"], 2, random_state=SEED)
         return ml.RCA_Supervised(random_state=SEED, **options).fit(X, y), {"chunks": chunks}
+    begin = time.process_time()
     rows = drawn(y, same_length=method == "LSML")
-    parts = {"pairs": rows[:, :2], "r": rows[:, 2]}
+    drew = time.process_time() - begin
+    parts: dict[str, Any] = {"pairs": rows[:, :2], "r": rows[:, 2]}
     if options.get("balance_param") == "lowered":
         options["balance_param"] = lowered(X, rows)
     if method == "LSML":
         half = len(rows) // 2
         parts = {"quadruplets": np.hstack([rows[:half, :2], rows[half:, :2]])}
-    return getattr(ml, f"{method}_Supervised")(random_state=SEED, **options).fit(X, y), parts
+    begin = time.process_time()
+    estimator = getattr(ml, f"{method}_Supervised")(random_state=SEED, **options).fit(X, y)
+    # It draws the rows again, which is no part of learning.
+    parts["seconds"] = time.process_time() - begin - drew
+    return estimator, parts
 
 
 def main() -> None:
@@ -184,8 +266,9 @@ def main() -> None:
     jobs = json.loads((folder / "jobs.json").read_text("utf-8"))
     # So that no fit is charged with the import.
     package = jobs[0]["method"].partition("-")[0]
-    importlib.import_module({"pyDML": "dml", "torch": "torch"}.get(package, "metric_learn"))
-    if package == "torch":
+    modules = {"pyDML": "dml", "torch": "torch", "scipy": "scipy.optimize"}
+    importlib.import_module(modules.get(package, "metric_learn"))
+    if package == "torch" and y.ndim == 1:
         # The first step of a process imports more.
         fitted("torch-InfoNCE-Adam", {"epochs": 1, "lr": 1e-3, "weight_decay": 0.0}, X, y)
     for job in jobs:
@@ -214,7 +297,7 @@ def main() -> None:
                 np.save(folder / f"{job['name']}-r.npy", rows[:, 2])
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
-        result["seconds"] = time.process_time() - start
+        result.setdefault("seconds", time.process_time() - start)
         result["options"] = options
         result["warnings"] = sorted({str(each.message).splitlines()[0][:120] for each in warned})
         results.append(result)

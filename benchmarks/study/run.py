@@ -143,16 +143,20 @@ def ratio(cost: float, lower: float, *, maximum: bool = False) -> float:
     return cost / lower if lower > ZERO else math.nan
 
 
-def fits_of_peers(
-    python: Path, folder: Path, X: np.ndarray, y: np.ndarray, methods: list[str], limit: float
-) -> list[dict[str, Any]]:
-    """Run methods of a package on points in its own process; fits that are in the folder are not made again."""
-    folder.mkdir(parents=True, exist_ok=True)
-    jobs = [
+def jobs_of(methods: list[str]) -> list[dict[str, Any]]:
+    """Both settings of every method."""
+    return [
         {"name": f"{method}-{of}", "method": method, "options": SETTINGS[method][of]}
         for method in methods
         for of in (0, 1)
     ]
+
+
+def fits_of_peers(
+    python: Path, folder: Path, X: np.ndarray, y: np.ndarray, jobs: list[dict[str, Any]], limit: float
+) -> list[dict[str, Any]]:
+    """Run jobs of a package on points in its own process; fits that are in the folder are not made again."""
+    folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "X.npy", X)
     np.save(folder / "y.npy", y)
     (folder / "jobs.json").write_text(json.dumps(jobs), "utf-8")
@@ -225,7 +229,7 @@ def study(
     work, records = folder / name / package, []
     euclidean = error(np.eye(X.shape[1]), X, y, Z, z)
     optima: dict[tuple[str, str], dict[str, Any]] = {}
-    for fit in fits_of_peers(python, work, X, y, methods, fit_limit):
+    for fit in fits_of_peers(python, work, X, y, jobs_of(methods), fit_limit):
         done = work / f"{fit['name']}-record.json"
         if done.exists():
             records.append(json.loads(done.read_text("utf-8")))

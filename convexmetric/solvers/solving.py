@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from convexmetric import errors
 from convexmetric.arguments import check_count, check_one_of, check_positive_number, check_seconds, is_real
 from convexmetric.arrays import Array
-from convexmetric.certificates.certificate import close_enough
 from convexmetric.doors import DESCENTS, SPREADING
 from convexmetric.imports import optional
 from convexmetric.numerics.threads import shared_cores
@@ -285,7 +284,7 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, monitor: Monitor) ->
         monitor.primal(M, value, by_risk=True)
         return False
     monitor.tangent(problem, M, value)
-    return close_enough(monitor.certificate(), monitor.tol, monitor.atol)
+    return monitor.reached
 
 
 def _chosen(solver: str | Solver | None) -> Solver:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -168,4 +169,8 @@ class _Dual:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
         size = norm_of(self.comparisons.adjoint(u))
         u = u / size if size > 0.0 else u
-        return min((np.clip(scale * u, low, high) for scale in SCALES), key=lambda u: self.negative(u)[0])
+        tried = [np.clip(scale * u, low, high) for scale in SCALES]
+        # A concave dual that falls goes on falling, up to the ends of the box.
+        values = (self.negative(u)[0] for u in tried)
+        falls = next((k for k, (here, there) in enumerate(pairwise(values)) if there > here), len(tried) - 1)
+        return tried[falls]

@@ -1,10 +1,10 @@
-"""A made set for what no public set here is large enough for."""
+"""Made sets for what no public set here is large enough for."""
 
 from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["letters"]
+__all__ = ["letters", "spectra"]
 
 
 def letters(rows: int, features: int = 16, classes: int = 26, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -19,3 +19,17 @@ def letters(rows: int, features: int = 16, classes: int = 26, seed: int = 0) -> 
     X = centres[y, part] + 1.2 * rng.normal(size=(rows, features)) @ mixing
     X = np.clip(np.round(2.0 * X + 8.0), 0, 15)
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def spectra(rows: int, bands: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Spectra of two kinds of things in some bands, between 0 and 1, and the kind: neighbouring bands are alike.
+
+    Each kind has one broad peak. The peaks overlap, and spectra of a kind differ by half their height.
+    """
+    rng, band = np.random.default_rng(seed), np.arange(bands) * 60.0 / bands
+    y = rng.integers(0, 2, rows)
+    alike = np.exp(-0.5 * ((band[:, None] - band) / 3.0) ** 2) + 1e-3 * np.eye(bands)
+    peak = np.where(
+        y[:, None] == 1, np.exp(-0.5 * ((band - 20.0) / 10.0) ** 2), np.exp(-0.5 * ((band - 28.0) / 12.0) ** 2)
+    )
+    return np.clip(0.6 * peak + 0.25 * rng.standard_normal((rows, bands)) @ np.linalg.cholesky(alike).T, 0.0, 1.0), y

@@ -107,12 +107,18 @@ class PairDistances(Comparisons):
         n = self.X.shape[0]
         return i * n + j if isinstance(self.X, np.ndarray) and len(self) >= MANY * n * n else None
 
+    @cached_property
+    def _of_items(self) -> bool:
+        """Whether full metrics act on items without features, whose inner products they are."""
+        X, cone = self.X, self.cone
+        return not (cone.diagonal or cone.free) and X.shape == cone.shape and np.array_equal(X, np.eye(cone.d))
+
     def forward(self, M: Array) -> Array:
         """``s = D(M)``, shape ``(T,)``."""
         if self._kept is not None:
             return self.signs * self.cone.quadratic_forms(self._kept, M)
         if self._entries is not None:
-            products = self.cone.gram(self.X, M, self.X)
+            products = M.copy() if self._of_items else self.cone.gram(self.X, M, self.X)
             norms = products.diagonal().copy()
             products *= -2.0
             products += norms[:, None] + norms
@@ -150,6 +156,8 @@ class PairDistances(Comparisons):
         # Weights need not be symmetric, as their product with the points is made so.
         if self._entries is not None:
             T = np.diag(degrees) - 2.0 * np.bincount(self._entries, w, n * n).reshape(n, n)
+            if self._of_items:
+                return 0.5 * (T + T.T)
         else:
             T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[:n, i], np.r_[:n, j])), shape=(n, n))
         return self.cone.cross(self.X, T, self.X)

@@ -42,6 +42,17 @@ def test_forward_is_the_definition(seed, cone, n):
     np.testing.assert_allclose(expression.value, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("cone", CONES)
+def test_items_without_features_are_the_points_that_unit_vectors_are(cone):
+    rng, pairs = made(3, cone, 7, 7)
+    items, turned = (PairDistances(X, pairs.pairs, pairs.signs, pairs.cone) for X in (np.eye(7), np.eye(7)[::-1]))
+    M, u = random_element(rng, pairs.cone), rng.normal(size=len(pairs))
+    backwards = M[::-1] if M.ndim == 1 else M[::-1, ::-1]
+    np.testing.assert_allclose(items.forward(M), turned.forward(backwards), atol=1e-14)
+    slopes = turned.adjoint(u)
+    np.testing.assert_allclose(items.adjoint(u), slopes[::-1] if M.ndim == 1 else slopes[::-1, ::-1], atol=1e-14)
+
+
 @given(st.integers(0, 10**6), st.sampled_from(CONES), st.sampled_from(SIZES))
 def test_adjoint_is_the_adjoint(seed, cone, n):
     rng, pairs = made(seed, cone, n)

@@ -107,9 +107,25 @@ class FactorObjective(ABC, Generic[Point]):
 
     def __init__(self, H: Array) -> None:
         self.K = np.linalg.cholesky(H)
-        self.inverse = la.solve_triangular(self.K, np.eye(len(self.K)), lower=True, check_finite=False)
+        identity = np.eye(len(self.K))
+        self._inverse = la.solve_triangular(self.K, identity, lower=True, check_finite=False)
+        first = self._inverse[0, 0]
+        #: The number that takes the place of the inverse where H is a multiple of the identity, as a trace is.
+        self._scale = first if np.array_equal(self._inverse, first * identity) else None
         #: Products with a Hessian so far.
         self.products = 0
+
+    def of_points(self, C: Array) -> Array:
+        """Rows in the coordinates of the points, ``C K^-1``."""
+        return C @ self._inverse if self._scale is None else C * self._scale
+
+    def whitened_rows(self, E: Array) -> Array:
+        """Slopes by the rows of ``C K^-1`` as slopes by those of C, ``E K^-T``."""
+        return E @ self._inverse.T if self._scale is None else E * self._scale
+
+    def whitened(self, S: Array) -> Array:
+        """A symmetric dual matrix in whitened coordinates, ``K^-1 S K^-T``."""
+        return self.whitened_rows(self.whitened_rows(S).T)
 
     @abstractmethod
     def at(self, C: Array) -> Point:
@@ -140,7 +156,7 @@ class FactorObjective(ABC, Generic[Point]):
 
         def applied(E: Array) -> Array:
             self.products += 1
-            return 2.0 * (E - E @ here.S + second(E @ self.inverse) @ self.inverse.T)
+            return 2.0 * (E - E @ here.S + self.whitened_rows(second(self.of_points(E))))
 
         return applied
 
@@ -178,7 +194,7 @@ class FactorObjective(ABC, Generic[Point]):
         rows = vectors[:, above].T
         if not len(rows):
             return here
-        V = rows @ self.inverse
+        V = self.of_points(rows)
         curvature = self.curvature(here, V.T @ V)
         slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
         longest = slope / curvature if curvature > 0.0 else 1.0

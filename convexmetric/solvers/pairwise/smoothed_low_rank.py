@@ -141,7 +141,7 @@ class _Path:
         if best == 0.0:
             return np.empty((0, cone.d))
         S = self.risk.smoothed(best * cone.identity(), objective.width).point.S
-        S = objective.inverse @ S @ objective.inverse.T
+        S = objective.whitened(S)
         _, vectors = np.linalg.eigh(S)
         rows = vectors[:, -objective.grow :].T
         return np.sqrt(best) * np.linalg.norm(rows @ objective.K.T, axis=1, keepdims=True) * rows
@@ -168,14 +168,14 @@ class _SmoothedObjective(FactorObjective[_Point]):
 
     def at(self, C: Array) -> _Point:
         """Evaluate a factor by one pass over the queries, and sample as many kinks as the factor needs."""
-        B = C @ self.inverse
+        B = self.of_points(C)
         target = min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_PER_ENTRY * C.size))
         # Kinks of a query that are listed at most: several times its share of the sample.
         most = -(-4 * target // self.risk.parts) + 16 if np.isfinite(self.stride) else 0
         smoothed = self.pairs.smoothed(B.T @ B, self.width, self.stride, most, seed=self.passes)
         self.stride = max(1.0, smoothed.kinks / target)
         self.passes += 1
-        S = self.inverse @ smoothed.point.S @ self.inverse.T
+        S = self.whitened(smoothed.point.S)
         return _Point(C, B, smoothed.value, smoothed.point, S, smoothed)
 
     def narrowed(self, here: _Point, share: float) -> _Point:

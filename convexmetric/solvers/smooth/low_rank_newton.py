@@ -38,7 +38,7 @@ OBJECTIVE_PROGRESS = 0.99
 #: Gap from which Newton's method takes over from L-BFGS; iterations of L-BFGS between two evaluations of the bounds, at
 #: first, and the factor by which they grow; steps that it remembers.
 NEWTON_GAP = 0.01
-FIRST_ITERATIONS, MORE_ITERATIONS, MEMORY = 10, 1.5, 20
+FIRST_ITERATIONS, MORE_ITERATIONS, MEMORY = 10, 1.5, 10
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
 
     def at(self, C: Array) -> FactorPoint:
         """Evaluate a factor, with the tangent plane of the risk."""
-        B = C @ self.inverse
+        B = self.of_points(C)
         risk, point = self.risk.tangent(B.T @ B)
-        return FactorPoint(C, B, risk, point, self.inverse @ point.S @ self.inverse.T)
+        return FactorPoint(C, B, risk, point, self.whitened(point.S))
 
     def roughly_descended(self, here: FactorPoint, iterations: int, stop: Callable[[], bool]) -> FactorPoint:
         """Take steps of L-BFGS, until told to stop; returns the best point that it evaluated."""

@@ -1,6 +1,7 @@
-"""Growth of a factor."""
+"""Coordinates and growth of a factor."""
 
 import numpy as np
+import pytest
 
 from convexmetric.risks import Minorant
 from convexmetric.solvers.numerics.factors import FactorObjective, FactorPoint
@@ -27,3 +28,16 @@ def test_growth_is_no_step_that_gains_rounding_alone():
     objective = OneHinge(np.eye(1))
     grown = objective.grown(objective.at(np.empty((0, 1))), 1e-4)
     assert grown.value == 0.25
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1.0])
+def test_coordinates_make_the_penalty_a_squared_norm(tilt):
+    """Whether it is a multiple of the identity or not."""
+    rng = np.random.default_rng(4)
+    G, A, C = rng.standard_normal((5, 5)), rng.standard_normal((5, 5)), rng.standard_normal((3, 5))
+    H, S = 3.0 * np.eye(5) + tilt * G @ G.T, A + A.T
+    objective = OneHinge(H)
+    B = objective.of_points(C)
+    np.testing.assert_allclose(np.vdot(C, C), np.vdot(B.T @ B, H))
+    np.testing.assert_allclose(np.vdot(C.T @ C, objective.whitened(S)), np.vdot(B.T @ B, S))
+    np.testing.assert_allclose(np.vdot(objective.whitened_rows(A[:3]), C), np.vdot(A[:3], B))

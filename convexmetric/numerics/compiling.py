@@ -21,10 +21,10 @@ else:
     _LOCK = Lock()
 
     @cache
-    def _dispatcher(loop):
+    def _dispatcher(loop, inner=False):
         from convexmetric.numerics.dispatchers import dispatcher
 
-        return dispatcher(loop.py_func, loop.settings)
+        return dispatcher(loop.py_func, loop.settings, inner)
 
     class Loop:
         """A function that numba compiles, with settings; numba is imported when the first is called."""
@@ -47,8 +47,8 @@ else:
 
         @property
         def _numba_type_(self):
-            # What numba asks for in loops that call this one.
-            return self.dispatcher._numba_type_
+            # What numba asks for in loops that call this one, under its own lock.
+            return _dispatcher(self, inner=True)._numba_type_
 
     compiled = Loop
     # Sums may be added in another order, multiplications fused with additions, and zeros lose their sign, so that loops

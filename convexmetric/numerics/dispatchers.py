@@ -29,11 +29,22 @@ class _Places(CompileResultCacheImpl):
 class _Cache(FunctionCache):
     """Cache of a loop, for which a full or read-only disk is no error."""
 
-    _impl_class = _Places
+    _impl_class: type[_Places] = _Places
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
             super().save_overload(sig, data)
+
+
+class _InnerPlaces(_Places):
+    """Files of their own for loops as other loops call them."""
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        return f"{super().get_filename_base(fullname, abiflags)}.inner"
+
+
+class _InnerCache(_Cache):
+    _impl_class = _InnerPlaces
 
 
 @cache
@@ -45,11 +56,16 @@ def _warn_once() -> None:
     )
 
 
-def dispatcher(function: Callable[..., Any], settings: dict[str, Any]) -> Callable[..., Any]:
-    """Return numba's function, which compiles a loop for the types that it is called with."""
-    loop = numba.njit(nogil=True, error_model="numpy", **settings)(function)
+def dispatcher(function: Callable[..., Any], settings: dict[str, Any], inner: bool) -> Callable[..., Any]:
+    """Return numba's function, which compiles a loop for the types that it is called with.
+
+    An ``inner`` one is for other loops only: it lacks what calls it from Python, which takes long to compile where it
+    takes tuples of arrays. None has what calls it from C.
+    """
+    wrappers = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
+    loop = numba.njit(nogil=True, error_model="numpy", **wrappers, **settings)(function)
     try:
-        loop._cache = _Cache(function)
+        loop._cache = (_InnerCache if inner else _Cache)(function)
     except RuntimeError:
         _warn_once()
     return loop

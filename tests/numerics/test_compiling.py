@@ -191,3 +191,23 @@ def test_a_folder_of_the_environment_that_can_only_be_read_is_read(monkeypatch, 
     assert loop(2.5) == 5.0
     assert sum(loop.dispatcher.stats.cache_misses.values()) == 1
     assert sorted(tmp_path.rglob("*.nb?")) == kept != []
+
+
+@compiled
+def double(a):
+    return a + a
+
+
+@compiled
+def one_more_than_double(a):
+    return double(a) + 1
+
+
+def test_what_loops_call_is_kept_apart_from_what_python_calls(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert (one_more_than_double(2), double(2)) == (5, 4)
+    assert sorted("inner" in path.name for path in tmp_path.rglob("*double-*.nbi")) == [False, False, True]
+    for inner in (False, True):
+        again = dispatchers.dispatcher(double.py_func, {}, inner)
+        again.compile((numba.int64,))
+        assert sum(again.stats.cache_hits.values()) == 1

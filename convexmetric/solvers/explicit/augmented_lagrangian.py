@@ -69,8 +69,8 @@ SUBPROBLEM_SHARE = 0.3
 IDLE_ROUNDS = 20
 #: Comparisons on the kink sampled for the matrix of a Newton step: at least, for each free weight, and at most.
 LEAST_SAMPLE, SAMPLE_PER_WEIGHT, SAMPLE = 2_000, 6, 20_000
-#: Conjugate gradient steps for one Newton step at most.
-CG_STEPS = 60
+#: Conjugate gradient steps for one Newton step at most: with few, inexact steps take longer than what they save.
+CG_STEPS = 400
 #: Conjugate gradients end where the preconditioned residual is below this fraction of the first one.
 CG_ACCURACY = 0.1
 #: A step is halved until it decreases the objective, down to this: with few comparisons on the kink it may be long.
@@ -79,7 +79,7 @@ SHORTEST_STEP = 0.5**39
 WORKING_SET, WORKING_SHARE = 4_000, 0.25
 #: Numbers in the rows of a working set at most.
 MOST_ENTRIES = 3e7
-#: Fraction of all comparisons in the random sample that gives the first point.
+#: Fraction of all comparisons in the random sample that gives the first point, unless the others contradict it.
 FIRST_SAMPLE = 0.125
 #: Gap up to which working sets are used.
 MODERATE_GAP = 1e-2
@@ -115,19 +115,21 @@ class AugmentedLagrangian(Solver):
         """Take proximal steps until the certified gap closes, from what earlier solvers left, a start, or a sample."""
         proximal = _Proximal(problem, hinges, monitor)
         count, dual = len(hinges.weights), monitor.dual_point
+        size = max(WORKING_SET, int(FIRST_SAMPLE * count))
         if isinstance(dual, np.ndarray) and monitor.M is not None:
             proximal.move(monitor.M, hinges.loss.clip(dual))
         elif monitor.start is not None:
             proximal.move(monitor.start)
-        elif not proximal.linear and (size := max(WORKING_SET, int(FIRST_SAMPLE * count))) <= WORKING_SHARE * count:
+        elif not proximal.linear and row_width(problem.risk.points, problem.cone) <= size <= WORKING_SHARE * count:
             rows = np.sort(np.random.default_rng(0).permutation(count)[:size])
             part = proximal.part(rows, np.zeros(count), count / size, MODERATE_GAP)
             drive(part.follow(), part.monitor)
-            proximal.next, proximal.working = part.next, int(WORKING_SHARE * count)
-            proximal.move(part.here.w)
-            proximal.price()
-            yield {}
-            yield from proximal.follow_some()
+            if problem.value(part.here.w) < problem.value(problem.cone.zeros()):
+                proximal.next, proximal.working = part.next, int(WORKING_SHARE * count)
+                proximal.move(part.here.w)
+                proximal.price()
+                yield {}
+                yield from proximal.follow_some()
         yield from proximal.follow()
 
 

@@ -197,6 +197,14 @@ def test_of_many_comparisons_most_steps_see_a_few(C):
         assert progress.upper_bound >= solution.lower_bound * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(("made", "kept"), [(lambda: crowd(count=2_000), True), (lambda: bag_of_words(d=400), False)])
+def test_a_sample_that_the_other_comparisons_contradict_is_left(made, kept, monkeypatch):
+    monkeypatch.setattr(augmented_lagrangian, "WORKING_SET", 200)
+    solution = cm.solve(cm.RelativeComparisonProblem(*made()), solver="augmented-lagrangian", tol=1e-3)
+    assert solution.gap <= 1e-3
+    assert ("width" not in solution.history[0].details) == kept
+
+
 def test_the_same_call_gives_the_same_bounds():
     problem = cm.RelativeComparisonProblem(*crowd())
     first, second = (cm.solve(problem) for _ in range(2))

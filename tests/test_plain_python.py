@@ -19,7 +19,9 @@ def plain(tmp_path_factory):
     for name, data in in_browser.sources():
         (pages / name).parent.mkdir(parents=True, exist_ok=True)
         (pages / name).write_bytes(data)
-    path = os.pathsep.join(map(str, (pages, pages / "docs", pages / "examples" / "exercises", in_browser.HERE)))
+    path = os.pathsep.join(
+        map(str, (pages, pages / "docs", pages / "examples", pages / "examples" / "exercises", in_browser.HERE))
+    )
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": path}
     command = [sys.executable, "-W", "error::RuntimeWarning", plain_python.__file__]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

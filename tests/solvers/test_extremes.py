@@ -166,7 +166,7 @@ def test_trust_region_steps_end_where_products_are_no_floats():
 def test_pairs_of_extreme_weight_end(reg, solver):
     pairs = np.array([[0, 1], [2, 3], [4, 5], [1, 6]])
     problem = cm.SimilarityRegressionProblem(X, pairs, [0.1, 0.5, 0.9, 0.3], reg=reg)
-    solution = cm.solve(problem, solver=solver, max_seconds=5.0)
+    solution = cm.solve(problem, solver=solver, max_seconds=20.0)
     assert solution.status != "max_seconds"
     assert solution.lower_bound <= solution.upper_bound
 

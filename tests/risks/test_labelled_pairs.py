@@ -120,7 +120,8 @@ def test_a_sample_is_the_list_of_the_pairs_within_its_blocks(seed, size):
         np.testing.assert_allclose(ours.gradient(), theirs.gradient(), atol=1e-6)
         np.testing.assert_allclose(ours.product(H), theirs.product(H), rtol=1e-4, atol=1e-4)
         for side, other in zip(ours.sides(sample.X), theirs.sides(sample.X), strict=True):
-            np.testing.assert_allclose(side, other, atol=1e-6)
+            # Sums in single precision: entries are as wrong as the largest is large.
+            np.testing.assert_allclose(side, other, atol=1e-7 * max(10.0, np.abs(other).max()))
 
 
 @given(seeds)

@@ -83,7 +83,7 @@ def test_readers_that_differ_are_found(campaign, monkeypatch):
 
 @pytest.mark.integration
 def test_what_passes_for_an_instance_is_found(campaign, monkeypatch):
-    monkeypatch.setattr(instances, "_difference", lambda *given: ("", 0.0))
+    monkeypatch.setattr(instances, "difference", lambda *given: ("", 0.0))
     assert found_in(campaign, "parts", "FALSE: instance")
 
 

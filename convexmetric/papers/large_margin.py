@@ -339,7 +339,7 @@ class LargeMarginProblem(MetricProblem):
         d, w = self.whitening.shape[1], "" if self.point_weights is None else "w_i "
         pulled, drawn, more = r"d_M(x_i, x_j)", "", ""
         if self.ridge:
-            pulled = r"\big(d_M(x_i, x_j) + \frac{\rho}{n^2} \sum_{a, b} d_M(x_a, x_b)\big)"
+            pulled = r"\left(d_M(x_i, x_j) + \frac{\rho}{n^2} \sum_{a, b} d_M(x_a, x_b)\right)"
             more = rf",\quad \rho = {self.ridge:g},\quad n = {self.rankings.X.shape[0]}"
         if self.reg is not None:
             drawn = r" + \frac{\lambda}{2} N \|M - M_0\|_F^2"

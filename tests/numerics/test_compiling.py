@@ -87,10 +87,10 @@ def test_what_is_slow_to_compile_is_found(line, found):
 FIRST_SOLVES = {
     "cm.RankingProblem.from_labels(X, y, measure='auc')": 13,
     "cm.RankingProblem.from_labels(X, y, measure='map')": 11,
-    "cm.RankingProblem.from_labels(X, y, measure='mrr')": 15,
-    "cm.RankingProblem.from_labels(X, y, measure='ndcg')": 18,
-    "cm.RankingProblem.from_labels(X, y, measure='precision')": 18,
-    "cm.RankingProblem.from_labels(X, y, measure='knn')": 18,
+    "cm.RankingProblem.from_labels(X, y, measure='mrr')": 16,
+    "cm.RankingProblem.from_labels(X, y, measure='ndcg')": 19,
+    "cm.RankingProblem.from_labels(X, y, measure='precision')": 19,
+    "cm.RankingProblem.from_labels(X, y, measure='knn')": 19,
     "cm.LargeMarginProblem(X, y)": 15,
     "cm.TripletProblem.from_labels(X, y)": 14,
     "cm.PairMarginProblem.from_labels(X, y)": 4,
@@ -107,8 +107,11 @@ def test_a_first_solve_compiles_few_loops_and_each_once(problem, tmp_path):
         "X = np.random.default_rng(0).standard_normal((30, 3))\n"
         "with event.install_recorder('numba:compile') as recorder:\n"
         f"    cm.solve({problem}, 1e-3)\n"
-        "loops = [one.data['dispatcher'].py_func for _, one in recorder.buffer if one.is_start]\n"
-        "print(json.dumps([f'{loop.__module__}.{loop.__name__}' for loop in loops]))"
+        "loops = [one.data['dispatcher'] for _, one in recorder.buffer if one.is_start]\n"
+        "inner = [loop.targetoptions.get('no_cpython_wrapper', False) for loop in loops]\n"
+        "loops = [loop.py_func for loop in loops]\n"
+        "names = [f'{loop.__module__}.{loop.__name__}' for loop in loops]\n"
+        "print(json.dumps([name + ' inner' * within for name, within in zip(names, inner)]))"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     compiled = json.loads(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True))

@@ -69,8 +69,8 @@ def test_a_solve_cut_short_ends_at_the_same_optimum(tmp_path, problem, solver):
     again = cm.solve(problem(), tol=tol, solver=solver, checkpoint=path)
     assert len(again.history) == len(last.history)
     # A matrix that rounding left outside the cone is projected anew, which changes its last bits.
-    assert again.upper_bound == pytest.approx(last.upper_bound, rel=1e-12)
-    assert again.lower_bound == pytest.approx(last.lower_bound, rel=1e-12)
+    assert again.upper_bound == pytest.approx(last.upper_bound, rel=1e-10)
+    assert again.lower_bound == pytest.approx(last.lower_bound, rel=1e-10)
 
 
 def test_an_interrupt_leaves_a_checkpoint(tmp_path):

@@ -153,7 +153,7 @@ class _Dual:
         return -value, slopes
 
     def start(self) -> Array:
-        """Best equal multipliers to start from.
+        """Best equal multipliers to start from, or the best multiple of the slopes where equal ones gain nothing.
 
         With hinges and a squared norm alone the dual is a parabola in their size while no eigenvalue changes sign;
         otherwise the best size on a grid is taken.
@@ -167,10 +167,16 @@ class _Dual:
                 conjugate, value = self.attained(u)[0], self.loss.dual_value(u)
             if value > 0.0:
                 return np.clip(0.5 * value / conjugate if conjugate > 0.0 else np.inf * u, low, high)
+        equal, gains = self._scaled(u)
+        # Nearly at zero line searches see only rounding. There the dual rises along its slopes.
+        return equal if gains else self._scaled(-self.negative(equal)[1])[0]
+
+    def _scaled(self, u: Array) -> tuple[Array, bool]:
+        """The best multiple on a grid, and whether the dual rises at all along these multipliers."""
         size = norm_of(self.comparisons.adjoint(u))
         u = u / size if size > 0.0 else u
-        tried = [np.clip(scale * u, low, high) for scale in SCALES]
+        tried = [np.clip(scale * u, *self.box) for scale in SCALES]
         # A concave dual that falls goes on falling, up to the ends of the box.
         values = (self.negative(u)[0] for u in tried)
         falls = next((k for k, (here, there) in enumerate(pairwise(values)) if there > here), len(tried) - 1)
-        return tried[falls]
+        return tried[falls], falls > 0

@@ -10,7 +10,7 @@ compiled loops. The clock is the processor's, of one thread; what does not close
 seconds counts as twice that. With `--json` every result is appended as soon as it is known, and is not made again.
 
 `--fit` writes the table of forecasts (``convexmetric/solvers/forecasts.json``) from such files: for every solver a
-ridge regression of the logarithm of its seconds.
+ridge regression of the logarithm of its seconds, of which those that did not end are known to be above the limit.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from made_problems import made
 from results import Results, add_library_options, begun, ratios_in_words
+from scipy.stats import norm
 from tables import markdown, seconds
 
 import convexmetric as cm
@@ -45,8 +46,8 @@ RESOLUTION, BEATEN, BADLY = 0.02, 1.5, 3.0
 LOADING = 1.0
 #: Seconds beside its limit that a process may take to build its problem and to certify; bytes that it may hold.
 PATIENCE, BYTES = 60.0, 8 << 30
-#: Weight of the ridge of a fit.
-RIDGE = 1.0
+#: Weight of the ridge of a fit, and its rounds.
+RIDGE, ROUNDS = 4.0, 20
 TABLE = Path(forecasts.__file__).with_name("forecasts.json")
 
 
@@ -92,10 +93,10 @@ def forked(key: int | str, solver: str, tol: float, limit: float) -> dict[str, A
     return row
 
 
-def cost(row: dict[str, Any]) -> float:
+def cost(row: dict[str, Any], least: float = RESOLUTION) -> float:
     """Seconds to the gap, twice the limit for what did not close it."""
     limit = row["asked"]["limit"]
-    return max(RESOLUTION, row["seconds"]) if row["status"] == "optimal" and row["seconds"] <= limit else 2.0 * limit
+    return max(least, row["seconds"]) if row["status"] == "optimal" and row["seconds"] <= limit else 2.0 * limit
 
 
 def compare(keys: list[Any], solvers: list[str], arguments: argparse.Namespace) -> dict[Any, dict[str, Any]]:
@@ -152,6 +153,18 @@ def early(rows: list[dict[str, Any]]) -> float | None:
     return round(float(np.exp(np.mean(np.log(shares)))), 2) if shares else None
 
 
+def regression(Z: np.ndarray, y: np.ndarray, late: np.ndarray) -> np.ndarray:
+    """Weights of a ridge regression with normal errors (Tobit), where late y are twice what they exceed."""
+    ridge, known = np.diag([1e-6, *[RIDGE] * (Z.shape[1] - 1)]), y
+    for _ in range(ROUNDS):
+        b = np.linalg.solve(Z.T @ Z + ridge, Z.T @ y)
+        rest = known - Z @ b
+        error = float(np.std(rest[~late]))
+        least = (rest - np.log(2.0)) / error
+        y = np.where(late, Z @ b + error * norm.pdf(least) / norm.sf(least), known)
+    return b
+
+
 def fit(files: list[Path]) -> dict[str, Any]:
     """Weights of the features of a forecast, an addition for every class of risks, and ``early``, by solver.
 
@@ -168,7 +181,7 @@ def fit(files: list[Path]) -> dict[str, Any]:
         known[key] = forecasts.features(bare, monitor.share, bare.risk), type(bare.risk).__name__
     costs: dict[Any, dict[str, float]] = {}
     for row in rows:
-        costs.setdefault(row["asked"]["seed"], {})[row["asked"]["solver"]] = cost(row)
+        costs.setdefault(row["asked"]["seed"], {})[row["asked"]["solver"]] = cost(row, 0.0)
     table: dict[str, Any] = {}
     for solver in sorted({row["asked"]["solver"] for row in rows}):
         mine = [row for row in rows if row["asked"]["solver"] == solver]
@@ -178,12 +191,10 @@ def fit(files: list[Path]) -> dict[str, Any]:
         risks = sorted({known[key][1] for key in keys})
         K = np.array([[float(known[key][1] == risk) for risk in risks] for key in keys])
         centre, spread = X.mean(axis=0), X.std(axis=0)
-        centre[0], spread[spread == 0.0] = 0.0, np.inf
+        centre[0], spread[spread < 1e-9] = 0.0, np.inf
         spread[0] = 1.0
-        Z = np.hstack([(X - centre) / spread, K])
-        ridge = RIDGE * np.eye(Z.shape[1])
-        ridge[0, 0] = 1e-6
-        b = np.linalg.solve(Z.T @ Z + ridge, Z.T @ y)
+        late = np.array([row["status"] != "stalled" and cost(row) > row["asked"]["limit"] for row in mine])
+        b = regression(np.hstack([(X - centre) / spread, K]), y, late)
         weights = b[: len(centre)] / spread
         weights[0] -= float(centre @ weights)
         name = "conic" if solver == CONIC else solver

@@ -226,19 +226,15 @@ def _not_taken(found: list[Candidate]) -> tuple[Step, ...]:
 
 
 def offer_zero(problem: MetricProblem, monitor: Monitor) -> None:
-    """Offer the metric zero and the plane there, unless a pass takes long: both are optimal if the penalty is large.
-
-    The bound over the objective there is the share of the penalty, on which forecasts depend.
-    """
-    risk, zero = problem.risk, problem.cone.zeros()
+    """Offer the metric zero, or the prior, and the plane there, unless a pass takes long."""
+    risk, prior = problem.risk, None if monitor.problem is None else monitor.problem.regularizer.prior
     limit = np.inf if monitor.max_seconds is None else monitor.max_seconds
     if monitor.M is not None or risk.hard or not risk.points or risk.distances > SHORT_PASS * min(1.0, limit):
         return
-    value = problem.value(zero)
-    if not 0.0 < value < np.inf:
-        return
-    if monitor.tangent(problem, zero, value):
-        monitor.share = monitor.lower_bound / value
+    M = problem.cone.zeros() if prior is None else risk.repair(problem.cone.project(prior))
+    value = problem.value(M)
+    if 0.0 < value - problem.penalty(M) < np.inf:
+        monitor.tangent(problem, M, value)
 
 
 def _finite(seconds: float) -> float | None:

@@ -1,10 +1,10 @@
 """How long solvers take, from the sizes of a problem: a line of fitted numbers for each.
 
-The logarithm of the seconds is linear in logarithms of the numbers of distances, parts and features and of the share of
-the penalty (``Monitor.share``), and in products of these, with additions for the kind of penalty, of cone and of risk;
-under squared norms, for diagonal metrics, and where there are as many points as features (items that are compared, Gram
-matrices) some of the weights differ. That is for a gap of 1e-4; a coarser one takes a
-share of that time, of which every solver has its own.
+The logarithm of the seconds is linear in logarithms of the numbers of distances, parts, features and points and of the
+share of the penalty (``Monitor.share``), in their squares and some products, with weights of their own under squared
+norms, Frobenius norms, for diagonal metrics, and where there are as many points as features (items that are compared,
+Gram matrices), and additions for the kind of risk and for other penalties. That is for a gap of 1e-4; a coarser one
+takes a share of that time, of which every solver has its own.
 ``forecasts.json`` has been fitted to solves of made problems and of the library, one thread, to a gap of 1e-4:
 ``python benchmarks/bench_routes.py --fit``. Other machines are faster or slower by about the same factor for all
 solvers, which changes no choice.
@@ -43,15 +43,16 @@ def table() -> dict[str, Any]:
 
 def features(problem: MetricProblem, share: float | None, risk: Risk) -> Array:
     """What forecasts are linear in, of a problem whose risk is taken in this form."""
-    cone, quadratic = problem.cone, problem.quadratic()
+    cone, quadratic, norms = problem.cone, problem.quadratic(), problem.regularizer.weights()
     usual = np.log(max(USUAL_SHARE if share is None else share, LEAST_SHARE))
-    squared = float(isinstance(quadratic, np.ndarray) or bool(quadratic))
-    diagonal, other = float(cone.diagonal), float(quadratic is None)
-    distances, parts, d = np.log([max(risk.distances, 1.0), max(risk.parts, 1.0), cone.d])
-    alone = [1.0, distances, parts, d, usual, squared, other, diagonal]
-    sizes = [parts * d, usual * parts, usual * d]
-    items = float(sum(points.shape[0] for points in risk.points) == cone.d) * np.array([1.0, parts, d, usual])
-    return np.array([*alone, *sizes, squared * usual, squared * d, squared * distances, diagonal * d, *items])
+    points = sum(each.shape[0] for each in risk.points)
+    distances, parts, d, n = np.log(np.maximum([risk.distances, risk.parts, cone.d, points], 1.0))
+    sizes = np.array([distances, parts, d, n, usual])
+    squared = isinstance(quadratic, np.ndarray) or bool(quadratic)
+    norm = quadratic is None and norms is not None
+    kinds = np.array([True, squared, norm, cone.diagonal, points == cone.d], dtype=float)
+    products = [parts * d, usual * parts, usual * d]
+    return np.array([*kinds, float(quadratic is None), *np.outer(kinds, sizes).ravel(), *sizes**2, *products])
 
 
 def forecast(solver: str, problem: MetricProblem, share: float | None = None, tol: float = FITTED_GAP) -> float:

@@ -7,7 +7,9 @@ import pytest
 
 import convexmetric as cm
 from convexmetric.errors import SolverError
+from convexmetric.regularizers import SquaredDistance, SquaredFrobenius
 from convexmetric.solvers import turns
+from convexmetric.solvers.exact import offer_zero
 from convexmetric.solvers.forecasts import LONGEST, SHORTEST, forecast, table
 from convexmetric.solvers.routes import ROUTES, by_forecast
 from convexmetric.solvers.runtime import Monitor, drive
@@ -121,3 +123,15 @@ def test_where_the_penalty_is_large_zero_is_certified_without_a_solver():
     assert not solution.M.any()
     assert solution.turns == ()
     assert len(solution.history) == 1
+
+
+@pytest.mark.parametrize("reg", [1e-3, 1.0, 1e2])
+def test_a_prior_of_zero_has_the_share_of_the_metric_zero(reg):
+    risk, shares = cm.load_problem("triplets-wine-10x10-1e-2").risk, []
+    for norm in (SquaredFrobenius(reg), SquaredDistance(reg, np.zeros((13, 13))), SquaredDistance(reg, np.eye(13))):
+        problem = cm.MetricProblem(risk, norm)
+        monitor = Monitor(1e-4, problem=problem)
+        offer_zero(problem.without_constant(), monitor)
+        shares.append(monitor.share)
+    assert shares[0] == pytest.approx(shares[1], rel=1e-6)
+    assert 0.0 < shares[0] < shares[2] < 1.0

@@ -57,8 +57,8 @@ class Monitor:
         self.solver = ""
         #: Turns of the solvers of the default.
         self.turns: list[Turn] = []
-        #: Lower bound over objective at the metric zero, where that was evaluated: the weight of the penalty as a share
-        #: of the one at which zero is optimal.
+        #: Lower bound over risk at the metric zero, or the prior, where that was evaluated: the weight of the penalty
+        #: as a share of the one at which that metric is optimal.
         self.share: float | None = None
         #: What an iteration of the running solver is: ``"iterations"`` or ``"passes"``.
         self.unit = "iterations"
@@ -188,14 +188,19 @@ class Monitor:
         """Offer the lower bound that a minorant proves, and a factory of its dual point; M is near the optimum."""
         return self.dual(problem.bound(point.value, point.S, M), dual, point)
 
-    def tangent(self, problem: MetricProblem, M: Array, value: float) -> bool:
-        """Offer a metric with its objective, and what the tangent plane of the risk there proves, if there is one."""
+    def tangent(self, problem: MetricProblem, M: Array, value: float) -> None:
+        """Offer zero or the prior, optimal under a large penalty, with the plane there; find the penalty's share."""
         self.primal(M, value, by_risk=True)
         dual = tangent_dual(problem.risk, M)
         point = problem.risk.minorant(dual)
-        if point is not None:
-            self.proven(problem, point, M, lambda: dual)
-        return point is not None
+        if point is None:
+            return
+        bound, by_risk = problem.bound(point.value, point.S, M), value - problem.penalty(M)
+        self.dual(bound, lambda: dual, point)
+        if by_risk > 0.0:
+            share = 1.0 + (bound - value) / by_risk
+            # Beside a linear term no multiple of the plane is looked for, and the best one would prove this.
+            self.share = share if share >= 0.0 else 0.25 / (1.0 - share)
 
     def _asked(self, progress: Progress) -> bool:
         """Call the callback; True if it asks to stop. Mark its errors as the caller's."""

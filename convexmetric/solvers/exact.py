@@ -11,7 +11,7 @@ import numpy as np
 from convexmetric.arguments import check_seconds
 from convexmetric.errors import UnsupportedProblemError
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
-from convexmetric.solvers.routes import ADVICE, ROUTES, Candidate, Candidates, Route, by_forecast, refusal
+from convexmetric.solvers.routes import ADVICE, COARSE, ROUTES, Candidate, Candidates, Route, by_forecast, refusal
 from convexmetric.solvers.runtime import Monitor, Run, Solver, Steps
 from convexmetric.solvers.runtime.costs import costs_text, in_words, pass_seconds
 from convexmetric.solvers.turns import Runner, take_turns
@@ -45,7 +45,7 @@ class Exact(Solver):
 
         The run resumes with the solver that left a checkpoint.
         """
-        routes = by_forecast(problem) if self.stages is None else map(Route, self.stages)
+        routes = ROUTES if self.stages is None else map(Route, self.stages)
         found = Candidates(problem, routes)
         if all(candidate.run is None for candidate in found):
             raise UnsupportedProblemError(refusal(found))
@@ -71,6 +71,13 @@ class ExactRun:
         """The runs for a time limit in seconds or None, with their routes."""
         found = self.found.within(seconds) if self.timed else self.found
         return [(each.route, each.run) for each in found if each.run is not None]
+
+    def begins(self, seconds: float | None) -> Solver:
+        """The solver that begins under a time limit, as far as that is known before anything is evaluated."""
+        routes = [route for route, _ in self.within(seconds)]
+        if self.timed and routes[0] is not COARSE:
+            routes.sort(key=lambda route: route.seconds(self.found.problem, None))
+        return routes[0].solver
 
     def __call__(self, monitor: Monitor) -> Steps:
         """Run them until told to stop; where a solver breaks down, another takes over."""

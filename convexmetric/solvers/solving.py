@@ -250,7 +250,7 @@ def _run(
     if monitor.lower_bound == -np.inf:
         check_bounded(bare)
     if monitor.display is not None:
-        begins = run.within(monitor.max_seconds)[0][0].solver if isinstance(run, ExactRun) else chosen
+        begins = run.begins(monitor.max_seconds) if isinstance(run, ExactRun) else chosen
         monitor.display.say(costs_text(begins.name, pass_seconds(bare), begins.memory(bare)))
     elif monitor.max_seconds is None and monitor.max_iter is None:
         said = long_solve(bare)

@@ -15,6 +15,7 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.runtime import rtsys
 
 from convexmetric.numerics import compiling
 
@@ -33,9 +34,18 @@ class _Places(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Cache of a loop, for which a full or read-only disk is no error."""
+    """Cache of a loop, for which a full or read-only disk is no error.
+
+    A loop that was compiled needs numba's memory management only. numba gets ready to compile before it loads one, too,
+    which takes a tenth of a second.
+    """
 
     _impl_class: type[_Places] = _Places
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):

@@ -121,16 +121,17 @@ def test_a_first_solve_compiles_few_loops_and_each_once(problem, tmp_path):
     assert len(own) == len(set(own)) <= FIRST_SOLVES[problem]
 
 
-def test_a_second_process_loads_what_the_first_compiled(tmp_path):
+def test_a_second_process_loads_what_the_first_compiled_and_none_of_what_compiles(tmp_path):
     code = (
-        "import numpy as np; from convexmetric.measures.precision import relevant_in_head as loop\n"
+        "import sys, numpy as np; from convexmetric.measures.precision import relevant_in_head as loop\n"
         "loop(np.arange(3), 2); stats = loop.dispatcher.stats\n"
-        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
+        "hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())\n"
+        "print(hits, misses, 'numba.np.linalg' in sys.modules)"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for hits_and_misses in ("0 1\n", "1 0\n"):
+    for said in ("0 1 True\n", "1 0 False\n"):
         command = [sys.executable, "-c", code]
-        assert subprocess.check_output(command, env=environment, text=True) == hits_and_misses
+        assert subprocess.check_output(command, env=environment, text=True) == said
 
 
 def test_the_package_is_imported_without_numba():

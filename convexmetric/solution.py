@@ -45,7 +45,7 @@ class Progress:
 
 
 class Turn(NamedTuple):
-    """A turn of a solver of the default: its seconds, and the relative gaps before and after it."""
+    """A turn of a solver of the default: its seconds, compiling apart, and the relative gaps before and after it."""
 
     solver: str
     seconds: float

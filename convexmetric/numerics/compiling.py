@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+#: Seconds of the processor that compiling has taken in this process.
+seconds = 0.0
+
 if TYPE_CHECKING:
     # numba infers types when a loop is called; mypy treats a loop as untyped and does not check its body.
     from typing import no_type_check as compiled

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from time import process_time
 from typing import Any
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.runtime import rtsys
+
+from convexmetric.numerics import compiling
 
 _OF_ENVIRONMENT, *_OTHERS = CompileResultCacheImpl._locator_classes
 
@@ -27,9 +34,18 @@ class _Places(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Cache of a loop, for which a full or read-only disk is no error."""
+    """Cache of a loop, for which a full or read-only disk is no error.
+
+    A loop that was compiled needs numba's memory management only. numba gets ready to compile before it loads one, too,
+    which takes a tenth of a second.
+    """
 
     _impl_class: type[_Places] = _Places
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):
@@ -45,6 +61,43 @@ class _InnerPlaces(_Places):
 
 class _InnerCache(_Cache):
     _impl_class = _InnerPlaces
+
+
+class _Compiler(Compiler):
+    """numba's compiler without garbage collection, which finds little to free and takes a tenth of the time."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        begin, before, enabled = process_time(), compiling.seconds, gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            # Those of loops within are counted once.
+            compiling.seconds = before + process_time() - begin
+            if enabled:
+                gc.enable()
+
+
+class _InnerLibrary(JITCodeLibrary):
+    """Code of a loop that other loops optimise and translate for the processor, together with their own."""
+
+    serialize_using_object_code = JITCodeLibrary.serialize_using_bitcode
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the loops that call it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _InnerCompiler(_Compiler):
+    """Compiler of loops that are never called from Python: any function stands for what would call them."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        # numba makes a copy of the target for every loop.
+        self.state.targetctx.get_executable = lambda *_: [].append
+        self.state.library = _InnerLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
 
 
 @cache
@@ -63,7 +116,8 @@ def dispatcher(function: Callable[..., Any], settings: dict[str, Any], inner: bo
     takes tuples of arrays. None has what calls it from C.
     """
     wrappers = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
-    loop = numba.njit(nogil=True, error_model="numpy", **wrappers, **settings)(function)
+    compiler = _InnerCompiler if inner else _Compiler
+    loop = numba.njit(nogil=True, error_model="numpy", pipeline_class=compiler, **wrappers, **settings)(function)
     try:
         loop._cache = (_InnerCache if inner else _Cache)(function)
     except RuntimeError:

@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import gc
 import importlib
 import inspect
 import json
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from time import process_time
 
 import numba
 import numpy as np
@@ -20,7 +22,7 @@ from numba.core.caching import IndexDataCacheFile
 
 import convexmetric
 from convexmetric.measures.map import every_weighted
-from convexmetric.numerics import dispatchers
+from convexmetric.numerics import compiling, dispatchers
 from convexmetric.numerics.compiling import Loop, compiled, compiled_in_any_order
 
 
@@ -119,16 +121,17 @@ def test_a_first_solve_compiles_few_loops_and_each_once(problem, tmp_path):
     assert len(own) == len(set(own)) <= FIRST_SOLVES[problem]
 
 
-def test_a_second_process_loads_what_the_first_compiled(tmp_path):
+def test_a_second_process_loads_what_the_first_compiled_and_none_of_what_compiles(tmp_path):
     code = (
-        "import numpy as np; from convexmetric.measures.precision import relevant_in_head as loop\n"
+        "import sys, numpy as np; from convexmetric.measures.precision import relevant_in_head as loop\n"
         "loop(np.arange(3), 2); stats = loop.dispatcher.stats\n"
-        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
+        "hits, misses = sum(stats.cache_hits.values()), sum(stats.cache_misses.values())\n"
+        "print(hits, misses, 'numba.np.linalg' in sys.modules)"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    for hits_and_misses in ("0 1\n", "1 0\n"):
+    for said in ("0 1 True\n", "1 0 False\n"):
         command = [sys.executable, "-c", code]
-        assert subprocess.check_output(command, env=environment, text=True) == hits_and_misses
+        assert subprocess.check_output(command, env=environment, text=True) == said
 
 
 def test_the_package_is_imported_without_numba():
@@ -214,3 +217,27 @@ def test_what_loops_call_is_kept_apart_from_what_python_calls(monkeypatch, tmp_p
         again = dispatchers.dispatcher(double.py_func, {}, inner)
         again.compile((numba.int64,))
         assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_loops_that_other_loops_call_have_no_machine_code_of_their_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    inner, outer = (dispatchers.dispatcher(twice, {}, inner) for inner in (True, False))
+    for loop in (inner, outer):
+        loop.compile((numba.int64,))
+    libraries = [loop.overloads[(numba.int64,)].library for loop in (inner, outer)]
+    assert [kind for _, kind, _ in (one.serialize_using_object_code() for one in libraries)] == ["bitcode", "object"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_collected_again_after_compiling_and_its_seconds_are_counted_once(monkeypatch, tmp_path, enabled):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiling, "seconds", 0.0)
+    loop = compiled(lambda a: double(a) + 2)
+    collecting, begin = gc.isenabled(), process_time()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert loop(2.5 + 0.0j) == 7.0
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if collecting else gc.disable)()
+    assert 0.0 < compiling.seconds < process_time() - begin

@@ -73,6 +73,20 @@ def test_a_gap_that_falls_in_time_keeps_the_turn(clock):
     assert [turn.solver for turn in monitor.turns] == ["steady"]
 
 
+def test_what_compiling_takes_says_nothing_of_a_solver(clock, monkeypatch):
+    monitor = Monitor(1e-4)
+    steady = falling(clock, monitor, 0.1, [0.5, 0.1, 1e-2, 1e-5])
+
+    def first_of_all(_):
+        clock[0] += 5.0
+        monkeypatch.setattr(turns.compiling, "seconds", turns.compiling.seconds + 5.0)
+        yield from steady(_)
+
+    other = Runner("other", falling(clock, monitor, 0.1, [1e-5]), 0.6)
+    drive(take_turns([Runner("first", first_of_all, 0.5), other], monitor), monitor)
+    assert [(turn.solver, turn.seconds) for turn in monitor.turns] == [("first", pytest.approx(0.4))]
+
+
 @pytest.mark.parametrize("in_order", [False, True])
 def test_where_one_breaks_down_another_takes_over(clock, in_order):
     monitor = Monitor(1e-4)

@@ -21,7 +21,7 @@ from convexmetric.comparisons.points import as_rows, described_points, points_on
 from convexmetric.cones import Cone
 from convexmetric.deadline import until_deadline
 from convexmetric.described import Described
-from convexmetric.numerics.compiling import compiled_in_any_order
+from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 
@@ -151,15 +151,14 @@ class PairDistances(Comparisons):
                 rows = slice(first, first + BLOCK)
                 S = S + self.cone.outer_sum(self.differences(rows), w[rows])
             return S
+        if self._entries is not None:
+            T = np.zeros((n, n))
+            _add_laplacian(T, self.pairs, w)
+            return T if self._of_items else self.cone.cross(self.X, T, self.X)
         i, j = self.pairs.T
         degrees = np.bincount(i, w, n) + np.bincount(j, w, n)
         # Weights need not be symmetric, as their product with the points is made so.
-        if self._entries is not None:
-            T = np.diag(degrees) - 2.0 * np.bincount(self._entries, w, n * n).reshape(n, n)
-            if self._of_items:
-                return 0.5 * (T + T.T)
-        else:
-            T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[:n, i], np.r_[:n, j])), shape=(n, n))
+        T = sp.csr_array((np.r_[degrees, -2.0 * w], (np.r_[:n, i], np.r_[:n, j])), shape=(n, n))
         return self.cone.cross(self.X, T, self.X)
 
     def expression(self, M: cp.Variable) -> cp.Expression:
@@ -176,6 +175,17 @@ def products_of_differences(begin, end, images, X, pairs, s):
         for k in range(X.shape[1]):
             total += (images[i, k] - images[j, k]) * (X[i, k] - X[j, k])
         s[t] = total
+
+
+@compiled
+def _add_laplacian(T, pairs, weights):
+    """Add the Laplacian of a graph with weighted edges to T."""
+    for t in range(len(pairs)):
+        i, j = pairs[t, 0], pairs[t, 1]
+        T[i, j] -= weights[t]
+        T[j, i] -= weights[t]
+        T[i, i] += weights[t]
+        T[j, j] += weights[t]
 
 
 def symmetric(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_array:

@@ -510,7 +510,7 @@ class SmoothRisk(Risk):
     def second_along(self, B: Array) -> Derivative:
         """Map E, ``(r, d)``, to B times the second derivative at ``B^T B`` along ``B^T E + E^T B``."""
         second = self.second_derivative(B.T @ B)
-        return lambda E: B @ second(B.T @ E + E.T @ B)
+        return lambda E: B @ second((half := B.T @ E) + half.T)
 
 
 def tangent_dual(risk: Risk, M: Array) -> CutDual:

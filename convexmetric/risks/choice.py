@@ -19,12 +19,10 @@ from convexmetric.arrays import Array
 from convexmetric.comparisons import Comparisons, PairDistances
 from convexmetric.described import Described, description
 from convexmetric.errors import InputError
-from convexmetric.numerics.compiling import compiled
-from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 from convexmetric.risks import base
 from convexmetric.risks.separable import check_stated
-from convexmetric.risks.softmax import CANDIDATES_LIMIT, bend, exponentials
+from convexmetric.risks.softmax import CANDIDATES_LIMIT
 
 
 class ChoiceRisk(base.SmoothRisk):
@@ -118,9 +116,18 @@ class ChoiceRisk(base.SmoothRisk):
 
     def _probabilities(self, M: Array) -> tuple[Array, Array, Array]:
         """Probabilities ``(T, k)`` at M, the losses of all trials, and the entropies of their probabilities."""
-        p, sums = self.comparisons.forward(M), np.empty((self.parts, 2))
-        over_rows(_softmax, self.parts, p.size, p, self.candidates, self.temperature, self.chosen, sums)
-        return p.reshape(-1, self.candidates), sums[:, 0], sums[:, 1]
+        x = self._by_columns(M)
+        x -= x.min(axis=1, keepdims=True)
+        x /= self.temperature
+        p = np.exp(-x)
+        totals = p.sum(axis=1)
+        p /= totals[:, None]
+        logs = np.log(totals)
+        return p, logs + x[:, : self.chosen].mean(axis=1), logs + np.sum(p * x, axis=1)
+
+    def _by_columns(self, M: Array) -> Array:
+        """Distances ``(T, k)``, column by column in memory: sums over few candidates are slow otherwise."""
+        return np.array(self.comparisons.forward(M).reshape(-1, self.candidates), order="F")
 
     def _weights(self, p: Array) -> Array:
         """Minus the derivatives by the distances, from the probabilities, which are overwritten."""
@@ -152,14 +159,13 @@ class ChoiceRisk(base.SmoothRisk):
 
     def second_derivative(self, M: Array) -> base.Derivative:
         """``D^*(C / tau^2 (diag(p) - p p^T) D(.))``."""
-        p = self._probabilities(M)[0].ravel()
-        first = np.arange(self.parts + 1) * self.candidates
-        shares = np.full(self.parts, self.C / self.temperature**2)
+        p = self._probabilities(M)[0]
 
         def applied(change: Array) -> Array:
-            along = self.comparisons.forward(change)
-            over_rows(bend, self.parts, p.size, p, along, first, shares)
-            return self.comparisons.adjoint(along)
+            along = self._by_columns(change)
+            along -= np.sum(p * along, axis=1, keepdims=True)
+            along *= self.C / self.temperature**2 * p
+            return self.comparisons.adjoint(along.ravel())
 
         return applied
 
@@ -193,13 +199,3 @@ class ChoiceRisk(base.SmoothRisk):
         s = cp.reshape(self.comparisons.expression(M), (self.parts, self.candidates), order="C") / self.temperature
         loss = cp.sum(cp.log_sum_exp(-s, axis=1)) + cp.sum(s[:, : self.chosen]) / self.chosen
         return base.RiskStatement(self.C * loss, [], lambda: base.tangent_dual(self, self.cone.project(M.value)))
-
-
-@compiled
-def _softmax(begin, end, d, k, tau, chosen, sums):
-    """Overwrite the distances of every trial by probabilities; write its loss and the entropy of these."""
-    for t in range(begin, end):
-        first, last = t * k, (t + 1) * k
-        total, sums[t, 0], sums[t, 1] = exponentials(d, first, last, chosen, tau)
-        for c in range(first, last):
-            d[c] /= total

@@ -150,25 +150,31 @@ class FactorObjective(ABC, Generic[Point]):
         kept = values > self.negligible_row * values.sum()
         return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
 
-    def hessian(self, here: Point) -> Map:
-        """Second derivative of the objective, as a map of factors."""
+    def hessian(self, here: Point, scales: Array | float = 1.0) -> Map:
+        """Second derivative of the objective, as a map of factors whose rows are divided by their scales."""
         second = self.second_along(here)
 
         def applied(E: Array) -> Array:
             self.products += 1
-            return 2.0 * (E - E @ here.S + self.whitened_rows(second(self.of_points(E))))
+            E = scales * E
+            return 2.0 * scales * (E - E @ here.S + self.whitened_rows(second(self.of_points(E))))
 
         return applied
 
+    def scales(self, here: Point) -> Array | float:
+        """Factors of the rows, ``(r, 1)``: steps are those of an objective of rows divided by them; by default 1."""
+        return 1.0
+
     def descend(self, here: Point, accuracy: float, stop: Callable[[], bool]) -> Point:
         """Take Newton steps until one promises less than a share ``accuracy`` of the objective."""
-        radius = max(1.0, float(np.linalg.norm(here.C)))
+        scales = self.scales(here)
+        radius = max(1.0, float(np.linalg.norm(here.C / scales)))
         for _ in range(self.newton_steps):
             # The residual asked for shrinks with the gradient: superlinear convergence.
             share = max(self.least_cg_accuracy, float(np.sqrt(np.linalg.norm(here.gradient))))
             share = min(CG_ACCURACY, share)
-            step, promised = steihaug(self.hessian(here), here.gradient, radius, CG_STEPS, share)
-            there = self.tried(here.C + step)
+            step, promised = steihaug(self.hessian(here, scales), scales * here.gradient, radius, CG_STEPS, share)
+            there = self.tried(here.C + scales * step)
             length = float(np.linalg.norm(step))
             inside = not at_boundary(length, radius)
             # Near the optimum actual and promised decrease are less than the rounding of the objective.
@@ -180,23 +186,25 @@ class FactorObjective(ABC, Generic[Point]):
             if kept > 0.0:
                 here = there
             settled = inside and kept > 0.0 and promised <= accuracy * abs(here.value)
-            if settled or length <= ROUNDING * np.linalg.norm(here.C) or stop():
+            if settled or length <= ROUNDING * np.linalg.norm(here.C / scales) or stop():
                 break
         return here
 
     def grown(self, here: Point, tol: float) -> Point:
-        """Add rows along the eigenvectors of S with the largest eigenvalues above 1, of the length of a Newton step.
+        """Add rows along the eigenvectors of S with the largest eigenvalues above 1: a step along what S has above I.
 
+        It has the length of a Newton step. S has less above I then, so that the plane there proves a better bound.
         Negligible rows are left out where there are new ones.
         """
         values, vectors = la.eigh(here.S)
         above = np.flatnonzero(values > 1.0 + NEW_ROW_SHARE * tol)[::-1][: self.grow]
-        rows = vectors[:, above].T
-        if not len(rows):
+        if not len(above):
             return here
+        excess = values[above] - 1.0
+        rows = np.sqrt(excess / excess[0])[:, None] * vectors[:, above].T
         V = self.of_points(rows)
         curvature = self.curvature(here, V.T @ V)
-        slope, old = float((values[above] - 1.0).sum()), self._kept(here.C)
+        slope, old = float(excess @ excess / excess[0]), self._kept(here.C)
         longest = slope / curvature if curvature > 0.0 else 1.0
         for share in shortened(0.25, SHORTEST_GROWTH * longest, longest):
             there = self.tried(np.concatenate([old, np.sqrt(share) * rows]))

@@ -30,6 +30,29 @@ def test_growth_is_no_step_that_gains_rounding_alone():
     assert grown.value == 0.25
 
 
+class Parabola(OneHinge):
+    """``||M - A||^2 / 2``, whose S is A - M."""
+
+    def __init__(self, A):
+        super().__init__(np.eye(len(A)))
+        self.A = A
+
+    def at(self, C):
+        S = self.A - C.T @ C
+        return FactorPoint(C, C, 0.5 * float(np.vdot(S, S)), Minorant(0.0, S, 0.0), S)
+
+    def curvature(self, here, change):
+        return float(np.vdot(change, change))
+
+
+def test_growth_takes_away_what_a_dual_point_has_too_much():
+    """The curvature is 1 everywhere, so that one step takes away all of it."""
+    objective = Parabola(np.diag([5.0, 3.0, 1.5, 0.5]))
+    grown = objective.grown(objective.at(np.array([[1.0, 0.0, 0.0, 0.0]])), 1e-4)
+    np.testing.assert_allclose(grown.C.T @ grown.C, np.diag([4.0, 2.0, 0.5, 0.0]), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.eigvalsh(grown.S)[-1], 1.0)
+
+
 @pytest.mark.parametrize("tilt", [0.0, 1.0])
 def test_coordinates_make_the_penalty_a_squared_norm(tilt):
     """Whether it is a multiple of the identity or not."""

@@ -1,6 +1,7 @@
 """Newton's method on a factor, proximal gradient steps, descent on a factor: exact, certified, and what they refuse."""
 
 import warnings
+from collections import deque
 
 import cvxpy as cp
 import numpy as np
@@ -17,6 +18,7 @@ from convexmetric.regularizers import Frobenius, SquaredDistance, SquaredFrobeni
 from convexmetric.risks import CutDual, SmoothSeparableRisk, SoftmaxRisk
 from convexmetric.solvers.numerics.factors import FactorObjective
 from convexmetric.solvers.smooth import proximal_gradient
+from convexmetric.solvers.smooth.low_rank_newton import inverse_product
 
 
 def modalities(seed=0, n=60, dx=6, dy=4, classes=4, spread=1.5):
@@ -96,6 +98,19 @@ def test_newton_reaches_the_optimum_from_any_start(seed):
     drive(cm.solvers.LowRankNewton().prepare(problem)(monitor), monitor)
     assert monitor.gap <= 1e-8
     assert monitor.upper_bound == pytest.approx(optimum.upper_bound, rel=1e-8)
+
+
+def test_products_are_those_of_the_matrix_that_bfgs_updates():
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((6, 6))
+    pairs = [(s, (A @ A.T + np.eye(6)) @ s) for s in rng.standard_normal((3, 6))]
+    H = np.eye(6) * (pairs[-1][0] @ pairs[-1][1]) / (pairs[-1][1] @ pairs[-1][1])
+    for s, y in pairs:
+        V = np.eye(6) - np.outer(y, s) / (s @ y)
+        H = V.T @ H @ V + np.outer(s, s) / (s @ y)
+    g = rng.standard_normal(6)
+    product = inverse_product(deque((s.reshape(2, 3), y.reshape(2, 3), s @ y) for s, y in pairs), g.reshape(2, 3))
+    np.testing.assert_allclose(product.ravel(), H @ g)
 
 
 def test_a_small_growth_reaches_it_as_well(monkeypatch):

@@ -19,6 +19,9 @@ from numba.core.runtime import rtsys
 
 from convexmetric.numerics import compiling
 
+#: Whether this numba is of the versions whose compiler and cache were read. Others compile and load as they do by
+#: themselves, which takes longer: what they need may be more, and a lack of it can end the process.
+KNOWN = (0, 61) <= numba.version_info.short <= (0, 68)
 _OF_ENVIRONMENT, *_OTHERS = CompileResultCacheImpl._locator_classes
 
 
@@ -43,6 +46,8 @@ class _Cache(FunctionCache):
     _impl_class: type[_Places] = _Places
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not KNOWN:
+            return super().load_overload(sig, target_context)
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
@@ -116,7 +121,7 @@ def dispatcher(function: Callable[..., Any], settings: dict[str, Any], inner: bo
     takes tuples of arrays. None has what calls it from C.
     """
     wrappers = {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
-    compiler = _InnerCompiler if inner else _Compiler
+    compiler = _InnerCompiler if inner and KNOWN else _Compiler
     loop = numba.njit(nogil=True, error_model="numpy", pipeline_class=compiler, **wrappers, **settings)(function)
     try:
         loop._cache = (_InnerCache if inner else _Cache)(function)

@@ -228,6 +228,18 @@ def test_loops_that_other_loops_call_have_no_machine_code_of_their_own(monkeypat
     assert [kind for _, kind, _ in (one.serialize_using_object_code() for one in libraries)] == ["bitcode", "object"]
 
 
+def test_a_numba_that_is_not_known_compiles_and_loads_as_it_does_by_itself(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(dispatchers, "KNOWN", False)
+    first, again = (dispatchers.dispatcher(twice, {}, True) for _ in range(2))
+    for loop in (first, again):
+        loop.compile((numba.int64,))
+    library = first.overloads[(numba.int64,)].library
+    assert not isinstance(library, dispatchers._InnerLibrary)
+    assert library.serialize_using_object_code()[1] == "object"
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_garbage_is_collected_again_after_compiling_and_its_seconds_are_counted_once(monkeypatch, tmp_path, enabled):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))

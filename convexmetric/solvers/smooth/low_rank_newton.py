@@ -38,9 +38,11 @@ FAILED_LOOKS = 8
 GAP_PROGRESS = 0.5
 #: It is progress, too, if the objective is below this fraction of the last one.
 OBJECTIVE_PROGRESS = 0.99
-#: Gap from which Newton's method takes over from L-BFGS; steps of L-BFGS between two evaluations of the bounds, at
-#: first, and the factor by which they grow; steps that it remembers, and the shortest one that it tries.
-NEWTON_GAP = 1e-4
+#: Gap from which Newton's method takes over from L-BFGS where a factor has few rows, at most so many, and where it has
+#: more, whose systems take more steps of conjugate gradients.
+NEWTON_GAP, FEW_ROWS, LATE_NEWTON_GAP = 0.01, 30, 1e-4
+#: Steps of L-BFGS between two evaluations of the bounds, at first, and the factor by which they grow; steps that it
+#: remembers, and the shortest one that it tries.
 FIRST_STEPS, MORE_STEPS, MEMORY, SHORTEST_STEP = 20, 1.25, 5, 1e-6
 #: The error of a bound is about the root of that of the metric: L-BFGS ends where a step promises less than this share
 #: of the tolerance, squared; next time the square is multiplied by the share.
@@ -94,7 +96,8 @@ class LowRankNewton(Solver):
             if failures == FAILED_LOOKS:
                 return
             start = objective.reduced(grown)
-            most = int(steps) if monitor.gap > NEWTON_GAP else 0
+            rough = monitor.gap > (NEWTON_GAP if len(start.C) <= FEW_ROWS else LATE_NEWTON_GAP)
+            most = int(steps) if rough else 0
             here = objective.roughly_descended(start, most, accuracy, lambda: monitor.out_of_time)
             steps, accuracy = MORE_STEPS * steps, ROUGH_ACCURACY * accuracy
             if here is start:

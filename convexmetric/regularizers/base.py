@@ -58,6 +58,8 @@ class Regularizer(ABC):
 
     #: The minimiser of Omega, if it is given in advance and is not zero.
     prior: Array | None = None
+    #: Whether rounding of Omega near its prior may hide the risk, as that of a norm of great weight does.
+    hides_risk: ClassVar[bool] = True
     #: What :meth:`bound` rests on.
     grade: ClassVar[Grade] = "float"
     #: ``(A, prox)`` if ``Omega(M) = h(<A, M>)``: the proximal map of h at margins v with step lengths t.

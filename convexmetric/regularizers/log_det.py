@@ -44,6 +44,8 @@ class LogDet(Regularizer):
     """
 
     smooth_conjugate: ClassVar[bool] = True
+    #: It is the distance to its prior itself, so that rounding of it is small there.
+    hides_risk: ClassVar[bool] = False
 
     prior: Array
 

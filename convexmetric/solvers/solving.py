@@ -21,7 +21,6 @@ from convexmetric.doors import DESCENTS, SPREADING
 from convexmetric.imports import optional
 from convexmetric.numerics.threads import shared_cores
 from convexmetric.problem import AnyProblem, MetricProblem, as_problem
-from convexmetric.regularizers import LogDet
 from convexmetric.regularizers.user_terms import Constraints, ExtraObjective
 from convexmetric.risks import SmoothedPairs
 from convexmetric.solution import Progress, Solution
@@ -286,8 +285,8 @@ def _prior_is_optimal(prior: Array, problem: MetricProblem, monitor: Monitor) ->
         monitor.primal(M, value, by_risk=True)
         return False
     monitor.tangent(problem, M, value)
-    # A log-determinant is the distance to its prior: it hides nothing, and a certificate takes longer than steps.
-    hidden = not isinstance(problem.regularizer, LogDet)
+    # A certificate takes longer than steps.
+    hidden = problem.regularizer.hides_risk
     return monitor.reached or (hidden and close_enough(monitor.certificate(), monitor.tol, monitor.atol))
 
 

@@ -184,11 +184,11 @@ def test_bounds_that_contradict_the_file_are_not_written(certify, tmp_path):
 
 
 def test_an_open_instance_is_left_alone_unless_it_is_named_and_keeps_the_better_bounds(certify, tmp_path):
-    name = "blocks-zero-ndcg-iris"
+    name, coarse = "blocks-zero-ndcg-iris", 0.3
     path, kept = tmp_path / f"{name}.toml", tmp_path / "certificates"
     kept.mkdir()
     path.write_text(text_of(name).partition("\n[bounds]")[0], encoding="utf-8")
-    certify.certify(name, None, None, kept)
+    certify.certify(name, coarse, None, kept)
     text = path.read_text(encoding="utf-8")
     found = read_instance(text, path.name)
     assert (found.open, found.grade, found.how["why"]) == (True, "rigorous", "not known")
@@ -197,14 +197,14 @@ def test_an_open_instance_is_left_alone_unless_it_is_named_and_keeps_the_better_
     known = cm.bench.load_instance(name)
     assert found.exact_lower <= known.exact_upper
     assert known.exact_lower <= found.exact_upper
-    certify.certify(name, None, None, kept, named=False)
+    certify.certify(name, coarse, None, kept, named=False)
     with pytest.raises(SystemExit, match="no better"):
-        certify.certify(name, None, None, kept)
+        certify.certify(name, coarse, None, kept)
     assert path.read_text(encoding="utf-8") == text
     # Without what was kept to go on from, which gets further.
     path.with_suffix(".npz").unlink()
     worse = re.sub(r'\nexact_\w+ = ".*"', "", text).replace(f"upper = {found.upper_bound!r}", "upper = 5.0")
     path.write_text(worse.replace("not known", "stalls"), encoding="utf-8")
-    certify.certify(name, None, None, kept)
+    certify.certify(name, coarse, None, kept)
     better = read_instance(path.read_text(encoding="utf-8"), path.name)
     assert (better.exact_upper, better.how["why"]) == (found.exact_upper, "stalls")

@@ -25,10 +25,14 @@ from convexmetric.solvers.runtime import Monitor
 LOST_PASSES = 3
 #: Passes in a row without a finite lower bound, as under a linear term that is unbounded below, after which to end.
 BLIND_PASSES = 20
+#: Stalled masters after which to end unless the gap is this share of what it was.
+STALLED_MASTERS, CLEARLY = 20, 0.5
 #: Range of an adaptive alpha.
 LEAST_STABILISATION, MOST_STABILISATION = 0.3, 0.9
 #: Fraction of the way to 0 or to 1 that alpha goes in a pass, within that range.
 PACE = 0.1
+#: The way to the master's solution is halved at most so many times as masters stall.
+HALVED = 7
 
 
 @dataclass
@@ -50,6 +54,8 @@ class InOut:
     adaptive: bool
     #: Step from the best metric to the master's solution, as of the last pass.
     move: Array | None = field(default=None, init=False)
+    #: Stalled masters since the lower bound last rose.
+    stalled: int = field(default=0, init=False)
 
     def adapt(self, metric: Array, cuts: Cuts | FactoredCuts, pool: Pool) -> None:
         """Adapt alpha by the slope of the objective at the metric, of which the cuts are a subgradient."""
@@ -57,6 +63,11 @@ class InOut:
             falls = self._slope(metric, pool.total(cuts), self.move) <= 0.0
             nearer, farther = (1.0 - PACE) * self.alpha, self.alpha + PACE * (1.0 - self.alpha)
             self.alpha = max(LEAST_STABILISATION, nearer) if falls else min(MOST_STABILISATION, farther)
+
+    def retreat(self) -> None:
+        """Halve the way to the solution of a master that stalls: cuts are better near the best metric."""
+        self.stalled += 1
+        self.alpha = 1.0 - 0.5 ** min(self.stalled, HALVED)
 
     def next(self, best: Array, found: Array, *, alpha: float | None = None) -> Array:
         """Return the metric at which to cut next, between the best one and the master's solution."""
@@ -80,6 +91,9 @@ class Patience:
     #: Passes in a row with lost parts and no better bound, and passes in a row without a finite bound.
     lost: int = 0
     blind: int = 0
+    #: Stalled masters since the gap was last clearly smaller, and that gap.
+    stalled: int = 0
+    gap: float = np.inf
 
     def ends(self, improved: bool, values: Array) -> bool:
         """Count a pass; return whether parts without values, as of a lost shard, have been missing for too long."""
@@ -97,6 +111,13 @@ class Patience:
         held = 0 < self.blind < BLIND_PASSES
         missing = outcome.upper_bound - outcome.lower_bound
         return not (gained or held or missing <= monitor.upper_bound - monitor.lower_bound < np.inf)
+
+    def over(self, gap: float) -> bool:
+        """Count a stalled master; return whether there were too many without a clearly smaller gap."""
+        if gap < CLEARLY * self.gap:
+            self.gap, self.stalled = gap, 0
+        self.stalled += 1
+        return self.stalled > STALLED_MASTERS
 
 
 class Interior:

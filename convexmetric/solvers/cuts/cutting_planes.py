@@ -164,11 +164,14 @@ class CuttingPlanes(Solver):
                 return
             stuck = patience.stuck(improved or fell, outcome, monitor)
             if stuck and masters.fresh:
-                return
-            if stuck:
+                # Without a penalty the master is the worse to solve, the nearer its solution; others end in roundoff.
+                if interior is None or not self.adaptive or patience.over(monitor.gap):
+                    return
+                between.retreat()
+            elif stuck:
                 masters.begin_again()
             elif improved:
-                masters.fresh = False
+                masters.fresh, between.stalled = False, 0
             # Cuts are dropped only while the bound rises: otherwise they would come back in the next pass.
             if self.drop_after is not None and improved:
                 pool.drop(self.drop_after)

@@ -6,7 +6,7 @@ import pytest
 import convexmetric as cm
 from convexmetric.risks import CutDual, Minorant
 from convexmetric.risks.rounding import error_of_sums
-from convexmetric.solvers.cuts.accelerations import Interior
+from convexmetric.solvers.cuts.accelerations import STALLED_MASTERS, Interior, Patience
 
 PROBLEM = cm.load_problem("blocks-zero-mrr-wine")
 
@@ -44,3 +44,14 @@ def test_nothing_is_mixed_without_a_point_inside():
     same, dual = interior.mixed(sums, made)
     assert same is sums
     assert dual is made
+
+
+def test_after_stalled_masters_cuts_nearer_to_the_best_metric_close_the_gap():
+    # Where the master first stalls the gap is 5e-3.
+    assert cm.solve("blocks-zero-ndcg-iris", tol=1e-6, solver="cutting-planes").status == "optimal"
+
+
+def test_stalled_masters_end_a_solve_unless_the_gap_shrinks():
+    patience = Patience()
+    assert not any(patience.over(gap) for gap in np.geomspace(1.0, 1e-9, 200))
+    assert [patience.over(1e-9) for _ in range(2 * STALLED_MASTERS)].index(True) <= STALLED_MASTERS

@@ -147,7 +147,7 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
         for _ in range(most):
             direction = -inverse_product(pairs, gradient)
             slope = float(np.vdot(direction, gradient))
-            if not -slope > max(accuracy, ROUNDING) * abs(here.value):
+            if stop() or not -slope > max(accuracy, ROUNDING) * abs(here.value):
                 break
             length, there = self._ahead(here, scales * direction, slope)
             if not there.value < here.value:
@@ -157,8 +157,6 @@ class _SmoothObjective(FactorObjective[FactorPoint]):
             if bend > 0.0:
                 pairs.append((step, change, bend))
             here, gradient = there, gradient + change
-            if stop():
-                break
         return here
 
     def _ahead(self, here: FactorPoint, direction: Array, slope: float) -> tuple[float, FactorPoint]:

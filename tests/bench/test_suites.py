@@ -34,7 +34,8 @@ def test_the_small_suite_has_every_statement_that_bundled_data_allow():
     assert not any(instance.needs_data_folder for instance in instances)
     library = [load_instance(name) for name in list_problems()]
     kinds = {one.statement for one in library if not (one.needs_data_folder or one.open)}
-    assert {instance.statement for instance in instances} == kinds
+    # Its gap was closed after the suite was frozen.
+    assert {instance.statement for instance in instances} == kinds - {"CollapsingClassesProblem"}
 
 
 def test_the_open_suite_has_the_open_instances():

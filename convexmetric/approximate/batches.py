@@ -175,9 +175,9 @@ def _left_items(relevant, start, stop, itself, rank, found):
         # May be -1, or one of the relevant: then it does not count.
         out[out.size - 1] = itself[t]
         item, before = rank[t], -1.0
-        for i in ascending(out):
-            if out[i] > item:
+        for item_out in ascending(out)[1]:
+            if item_out > item:
                 break
-            item += out[i] > before
-            before = out[i]
+            item += item_out > before
+            before = item_out
         found[t] = item

@@ -44,7 +44,7 @@ def every_auc(begin, end, block, k, cut, losses, violations):
     for row in range(begin, end):
         places, z, order, x, v, b = query(block, row)
         losses[row] = worst_auc(x, z, v, b)
-        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, z.size, losses[row])
 
 
 @compiled

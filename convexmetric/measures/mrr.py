@@ -43,7 +43,7 @@ def every_mrr(begin, end, block, k, cut, losses, violations):
     for row in range(begin, end):
         places, z, order, x, v, b = query(block, row)
         losses[row] = worst_mrr(x, z, v, b)
-        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, z.size, losses[row])
 
 
 @compiled
@@ -66,7 +66,7 @@ def worst_mrr(x, z, v, b):
         candidates[count] = j
         count += below * (z[j] - base) - sums[below] <= limits[below]
     values = take(z, candidates[:count])
-    items, start, _ = distribute(values)
+    items, start, _, _ = distribute(values)
     # Cells before low are pushed to the top, those from high on are not.
     low, high = 0, start.size - 1
     while low < high:

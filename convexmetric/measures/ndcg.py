@@ -95,7 +95,7 @@ def every_ndcg(shift, begin, end, block, k, cut, losses, violations):
     for row in range(begin, end):
         places, z, order, x, v, b = query(block, row)
         losses[row] = worst_ndcg(x, z, k, cut, shift, v, b)
-        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, z.size, losses[row])
 
 
 @compiled

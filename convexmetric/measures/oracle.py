@@ -56,4 +56,4 @@ def _by_programme(measure: Measure, block: Block, losses: Array, violations: Arr
         v = np.empty(z.size, dtype=np.int64)
         v[order_z] = x.size - np.searchsorted(b, np.arange(z.size), side="right")
         block.part(row, row + 1)[:] = 0.0
-        violations[row] = overwrite(block.values, block.places(row), z, order, x[order], v, b, losses[row])
+        violations[row] = overwrite(block.values, block.places(row), z, order, x[order], v, b, z.size, losses[row])

@@ -67,7 +67,7 @@ def every_precision(begin, end, block, k, cut, losses, violations):
     for row in range(begin, end):
         places, z, order, x, v, b = query(block, row)
         losses[row] = worst_precision(x, z, k, cut, v, b)
-        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, z.size, losses[row])
 
 
 @compiled
@@ -162,7 +162,7 @@ def every_knn(begin, end, block, k, cut, losses, violations):
     for row in range(begin, end):
         places, z, order, x, v, b = query(block, row)
         losses[row] = worst_knn(x, z, k, cut, v, b)
-        violations[row] = overwrite(block[0], places, z, order, x, v, b, losses[row])
+        violations[row] = overwrite(block[0], places, z, order, x, v, b, z.size, losses[row])
 
 
 @compiled

@@ -41,10 +41,9 @@ def _place(begin, end, values, dense, first, lists, start, above):
         near, far = places_of(dense, first, lists, row)
         # Sorted by item first: a stable sort by distance then keeps ties in that order.
         p, items = positives.size, np.empty(positives.size, dtype=np.int64)
-        by_item, count = ascending(1.0 * positives), np.empty(p, dtype=np.int64)
+        (by_item, _), count = ascending(1.0 * positives), np.empty(p, dtype=np.int64)
         x, z = take(take(values, near), by_item), take(values, far)
-        order = ascending(x)
-        sorted_x = take(x, order)
+        order, sorted_x = ascending(x)
         for i in range(p):
             items[i], count[i] = positives[by_item[order[i]]], 0
         places = np.empty(z.size, dtype=np.int32)

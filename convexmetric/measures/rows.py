@@ -28,21 +28,22 @@ def query(block, row):
     """
     values, dense, first, lists = block
     near, far = places_of(dense, first, lists, row)
-    x, z = take(values, near), take(values, far)
+    z = take(values, far)
+    order, x = ascending(take(values, near))
     values[first[row] : first[row + 1]] = 0.0
-    order = ascending(x)
-    return (near, far), z, order, take(x, order), np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
+    return (near, far), z, order, x, np.empty(z.size, dtype=np.int64), np.empty(x.size, dtype=np.int64)
 
 
 @compiled_in_any_order
-def overwrite(values, places, z, order, x, v, b, loss):
-    """Write the coefficients of a query's ranking into the block's values; returns its violation.
+def overwrite(values, places, z, order, x, v, b, n, loss):
+    """Write the coefficients of a query's ranking into the block's values, which are zero; returns its violation.
 
-    ``v`` is in the order of ``z``, ``b`` in that of the sorted distances ``x``.
+    ``v`` is in the order of ``z``, ``b`` in that of the sorted distances ``x``. ``z`` may leave out those of the ``n``
+    irrelevant items that are below all relevant ones.
     """
     near, far = places
     # The least distance is subtracted before any sum: only differences matter.
-    base, scale, weighted = x[0], 2.0 / (x.size * z.size), 0.0
+    base, scale, weighted = x[0], 2.0 / (x.size * n), 0.0
     for j in range(z.size):
         # Without a branch, which would be mispredicted; no zero times infinity.
         weighted += v[j] * (z[j] - base) if v[j] else 0.0

@@ -138,7 +138,8 @@ def distribute(z):
     """Indices of ``z`` grouped by cells of ascending value, by index in a cell; where each cell starts; items' cells.
 
     There are about as many cells as items, of equal width except for the first and the last, which hold the values
-    beyond the ends of a sample. Values that cannot be distributed (NaN, infinite, all equal) share a cell.
+    beyond the ends of a sample. Values that cannot be distributed (NaN, infinite, all equal) share a cell. Last come
+    the lowest value and the width: between cells c - 1 and c are values of ``low + c * width``.
     """
     n = z.size
     low, high = np.inf, -np.inf
@@ -164,7 +165,7 @@ def distribute(z):
     for j in range(z.size):
         items[start[cell[j] + 1]] = j
         start[cell[j] + 1] += 1
-    return items, start[:-1], cell
+    return items, start[:-1], cell, (low, 1.0 / scale if scale > 0.0 else 0.0)
 
 
 @compiled
@@ -197,8 +198,8 @@ def order_cells(z, items, start, first, last):
 
 @compiled
 def ascending(z):
-    """Indices of ``z`` in order of (value, index)."""
-    items, start, _ = distribute(z)
+    """Indices of ``z`` in order of (value, index), NaN last, and its sorted values."""
+    items, start, _, _ = distribute(z)
     # Typed constant: a plain 0 would have the function compiled again for another type.
     order_cells(z, items, start, np.int64(0), start.size - 1)
-    return items
+    return items, take(z, items)

@@ -42,8 +42,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
     for row in range(begin, end):
         near, far = places_of(dense, first, lists, row)
         given = take(values, near)
-        order = ascending(given)
-        x = take(given, order)
+        order, x = ascending(given)
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[x.size - 1]
         z_room, met_room = np.empty(far.size), np.empty((far.size, 2), dtype=np.int64)

@@ -38,8 +38,9 @@ from convexmetric.numerics.compiling import compiled, compiled_in_any_order
 from convexmetric.numerics.threads import over_rows
 from convexmetric.programs.lazy import cvxpy as cp
 
-#: Bytes of distances in memory at a time; a pass needs about three times this in addition to the data.
-BLOCK_BYTES = 64 * 2**20
+#: Bytes of distances in memory at a time; a pass needs about three times this in addition to the data. From 32 MiB on
+#: memory comes fresh from the system for every block, which costs as much as its product.
+BLOCK_BYTES = 28 * 2**20
 #: Least number of distances per entry of a metric for which computing its eigenvectors pays.
 THIN_FROM = 30.0
 #: Fraction of the corpus that must be listed on average for whole rows of distances to be cheaper.

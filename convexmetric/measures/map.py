@@ -99,8 +99,10 @@ def within_reach(values, far, x, weight):
     for bound in (limit, np.inf):
         met = 0
         for j in range(n):
-            places[met], z[met] = far[j], values[far[j]]
-            met += z[met] < bound
+            # Read once: what was just stored is not read back without delay.
+            value = values[far[j]]
+            places[met], z[met] = far[j], value
+            met += value < bound
         if met == n or not rises(x, weight, met + 1, bound, n):
             break
     return places[:met], z[:met]

@@ -113,7 +113,7 @@ class LogisticRankingRisk(SmoothQueryRisk):
         kept = list(rankings.blocks(M, every)) if len(list(rankings.cuts(every))) == 1 else None
         stop = np.cumsum(self.pairs)
         C, weights = float(self.loss.C), np.empty(0)
-        if kept is not None and 8 * stop[-1] <= BLOCK_BYTES:
+        if kept is not None and 8 * stop[-1] <= 2 * BLOCK_BYTES:
             weights = np.empty(int(stop[-1]))
             arguments = *kept[0].flat, C, stop - self.pairs, weights
             over_rows(_weights, len(kept[0]), weights.size, *arguments)

@@ -45,7 +45,7 @@ def every_slope(begin, end, block, settings, weights, own, strides, starts, sums
         order, x = ascending(given)
         # Negatives beyond all positives have no slope: at a good metric most of them.
         met, last = 0, x[x.size - 1]
-        z_room, met_room = np.empty(far.size), np.empty((far.size, 2), dtype=np.int64)
+        z_room, met_room = np.empty(far.size), np.empty((far.size, 2), dtype=np.int32)
         for j in range(far.size):
             at = far[j]
             z_room[met], met_room[met, 0], met_room[met, 1] = values[at], j, at

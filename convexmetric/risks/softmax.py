@@ -124,7 +124,7 @@ class SoftmaxRisk(SmoothQueryRisk):
         """``D^*(c / tau^2 (diag(p) - p p^T) D(.))``; every application takes one pass over changes of distances."""
         every, shares = np.arange(self.parts), self._most / self.temperature**2
         # If all fits one block, it is stored from one application to the next.
-        kept = list(self._probabilities(M)) if 8.0 * self.distances <= BLOCK_BYTES else None
+        kept = list(self._probabilities(M)) if 8.0 * self.distances <= 2.0 * BLOCK_BYTES else None
 
         def applied(change: Array) -> Array:
             S = self.cone.zeros()

@@ -6,7 +6,12 @@ Import this before ``convexmetric``.
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
+
+#: Of no version whose compiler is known.
+version_info = SimpleNamespace(short=(0, 0))
+rtsys = None
 
 
 def njit(**settings: Any) -> Any:
@@ -29,11 +34,21 @@ class FunctionCache:
     def __init__(self, loop: Any) -> None: ...
 
 
+class Compiler:
+    """Compile nothing."""
+
+
+class JITCodeLibrary:
+    """Code of nothing."""
+
+    serialize_using_bitcode = None
+
+
 class CompileResultCacheImpl:
     """Places of nothing."""
 
     _locator_classes = (object,)
 
 
-for _name in ("numba", "numba.core.caching"):
-    sys.modules.setdefault(_name, sys.modules[__name__])
+for _part in ("", ".core.caching", ".core.codegen", ".core.compiler", ".core.runtime"):
+    sys.modules.setdefault(f"numba{_part}", sys.modules[__name__])

@@ -86,12 +86,14 @@ class LowRankNewton(Solver):
             return
         failures, steps, accuracy = 0, float(FIRST_STEPS), (ROUGH_ACCURACY * monitor.tol) ** 2
         for _ in range(MAX_ROUNDS):
-            before, value = monitor.gap, monitor.upper_bound
+            before, lower, value = monitor.gap, max(monitor.lower_bound, 0.0), monitor.upper_bound
             objective.offer(here, problem, monitor)
             grown = objective.grown(here, monitor.tol) if monitor.gap > monitor.tol else here
             objective.offer(grown, problem, monitor)
             yield {"rank": len(here.C), "products": objective.products}
-            progress = monitor.gap < GAP_PROGRESS * before or monitor.upper_bound < OBJECTIVE_PROGRESS * value
+            # While the gap is near 1, a bound may double and the gap hardly shrink.
+            progress = monitor.gap < GAP_PROGRESS * before or GAP_PROGRESS * monitor.lower_bound > lower
+            progress = progress or monitor.upper_bound < OBJECTIVE_PROGRESS * value
             failures = 0 if progress else failures + 1
             if failures == FAILED_LOOKS:
                 return

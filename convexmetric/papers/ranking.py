@@ -108,7 +108,7 @@ class RankingProblem(SpannedProblem):
 
     Notes
     -----
-    Memory: a pass of the oracle holds three blocks of 64 MiB; relevance takes the size of its lists, and for labels no
+    Memory: a pass of the oracle holds three blocks of 28 MiB; relevance takes the size of its lists, and for labels no
     more than the corpus. Time of a pass: the matrix products for all distances, and sorting the relevant ones.
 
     Examples

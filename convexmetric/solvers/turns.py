@@ -98,7 +98,7 @@ def take_turns(runners: Sequence[Runner], monitor: Monitor, in_order: bool = Fal
     left = list(runners)
     if in_order:
         left = [*dropwhile(lambda each: each.name != monitor.resumed_from, left)] or left
-    failed: Exception | None = None
+    failed: SolverError | np.linalg.LinAlgError | None = None
     while left:
         current = left[0] if in_order else _next(left, monitor)
         gap, taken = monitor.gap, current.taken
@@ -110,7 +110,7 @@ def take_turns(runners: Sequence[Runner], monitor: Monitor, in_order: bool = Fal
         except StopIteration:
             left.remove(current)
             failed = None
-        except (SolverError, ArithmeticError, np.linalg.LinAlgError) as error:
+        except (SolverError, np.linalg.LinAlgError) as error:
             left.remove(current)
             failed = error
         finally:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import convexmetric as cm
-from convexmetric.errors import SolverError
+from convexmetric.errors import CrossedBoundsError, SolverError
 from convexmetric.regularizers import SquaredDistance, SquaredFrobenius
 from convexmetric.solvers import turns
 from convexmetric.solvers.exact import offer_zero
@@ -87,19 +87,32 @@ def test_what_compiling_takes_says_nothing_of_a_solver(clock, monkeypatch):
     assert [(turn.solver, turn.seconds) for turn in monitor.turns] == [("first", pytest.approx(0.4))]
 
 
+@pytest.mark.parametrize("error", [SolverError("broken"), np.linalg.LinAlgError("broken")])
 @pytest.mark.parametrize("in_order", [False, True])
-def test_where_one_breaks_down_another_takes_over(clock, in_order):
+def test_where_one_breaks_down_another_takes_over(clock, in_order, error):
     monitor = Monitor(1e-4)
 
     def broken(_):
         yield {}
-        raise SolverError("broken")
+        raise error
 
     sound = Runner("sound", falling(clock, monitor, 0.1, [1e-5]), 0.2)
     drive(take_turns([Runner("broken", broken, 0.1), sound], monitor, in_order), monitor)
     assert [turn.solver for turn in monitor.turns] == ["broken", "sound"]
-    with pytest.raises(SolverError, match="broken"):
+    with pytest.raises(type(error), match="broken"):
         drive(take_turns([Runner("broken", broken, 0.1)], Monitor(1e-4), in_order), Monitor(1e-4))
+
+
+def test_no_other_solver_takes_over_where_bounds_have_crossed(clock):
+    monitor = Monitor(1e-4)
+
+    def crossed(_):
+        yield {}
+        raise CrossedBoundsError("crossed")
+
+    sound = Runner("sound", falling(clock, monitor, 0.1, [1e-5]), 0.2)
+    with pytest.raises(CrossedBoundsError, match="crossed"):
+        drive(take_turns([Runner("crossed", crossed, 0.1), sound], monitor), monitor)
 
 
 def test_every_solver_of_the_table_has_a_forecast():
